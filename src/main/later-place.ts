@@ -5,7 +5,7 @@ import { type ClusterState, clusterKey, type NodeState } from '#cluster/config/c
 import { engineSecret } from '#cluster/engine/engine-record.ts';
 import type { JoinParameters, LaterPlace, NatsSource, PlaceRequest } from '#cluster/joining/join-messages.ts';
 import { latestPlace, placeTerm } from '#cluster/joining/latest-place.ts';
-import { nodeAddressOf, termRequest } from '#cluster/peers/inter-node.ts';
+import { laterPlaceRequest, nodeAddressOf } from '#cluster/peers/inter-node.ts';
 import { NodeCertificates } from '#cluster/peers/node-certificates.ts';
 import { Peers } from '#cluster/peers/peers.ts';
 import { realClock } from '#ports/clock.ts';
@@ -107,7 +107,7 @@ async function answersOf(
     },
   });
   const answers = nodes.map(({ uuid }) =>
-    peers.ask<LaterPlace | null>(uuid, termRequest, request, answerMs).catch(() => null),
+    peers.ask<LaterPlace | null>(uuid, laterPlaceRequest, request, answerMs).catch(() => null),
   );
   const found = await Promise.all(answers);
   peers.stop();

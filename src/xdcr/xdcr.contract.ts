@@ -26,8 +26,7 @@ export interface TargetAccess {
   readonly encryptsData: boolean;
   /** In the place of username and password. */
   readonly clientCertificate?: ClientCertificate;
-  /** Nodes of the target are reached at their alternate addresses. */
-  readonly isExternal: boolean;
+  readonly usesAlternateAddresses: boolean;
 }
 
 /** Settings of a replication that its data path uses, under their published names. */

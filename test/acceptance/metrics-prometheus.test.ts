@@ -118,8 +118,8 @@ function promQl({ metric, functions, windowMs }: GeneratedQuery): string {
   return functions.reduce((inner, name, index) => {
     if ((windowFunctions as readonly string[]).includes(name)) return `${name}(${inner}[${windowMs}ms])`;
     if (name.startsWith('p')) return `histogram_quantile(${Number(name.slice(1)) / 100}, ${inner})`;
-    const byBound = functions.slice(index).some((later) => later.startsWith('p'));
-    return `${name}${byBound ? ' by (le)' : ''}(${inner})`;
+    const keepsBound = functions.slice(index).some((later) => later.startsWith('p'));
+    return `${name}${keepsBound ? ' by (le)' : ''}(${inner})`;
   }, metric as string);
 }
 

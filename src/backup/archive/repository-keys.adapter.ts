@@ -24,7 +24,7 @@ interface RepositoryEncryption {
   readonly blockSize: number;
   readonly parallelization: number;
   readonly salt: string;
-  /** Nonce, sealed key and tag. */
+  /** Nonce, encrypted key and tag. */
   readonly wrappedKey: string;
 }
 
@@ -100,8 +100,8 @@ export class RepositoryKeys {
     return new RepositoryKeys(key, random);
   }
 
-  /** Hexadecimal digits that only the owner of the passphrase can make. */
-  manifestCode(manifest: string | Buffer): string {
+  /** A MAC in hexadecimal digits: only who has the passphrase can compute it. */
+  manifestMac(manifest: string | Buffer): string {
     return createHmac('sha256', this.manifestKey).update(manifest).digest('hex');
   }
 
@@ -115,9 +115,10 @@ export class RepositoryKeys {
   }
 }
 
-export function isSameCode(stated: string, code: string): boolean {
+/** Compares two hashes or MACs in a time that does not depend on where they differ. */
+export function isSameDigest(stated: string, computed: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(stated), digest(code));
+  return timingSafeEqual(digest(stated), digest(computed));
 }
 
 function checkPassphrase(passphrase: string): void {

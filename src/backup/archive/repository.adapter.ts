@@ -26,7 +26,7 @@ import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 import { readJson, readSmall, writeWhole } from './archive-file.adapter.ts';
 import { DataReader } from './data-file.adapter.ts';
 import { manifestBytesMax, manifestText, manifestTextInTurns } from './manifest-text.ts';
-import { isSameCode, RepositoryKeys, type WrappingCost } from './repository-keys.adapter.ts';
+import { isSameDigest, RepositoryKeys, type WrappingCost } from './repository-keys.adapter.ts';
 
 const repositoryFile = 'repository.json';
 const manifestFile = 'manifest.json';
@@ -179,8 +179,8 @@ export class Repository {
     const stated = readSmall(join(this.path, name, this.checksumFile))
       .toString()
       .split('\n');
-    const code = this.codeOf(text);
-    if (!stated.some((line) => isSameCode(line.split(' ')[0] as string, code)))
+    const digest = this.digestOf(text);
+    if (!stated.some((line) => isSameDigest(line.split(' ')[0] as string, digest)))
       throw new ArchiveError(`${path} was changed: ${this.checksumFile} states another hash`);
     if (manifest.repository !== this.id) throw new ArchiveError(`${path} belongs to another repository`);
     if (manifest.name !== name) throw new ArchiveError(`${path} is the manifest of backup ${manifest.name}`);
@@ -221,12 +221,13 @@ export class Repository {
     return this.keys === null ? 'manifest.sha256' : 'manifest.hmac';
   }
 
-  private codeOf(text: string | Buffer): string {
-    return this.keys?.manifestCode(text) ?? createHash('sha256').update(text).digest('hex');
+  /** The MAC in an encrypted repository, else a hash. */
+  private digestOf(text: string | Buffer): string {
+    return this.keys?.manifestMac(text) ?? createHash('sha256').update(text).digest('hex');
   }
 
   private checksumLine(text: string | Buffer): string {
-    return `${this.codeOf(text)}  ${manifestFile}\n`;
+    return `${this.digestOf(text)}  ${manifestFile}\n`;
   }
 
   /** Creates the folder of a backup that starts now. */

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { aNode, node, recordOf, secrets, someServers } from '../../../test/support/engine-node.ts';
 import { ownVersion } from '../config/node-versions.ts';
 import type { NatsSource } from '../joining/join-messages.ts';
-import { termRequest } from '../peers/inter-node.ts';
+import { laterPlaceRequest } from '../peers/inter-node.ts';
 import { engineSecret } from './engine-record.ts';
 
 const offers = (name: string): unknown => (name === 'engine/offer' ? { port: 3, routePort: 4 } : null);
@@ -51,7 +51,8 @@ test('nothing moves with fewer servers or an older node, while a node joins or a
 test('a member that cannot reach the founder asks the others where the configuration is', async () => {
   const record = recordOf(['b']);
   const nodes = [node('a'), node('b'), node('c')];
-  const placeOf = (epoch: number) => (name: string) => (name === termRequest ? { epoch, record } : null);
+  const placeOf = (epoch: number) => (name: string) =>
+    name === laterPlaceRequest ? { epoch, record } : null;
   const answers = {
     b: () => Promise.reject(new Error('it is down')),
     c: placeOf(2),
@@ -82,7 +83,7 @@ test('a founder that was lost asks once whether the configuration has moved to s
   const founder = await aNode({ nodes, answers, state: { founder: 'a' } });
   await founder.clock.run(20_000);
   assert.equal(founder.used.length, 1);
-  assert.deepEqual(founder.asked, [`${termRequest} b`]);
+  assert.deepEqual(founder.asked, [`${laterPlaceRequest} b`]);
   await founder.move.stop();
 });
 
@@ -98,15 +99,16 @@ test('a founder that was lost asks until most nodes have answered, or it follows
     d: later,
   };
   const founder = await aNode({ nodes, answers, state: { founder: 'a' } });
-  const asked = (to: string) => founder.asked.filter((request) => request === `${termRequest} ${to}`).length;
+  const requestsTo = (to: string) =>
+    founder.asked.filter((request) => request === `${laterPlaceRequest} ${to}`).length;
   await founder.clock.run(20_000);
-  assert.deepEqual([founder.used.length, asked('b'), asked('c') > 2], [0, 1, true]);
+  assert.deepEqual([founder.used.length, requestsTo('b'), requestsTo('c') > 2], [0, 1, true]);
   isUp = true;
   await founder.clock.run(5_000);
   assert.equal(founder.used.length, 1);
-  const before = ['b', 'c', 'd'].map(asked);
+  const before = ['b', 'c', 'd'].map(requestsTo);
   await founder.clock.run(20_000);
-  assert.deepEqual(['b', 'c', 'd'].map(asked), before);
+  assert.deepEqual(['b', 'c', 'd'].map(requestsTo), before);
   await founder.move.stop();
 });
 
@@ -132,7 +134,7 @@ test('a founder that was lost leaves a cluster that has removed it since, and st
 
 test('a founder that was lost follows the newest answer, and tries again if it cannot decrypt the answer', async () => {
   const nodes = [node('a'), node('b'), node('c')];
-  const placeOf = (place: object) => (name: string) => (name === termRequest ? place : null);
+  const placeOf = (place: object) => (name: string) => (name === laterPlaceRequest ? place : null);
   const lost = (b: object, c: object) =>
     aNode({ nodes, answers: { b: placeOf(b), c: placeOf(c) }, state: { founder: 'a', revEpoch: 2 } });
   // Node `b` was down while `a` became a member again.

@@ -19,7 +19,7 @@ import type {
   PlaceRequest,
 } from '../joining/join-messages.ts';
 import { latestPlace } from '../joining/latest-place.ts';
-import { nodeAddressOf, termRequest } from '../peers/inter-node.ts';
+import { laterPlaceRequest, nodeAddressOf } from '../peers/inter-node.ts';
 import type { NodeCertificates } from '../peers/node-certificates.ts';
 import type { Peers } from '../peers/peers.ts';
 import { engineKey, engineSecret } from './engine-record.ts';
@@ -49,7 +49,7 @@ export class EnginePlaces {
 
   constructor(deps: EnginePlacesDeps) {
     this.#deps = deps;
-    deps.peers.answer(termRequest, (request: PlaceRequest, from) => this.#laterThan(request, from));
+    deps.peers.answer(laterPlaceRequest, (request: PlaceRequest, from) => this.#laterThan(request, from));
     deps.peers.answer('engine/moved', (place: EnginePlace) => this.#noticed(place));
   }
 
@@ -81,7 +81,7 @@ export class EnginePlaces {
   /** Null: the node does not answer, or knows no later place. */
   async #ask(id: string, request: PlaceRequest): Promise<LaterPlace | null> {
     try {
-      const place = await this.#deps.peers.ask<LaterPlace | null>(id, termRequest, request, noticeMs);
+      const place = await this.#deps.peers.ask<LaterPlace | null>(id, laterPlaceRequest, request, noticeMs);
       if (place !== undefined) this.#answered.add(id);
       return place ?? null;
     } catch {

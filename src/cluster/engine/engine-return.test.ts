@@ -3,17 +3,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aNode, node, recordOf, someServers } from '../../../test/support/engine-node.ts';
 import type { NodeState } from '../config/cluster-state.ts';
-import { termRequest } from '../peers/inter-node.ts';
+import { laterPlaceRequest } from '../peers/inter-node.ts';
 
 const three = [node('a'), node('b'), node('c')];
 const servers = ['a', 'b', 'c'];
 const wants = (isWanted: boolean) => (name: string) => (name === 'engine/wants' ? isWanted : null);
-const asked = (name: string): unknown =>
+/** Answers as a node that would run a NATS server. */
+const willingNode = (name: string): unknown =>
   name === 'engine/wants' ? true : name === 'engine/offer' ? { port: 3, routePort: 4 } : null;
 
 test('before a rebalance to two nodes the configuration goes to one that stays', async () => {
   for (const leaving of [node('c'), node('c', { membership: 'inactiveFailed' })]) {
-    const fixture = await aNode({ nodes: three, servers, answers: { b: asked, c: asked } });
+    const fixture = await aNode({ nodes: three, servers, answers: { b: willingNode, c: willingNode } });
     await fixture.move.prepareDeparture([leaving]);
     assert.deepEqual(fixture.events, ['returned to a']);
     assert.ok(fixture.asked.includes('engine/moved b'));
@@ -62,7 +63,7 @@ test('of four nodes, one with a server cannot leave while the fourth may still r
     [wants(false), null, ['returned to a']],
   ];
   for (const [d, refusal, events] of cases) {
-    const fixture = await aNode({ nodes, servers, answers: { b: asked, c: asked, d } });
+    const fixture = await aNode({ nodes, servers, answers: { b: willingNode, c: willingNode, d } });
     const done = fixture.move.prepareDeparture([node('c')]);
     if (refusal === null) await done;
     else await assert.rejects(done, refusal);
@@ -102,7 +103,7 @@ test('once no node is configured to run a server, the first that runs one become
 
 test('where two nodes with servers are left, as after a rebalance that removed a lost one, a founder takes the configuration', async () => {
   const nodes: NodeState[] = [node('a'), node('b')];
-  const fixture = await aNode({ nodes, servers, answers: { b: asked } });
+  const fixture = await aNode({ nodes, servers, answers: { b: willingNode } });
   await fixture.clock.run(3_000);
   assert.deepEqual(fixture.events, ['returned to a']);
   await fixture.move.stop();
@@ -110,7 +111,7 @@ test('where two nodes with servers are left, as after a rebalance that removed a
 
 test('a node whose servers no longer run asks where the configuration is, and follows a later founder only', async () => {
   const founder = { nodeId: 'b', host: 'b', port: 1 };
-  const placeOf = (place: object) => (name: string) => (name === termRequest ? place : null);
+  const placeOf = (place: object) => (name: string) => (name === laterPlaceRequest ? place : null);
   const away = { nodes: three, servers, state: { revEpoch: 2 } };
   const c = placeOf({ epoch: 3, founder });
   const b = () => Promise.reject(new Error('it is down'));
@@ -153,7 +154,7 @@ test('a node that knows only an earlier epoch learns where the configuration is 
   const state = { revEpoch: 5, left: ['d'] };
   const answer = async (scene: Parameters<typeof aNode>[0], request: object = earlier, from = 'b') => {
     const fixture = await aNode(scene);
-    const place = await fixture.own.get(termRequest)?.(request as never, from);
+    const place = await fixture.own.get(laterPlaceRequest)?.(request as never, from);
     await fixture.move.stop();
     return place;
   };

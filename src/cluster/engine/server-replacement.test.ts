@@ -163,14 +163,14 @@ test('a node that returns removes its server when another one has its place, and
   await returned.clock.run(200_000);
   assert.ok(returned.events.includes('removed its server'));
   await returned.replacement.stop();
-  const asked = await aNode({ self: 'd', active: ['a', 'b', 'c', 'd'] });
-  await asked.clock.run(1_000);
-  await asked.own.get('engine/replace')?.({} as never);
-  await asked.clock.run(100_000);
-  assert.deepEqual([asked.tasks.size, asked.events], [1, []]);
-  await asked.clock.run(100_000);
-  assert.ok(asked.events.includes('removed its server'), 'the record never named it');
-  await asked.replacement.stop();
+  const requested = await aNode({ self: 'd', active: ['a', 'b', 'c', 'd'] });
+  await requested.clock.run(1_000);
+  await requested.own.get('engine/replace')?.({} as never);
+  await requested.clock.run(100_000);
+  assert.deepEqual([requested.tasks.size, requested.events], [1, []]);
+  await requested.clock.run(100_000);
+  assert.ok(requested.events.includes('removed its server'), 'the record never named it');
+  await requested.replacement.stop();
   const has = await aNode({ self: 'a', active: ['a', 'b', 'c'] });
   await assert.rejects(async () => has.own.get('engine/replace')?.({} as never), {
     message: 'this node has a server already',

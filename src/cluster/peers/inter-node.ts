@@ -46,9 +46,9 @@ export const nodeAddressOf = ({ uuid, hostname, ports }: NodeState): NodeAddress
 
 /**
  * A founder that was lost, or a node that cannot reach the configuration, asks where the configuration is, if its epoch is later than the one
- * that the asking node knows. A node that the cluster removed may ask too.
+ * that the asking node knows. A node that the cluster removed may ask too. The stored name is older than the answers with servers.
  */
-export const termRequest = 'founder/term';
+export const laterPlaceRequest = 'founder/term';
 
 /** Connections of a node that left stay open for this time, so that it receives the information that it was removed. */
 const closeDelayMs = 1_000;
@@ -85,7 +85,7 @@ export class InterNode {
     socket.once('close', () => this.#channels.delete(channel));
     if (protocol === nodeProtocols.store) void this.#serveStore(channel, nodeId);
     else if (this.#isMember(nodeId)) this.peers.serve(channel, nodeId);
-    else if (this.#hasLeft(nodeId)) this.peers.serve(channel, nodeId, termRequest);
+    else if (this.#hasLeft(nodeId)) this.peers.serve(channel, nodeId, laterPlaceRequest);
     else channel.close();
   }
 

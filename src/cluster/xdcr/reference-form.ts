@@ -15,6 +15,7 @@ export interface ReferenceForm {
   /** PEM; empty: username and password log in. */
   readonly clientCertificate: string;
   readonly clientKey: string;
+  /** `network_type=external`: replications use the alternate addresses of the target. */
   readonly isExternal: boolean;
 }
 

@@ -1,4 +1,5 @@
-// Figures of replications: as metrics of this node, and under the older names of the sample series.
+// Figures of replications: as metrics of this node, and under the published names of the sample series
+// (`/pools/default/buckets/<bucket>/stats`).
 import { type MetricName, sampleOf } from '#metrics/catalog.ts';
 import type { Labels, MetricSample } from '#metrics/sample.ts';
 import type { ReplicationReport } from '#xdcr/xdcr.contract.ts';

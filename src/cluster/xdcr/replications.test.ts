@@ -294,7 +294,7 @@ test('a replication can use another network than its reference', async (t) => {
     },
     reports: () => [],
   };
-  for (const [network, own, isExternal] of [
+  for (const [network, own, usesAlternate] of [
     ['default', undefined, false],
     ['default', 'external', true],
     ['external', undefined, true],
@@ -306,18 +306,18 @@ test('a replication can use another network than its reference', async (t) => {
     const fields = { ...replication, ...(own && { network_type: own }), filterSkipRestream: 'true' };
     assert.equal((await post('/controller/createReplication', fields)).status, 200);
     assert.deepEqual(
-      wanted.map(({ target }) => target.access.isExternal),
-      [isExternal],
+      wanted.map(({ target }) => target.access.usesAlternateAddresses),
+      [usesAlternate],
     );
     const path = `/settings/replications/${encodeURIComponent(id)}`;
     assert.equal((await request(path)).body.network_type, own);
     const wrong = await post(path, { network_type: 'x' });
     assert.deepEqual([wrong.status, Object.keys(wrong.body)], [400, ['network_type']]);
-    const changed = await post(path, { network_type: isExternal ? 'default' : 'external' });
-    assert.equal(changed.body.network_type, isExternal ? 'default' : 'external');
+    const changed = await post(path, { network_type: usesAlternate ? 'default' : 'external' });
+    assert.equal(changed.body.network_type, usesAlternate ? 'default' : 'external');
     assert.deepEqual(
-      wanted.map(({ target }) => target.access.isExternal),
-      [!isExternal],
+      wanted.map(({ target }) => target.access.usesAlternateAddresses),
+      [!usesAlternate],
     );
   }
 });

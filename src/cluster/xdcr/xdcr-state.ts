@@ -19,6 +19,7 @@ export interface StoredReference {
   /** PEM; empty: username and password log in. */
   readonly clientCertificate: string;
   readonly sealedClientKey: string;
+  /** Replications to it use the alternate addresses of its nodes. */
   readonly isExternal: boolean;
   /** `host:port` of the REST ports of its nodes when the reference was stored. */
   readonly nodes: readonly string[];

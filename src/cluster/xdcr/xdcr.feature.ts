@@ -150,7 +150,7 @@ export class Xdcr {
     };
   }
 
-  #accessTo(reference: StoredReference, isExternal = reference.isExternal): TargetAccess {
+  #accessTo(reference: StoredReference, usesAlternateAddresses = reference.isExternal): TargetAccess {
     const { nodes, secureType } = reference;
     const { username, password, certificate, clientCertificate, clientKey } =
       this.references.accountOf(reference);
@@ -158,7 +158,7 @@ export class Xdcr {
       hosts: nodes,
       username,
       password,
-      isExternal,
+      usesAlternateAddresses,
       encryptsData: secureType === 'full',
       ...(certificate !== '' && { authority: certificate }),
       ...(clientCertificate !== '' && {

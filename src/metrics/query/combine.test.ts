@@ -68,7 +68,7 @@ test('keeps the buckets of histograms apart in a sum before a quantile', () => {
     aRow({ n, le: '2' }, [15]),
     aRow({ n, le: '+Inf' }, [15]),
   ]);
-  const sum = { kind: 'combine', by: 'sum', byBound: true } as const;
+  const sum = { kind: 'combine', combiner: 'sum', keepsBound: true } as const;
   const summed = applyStep(rows, sum);
   assert.deepEqual(
     summed.map(({ labels, values }) => [labels['le'], values[0]]),

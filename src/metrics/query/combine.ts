@@ -1,4 +1,4 @@
-// Aggregates several series into one at each step: sum, min, max, avg, count, and quantiles of histograms.
+// Combines several series into one at each step: sum, min, max, avg, count, and quantiles of histograms.
 import type { Labels } from '../sample.ts';
 import type { Combiner, Step } from './plan.ts';
 import { isInfinite } from './window-functions.ts';
@@ -17,18 +17,21 @@ export function applyStep(rows: readonly Row[], step: Step): Row[] {
   return step.kind === 'combine' ? combine(rows, step) : quantiles(rows, step.share);
 }
 
-function combine(rows: readonly Row[], { by, byBound }: { by: Combiner; byBound: boolean }): Row[] {
-  return combineBy(rows, by, ({ le }) => (byBound && le !== undefined ? { le } : {}));
+function combine(
+  rows: readonly Row[],
+  { combiner, keepsBound }: { combiner: Combiner; keepsBound: boolean },
+): Row[] {
+  return combineBy(rows, combiner, ({ le }) => (keepsBound && le !== undefined ? { le } : {}));
 }
 
 /** Groups rows by `key` of their labels and combines each group into one row with those labels. */
-export function combineBy(rows: readonly Row[], by: Combiner, key: (labels: Labels) => Labels): Row[] {
+export function combineBy(rows: readonly Row[], combiner: Combiner, key: (labels: Labels) => Labels): Row[] {
   return groupBy(rows, key).map(({ labels, members }) => {
     const row = emptyRow(labels, members);
     for (let at = 0; at < row.has.length; at++) {
       const values: number[] = [];
       for (const member of members) if (member.has[at] === 1) values.push(member.values[at] as number);
-      if (values.length > 0) put(row, at, reduce[by](values));
+      if (values.length > 0) put(row, at, reduce[combiner](values));
     }
     return row;
   });

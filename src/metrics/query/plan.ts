@@ -1,4 +1,5 @@
-// Parses and checks the function chain of a range query: at most one window function, which must come first, then aggregations.
+// Parses and checks the function chain of a range query: at most one window function, which must come first, then combiners
+// (`sum`, `min` and so on) and percentiles, which make one series of several.
 
 export const windowFunctions = [
   'rate',
@@ -17,8 +18,8 @@ export const combiners = ['sum', 'min', 'max', 'avg', 'count'] as const;
 export type Combiner = (typeof combiners)[number];
 
 export type Step =
-  /** `byBound`: the aggregation keeps the label `le`, because a quantile follows. */
-  | { readonly kind: 'combine'; readonly by: Combiner; readonly byBound: boolean }
+  /** `keepsBound`: the result keeps the label `le`, because a quantile follows. */
+  | { readonly kind: 'combine'; readonly combiner: Combiner; readonly keepsBound: boolean }
   /** 0.01 to 0.99. */
   | { readonly kind: 'quantile'; readonly share: number };
 
@@ -52,18 +53,18 @@ const misplaced = (name: string) =>
 const isWindowFunction = (name: string): name is WindowFunction =>
   (windowFunctions as readonly string[]).includes(name);
 
-/** The step of an aggregation or of a percentile such as `p95`; null: there is no such function. */
+/** The step of a combiner or of a percentile such as `p95`; null: there is no such function. */
 export function stepOf(name: string): Step | null {
   if ((combiners as readonly string[]).includes(name))
-    return { kind: 'combine', by: name as Combiner, byBound: false };
+    return { kind: 'combine', combiner: name as Combiner, keepsBound: false };
   const percent = /^p([1-9][0-9]?)$/.exec(name)?.[1];
   return percent === undefined ? null : { kind: 'quantile', share: Number(percent) / 100 };
 }
 
-/** A quantile needs the label `le`, so aggregations before it must keep that label. */
+/** A quantile needs the label `le`, so combiners before it must keep that label. */
 function keepBounds(steps: readonly Step[]): Step[] {
   const last = steps.findLastIndex(({ kind }) => kind === 'quantile');
   return steps.map((step, index) =>
-    step.kind === 'combine' && index < last ? { ...step, byBound: true } : step,
+    step.kind === 'combine' && index < last ? { ...step, keepsBound: true } : step,
   );
 }

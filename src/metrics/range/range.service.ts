@@ -98,11 +98,11 @@ function shownRows(answers: readonly NodeAnswer[], request: RangeRequest, plan: 
     const rows = answered.flatMap(({ lists }) => lists.flat());
     return applyStep(rows, step).map((row) => ({ row, nodes }));
   }
-  return step === null ? [] : combinedByLabels(answered, step.by);
+  return step === null ? [] : combinedByLabels(answered, step.combiner);
 }
 
 /** Combines the rows that have the same labels, each from another node. */
-function combinedByLabels(answered: readonly NodeAnswer[], by: Combiner): ShownRow[] {
+function combinedByLabels(answered: readonly NodeAnswer[], combiner: Combiner): ShownRow[] {
   const nodesByLabels = new Map<string, string[]>();
   for (const { node, lists } of answered)
     for (const { labels } of lists.flat()) {
@@ -111,7 +111,7 @@ function combinedByLabels(answered: readonly NodeAnswer[], by: Combiner): ShownR
     }
   const rows = combineBy(
     answered.flatMap(({ lists }) => lists.flat()),
-    by,
+    combiner,
     (labels: Labels) => labels,
   );
   return rows.map((row) => ({ row, nodes: nodesByLabels.get(labelsKey(row.labels)) ?? [] }));

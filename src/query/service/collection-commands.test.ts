@@ -6,9 +6,9 @@ test('a statement has the reason of the administration API, in each form that it
   const text = 'Nothing was changed: the founder cannot be used now.';
   for (const body of [JSON.stringify([text]), JSON.stringify({ errors: { _: text } }), `${text}\n`]) {
     const rest = { request: async () => ({ status: 503, body }) };
-    const scope = { session: { credential: {} }, service: { deps: { rest } } };
+    const given = { session: { credential: {} }, service: { deps: { rest } } };
     const command = { kind: 'CREATE_SCOPE', bucket: 'b', scope: 's', isLenient: false };
-    await assert.rejects(changeCollections(command as never, scope as never), {
+    await assert.rejects(changeCollections(command as never, given as never), {
       code: 12025,
       message: `Error while creating scope b.s: ${text}`,
     });

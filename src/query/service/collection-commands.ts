@@ -4,7 +4,7 @@ import type { ErrorCode } from '#sqlpp/errors/catalog.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import { WireDocuments } from '../data/wire-documents.ts';
-import type { CommandScope } from './command-scope.ts';
+import type { CommandContext } from './command-context.ts';
 
 type ScopeChange = Extract<PlainCommand, { kind: 'CREATE_SCOPE' | 'DROP_SCOPE' }>;
 type CollectionChange = Extract<
@@ -24,14 +24,14 @@ interface Change {
 
 export async function changeCollections(
   command: ScopeChange | CollectionChange,
-  scope: CommandScope,
+  given: CommandContext,
 ): Promise<void> {
-  if (command.kind === 'FLUSH_COLLECTION') return await flush(command, scope);
+  if (command.kind === 'FLUSH_COLLECTION') return await flush(command, given);
   const change = changeOf(command);
-  const { credential } = scope.session;
+  const { credential } = given.session;
   if (credential === null)
     throw sqlError(change.code, `${change.what}: the statement needs a password, not a certificate`);
-  const { status, body } = await scope.service.deps.rest.request(
+  const { status, body } = await given.service.deps.rest.request(
     credential,
     change.method,
     change.path,
@@ -82,7 +82,7 @@ function reasonOf(body: string): string {
 
 async function flush(
   { keyspace: name }: CollectionChange,
-  { service, context }: CommandScope,
+  { service, context }: CommandContext,
 ): Promise<void> {
   const keyspace = service.deps.keyspaces.find(name);
   if (typeof keyspace === 'string')

@@ -5,7 +5,7 @@ import type { PrepareContext } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { contextOf, prepareOn } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
-import type { CommandScope } from './command-scope.ts';
+import type { CommandContext } from './command-context.ts';
 import { executeFunction } from './function-commands.ts';
 
 const bodies: Readonly<Record<string, string>> = {
@@ -45,7 +45,7 @@ async function execute(name: string, argument: string) {
   const rows: Value[] = [];
   let failure: unknown;
   try {
-    for await (const batch of executeFunction(command, { choice, context } as unknown as CommandScope))
+    for await (const batch of executeFunction(command, { choice, context } as unknown as CommandContext))
       rows.push(...batch);
   } catch (error) {
     failure = error;

@@ -4,7 +4,7 @@ import type { FunctionName, PlainCommand } from '#sqlpp/run/commands.ts';
 import type { Value, ValueObject } from '#sqlpp/values/value.ts';
 import { libraryPlace } from '../functions/known-libraries.ts';
 import type { FunctionChange, FunctionScope } from '../query.contract.ts';
-import type { CommandScope } from './command-scope.ts';
+import type { CommandContext } from './command-context.ts';
 
 type CreateFunction = Extract<PlainCommand, { kind: 'CREATE_FUNCTION' }>;
 type DropFunction = Extract<PlainCommand, { kind: 'DROP_FUNCTION' }>;
@@ -12,7 +12,7 @@ type ExecuteFunction = Extract<PlainCommand, { kind: 'EXECUTE_FUNCTION' }>;
 
 export async function changeFunctions(
   command: CreateFunction | DropFunction,
-  { service }: CommandScope,
+  { service }: CommandContext,
 ): Promise<void> {
   const outcome = await service.deps.changeFunction(changeOf(command));
   const shown = shownName(command.name);
@@ -34,16 +34,16 @@ function changeOf(command: CreateFunction | DropFunction): FunctionChange {
 
 export async function* executeFunction(
   command: ExecuteFunction,
-  scope: CommandScope,
+  given: CommandContext,
 ): AsyncIterable<readonly Value[]> {
-  const { choice, context } = scope;
+  const { choice, context } = given;
   const { name, isKnown, arguments: expressions } = command;
   if (!isKnown) throw sqlError(10101, shownName(name));
   const parameters = expressions.map((_, at) => `$${at + 1}`);
   const call = choice.prepareCached(`SELECT RAW ${path(name)}(${parameters.join(', ')})`);
   await context.authorize(call.privileges);
   // Before the call, so that failures of the arguments can be told from those of the function.
-  const positional = expressions.length === 0 ? [] : await valuesOf(expressions, scope);
+  const positional = expressions.length === 0 ? [] : await valuesOf(expressions, given);
   try {
     yield* call.program.run(call, { ...context, positional }).rows;
   } catch (error) {
@@ -52,7 +52,10 @@ export async function* executeFunction(
 }
 
 /** The values of expressions, MISSING too. */
-async function valuesOf(expressions: readonly string[], { choice, context }: CommandScope): Promise<Value[]> {
+async function valuesOf(
+  expressions: readonly string[],
+  { choice, context }: CommandContext,
+): Promise<Value[]> {
   const members = expressions.map((expression, at) => `"${at}": ${expression}`);
   const prepared = choice.prepareText(`SELECT RAW {${members.join(', ')}}`);
   await context.authorize(prepared.privileges);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CommandScope } from './command-scope.ts';
+import type { CommandContext } from './command-context.ts';
 import { changeRoles } from './role-commands.ts';
 
 test('GRANT and REVOKE change local and external users and groups', async () => {
@@ -13,7 +13,7 @@ test('GRANT and REVOKE change local and external users and groups', async () => 
   const users = ['ann', 'local:bob', 'external:c@d', 'e:f'];
   await changeRoles(
     { kind: 'GRANT_ROLE', roles: ['admin'], targets: [], users, groups: ['g'] } as never,
-    scope as unknown as CommandScope,
+    scope as unknown as CommandContext,
   );
   const paths = [
     'users/local/ann',

@@ -2,7 +2,7 @@
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
-import type { CommandScope } from './command-scope.ts';
+import type { CommandContext } from './command-context.ts';
 
 type RoleCommand = Extract<PlainCommand, { kind: 'GRANT_ROLE' | 'REVOKE_ROLE' }>;
 
@@ -21,7 +21,7 @@ interface ShownHolder {
   groups?: readonly string[];
 }
 
-export async function changeRoles(command: RoleCommand, scope: CommandScope): Promise<void> {
+export async function changeRoles(command: RoleCommand, given: CommandContext): Promise<void> {
   const changed = command.roles.flatMap((role) =>
     command.targets.length === 0 ? [role] : command.targets.map((target) => `${role}[${targetText(target)}]`),
   );
@@ -29,7 +29,7 @@ export async function changeRoles(command: RoleCommand, scope: CommandScope): Pr
     ...command.users.map((user) => ({ path: `/settings/rbac/users/${pathOf(user)}`, holder: user })),
     ...command.groups.map((group) => ({ path: `/settings/rbac/groups/${encoded(group)}`, holder: group })),
   ];
-  for (const { path, holder } of holders) await changeOne(command.kind, scope, path, holder, changed);
+  for (const { path, holder } of holders) await changeOne(command.kind, given, path, holder, changed);
 }
 
 const encoded = encodeURIComponent;
@@ -48,7 +48,7 @@ function targetText({ bucket, scope, collection }: KeyspaceName): string {
 
 async function changeOne(
   kind: RoleCommand['kind'],
-  { service, session }: CommandScope,
+  { service, session }: CommandContext,
   path: string,
   holder: string,
   changed: readonly string[],

@@ -6,7 +6,7 @@ import type { Value } from '#sqlpp/values/value.ts';
 import { asValue } from '../request/value-of-json.ts';
 import type { Transaction } from '../transactions/transaction.ts';
 import { beginTransaction } from './begin-transaction.ts';
-import type { CommandScope } from './command-scope.ts';
+import type { CommandContext } from './command-context.ts';
 
 const kinds = ['START_TRANSACTION', 'COMMIT', 'ROLLBACK', 'SAVEPOINT', 'SET_TRANSACTION_ISOLATION'] as const;
 
@@ -17,7 +17,7 @@ export const isTransactional = (command: Command): command is TransactionCommand
 
 export async function runTransactional(
   command: TransactionCommand,
-  { service, request, session, transaction: { transaction }, place }: CommandScope,
+  { service, request, session, transaction: { transaction }, place }: CommandContext,
 ): Promise<readonly Value[]> {
   if (command.kind === 'START_TRANSACTION') {
     const explicit = { ...request, transaction: { ...request.transaction, isImplicit: false } };
@@ -32,7 +32,7 @@ export async function runTransactional(
 async function runWithin(
   command: Exclude<TransactionCommand, { kind: 'START_TRANSACTION' }>,
   transaction: Transaction,
-  { service: { transactions }, place }: Pick<CommandScope, 'service' | 'place'>,
+  { service: { transactions }, place }: Pick<CommandContext, 'service' | 'place'>,
 ): Promise<void> {
   switch (command.kind) {
     case 'COMMIT':

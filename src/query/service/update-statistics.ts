@@ -11,25 +11,25 @@ import type { Value } from '#sqlpp/values/value.ts';
 import { asValue } from '../request/value-of-json.ts';
 import { HistogramBuilder } from '../statistics/histogram-builder.ts';
 import { type SampledElements, ValueSample } from '../statistics/value-sample.ts';
-import type { CommandScope } from './command-scope.ts';
+import type { CommandContext } from './command-context.ts';
 
 type UpdateStatistics = Extract<PlainCommand, { kind: 'UPDATE_STATISTICS' }>;
 type Gather = Extract<UpdateStatistics['change'], { kind: 'gather' }>;
 
 const sampleBytesMax = 32 << 20;
 
-export async function updateStatistics(command: UpdateStatistics, scope: CommandScope): Promise<void> {
+export async function updateStatistics(command: UpdateStatistics, given: CommandContext): Promise<void> {
   const { keyspace, change } = command;
   const { bucketUuid, collectionId } = keyspace;
   const target = { bucketUuid, collectionId };
-  const { changeStatistics } = scope.service.deps;
+  const { changeStatistics } = given.service.deps;
   const outcome =
     change.kind === 'delete'
       ? await changeStatistics({ kind: 'delete', ...target, expressions: change.expressions })
       : await changeStatistics({
           kind: 'store',
           ...target,
-          expressions: await gathered(command, change, scope),
+          expressions: await gathered(command, change, given),
         });
   if (outcome !== 'done')
     throw sqlError(5000, `UPDATE STATISTICS of ${keyspaceText(keyspace.name)}: ${outcome.refused}`);
@@ -38,9 +38,9 @@ export async function updateStatistics(command: UpdateStatistics, scope: Command
 async function gathered(
   { keyspace }: UpdateStatistics,
   { keys, options }: Gather,
-  scope: CommandScope,
+  given: CommandContext,
 ): Promise<ExpressionStatistics[]> {
-  const { context } = scope;
+  const { context } = given;
   const endMs =
     options.timeoutSeconds === 0 ? Infinity : context.monotonicMs() + options.timeoutSeconds * 1000;
   const checkTime = () => {
@@ -50,7 +50,7 @@ async function gathered(
   const found: ExpressionStatistics[] = [];
   for (let at = 0; at < keys.length; at += options.batchSize) {
     const batch = keys.slice(at, at + options.batchSize);
-    const gathering = new Gathering(batch, options, scope, checkTime);
+    const gathering = new Gathering(batch, options, given, checkTime);
     const from = ['bucket', 'scope', 'collection'].map((part) =>
       quoted(keyspace.name[part as 'bucket' | 'scope' | 'collection']),
     );
@@ -64,18 +64,18 @@ const quoted = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 class Gathering {
   private readonly keys: readonly StatisticsKey[];
   private readonly options: Gather['options'];
-  private readonly scope: CommandScope;
+  private readonly given: CommandContext;
   private readonly checkTime: () => void;
 
   constructor(
     keys: readonly StatisticsKey[],
     options: Gather['options'],
-    scope: CommandScope,
+    given: CommandContext,
     checkTime: () => void,
   ) {
     this.keys = keys;
     this.options = options;
-    this.scope = scope;
+    this.given = given;
     this.checkTime = checkTime;
   }
 
@@ -88,7 +88,7 @@ class Gathering {
   }
 
   private async sampleOf(from: string): Promise<ValueSample> {
-    const { context } = this.scope;
+    const { context } = this.given;
     const { memoryQuotaBytes } = context;
     const limits = {
       rows: this.options.sampleSize,
@@ -135,7 +135,7 @@ class Gathering {
       documentBytes: average(sample.valuesAt(this.keys.length + 1).map(Number)),
       perDocument: size === 0 ? 0 : count / size,
       resolution,
-      gatheredMs: this.scope.context.clockMs(),
+      gatheredMs: this.given.context.clockMs(),
       ...histogram.finish(sampledShare),
     };
   }
@@ -144,7 +144,7 @@ class Gathering {
     text: string,
     named: ReadonlyMap<string, Value> = new Map(),
   ): AsyncGenerator<readonly Value[]> {
-    const { choice, context } = this.scope;
+    const { choice, context } = this.given;
     const prepared = choice.prepareScan(text);
     await context.authorize(prepared.privileges);
     for await (const batch of prepared.program.run(prepared, { ...context, positional: [], named }).rows) {

@@ -9,7 +9,8 @@ import {
 } from '../mirror/config-link.ts';
 import type { Channel, FounderReply, FounderRequest, NonMember } from './channel.ts';
 
-type Question = FounderRequest extends infer R ? (R extends FounderRequest ? Omit<R, 'id'> : never) : never;
+/** A request before it gets its id. */
+type NewRequest = FounderRequest extends infer R ? (R extends FounderRequest ? Omit<R, 'id'> : never) : never;
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -42,7 +43,8 @@ export class ServedConfigLink implements ConfigLink {
 
   async head(): Promise<StoreHead> {
     await this.#connected();
-    const { memory, ...head } = (await this.#ask({ ask: 'head' })) as StoreHead & {
+    // `memory`: the founder's boot id.
+    const { memory, ...head } = (await this.#request({ ask: 'head' })) as StoreHead & {
       memory: string;
     };
     this.#writeHistoryId = memory;
@@ -53,7 +55,7 @@ export class ServedConfigLink implements ConfigLink {
     await this.#connected();
     if (this.#feed !== null) this.#refuseSecondFeed();
     this.#feed = feed;
-    await this.#ask({ ask: 'follow' });
+    await this.#request({ ask: 'follow' });
     return {
       stop: () => {
         if (this.#feed === feed) this.#drop('the feed was stopped');
@@ -69,11 +71,11 @@ export class ServedConfigLink implements ConfigLink {
   }
 
   async read(key: string): Promise<StoredRecord | null> {
-    return (await this.#ask({ ask: 'read', key })) as StoredRecord | null;
+    return (await this.#request({ ask: 'read', key })) as StoredRecord | null;
   }
 
   async write({ key, json, writes }: Omit<StoredRecord, 'revision'>, expectedRevision: number) {
-    return (await this.#ask({ ask: 'write', key, json, writes: writes ?? [], expectedRevision })) as
+    return (await this.#request({ ask: 'write', key, json, writes: writes ?? [], expectedRevision })) as
       | number
       | null;
   }
@@ -84,13 +86,13 @@ export class ServedConfigLink implements ConfigLink {
     (await this.#connecting?.catch(() => null))?.close();
   }
 
-  #ask(question: Question): Promise<unknown> {
+  #request(request: NewRequest): Promise<unknown> {
     const channel = this.#channel;
     if (channel === null) return Promise.reject(new NotSentError('there is no connection'));
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting.set(id, { resolve, reject });
-    channel.send({ id, ...question });
+    channel.send({ id, ...request });
     return promise;
   }
 

@@ -22,7 +22,7 @@ test('the mode of the reference decides which ports are used', () => {
     [{ authority, encryptsData: false }, ['one:18091', 'two:2'], [11_210, 3]],
     [{ authority, encryptsData: true }, ['one:18091', 'two:2'], [11_207, 4]],
   ] as const) {
-    const map = targetMapOf(bucket, 'one', { ...access, isExternal: false });
+    const map = targetMapOf(bucket, 'one', { ...access, usesAlternateAddresses: false });
     assert.deepEqual(map.hosts, hosts);
     assert.deepEqual(
       map.nodes.map(({ port }) => port),
@@ -30,14 +30,21 @@ test('the mode of the reference decides which ports are used', () => {
     );
     assert.deepEqual(map.actives, [1, 0, -1]);
   }
-  const [, outside] = targetMapOf(bucket, 'one', { authority, encryptsData: true, isExternal: true }).nodes;
+  const [, outside] = targetMapOf(bucket, 'one', {
+    authority,
+    encryptsData: true,
+    usesAlternateAddresses: true,
+  }).nodes;
   assert.deepEqual(outside, { host: 'out', port: 6 });
 });
 
 test('nodes without a name are at the host that sent the configuration', () => {
   const services = { mgmt: 9, kv: 10 };
   const nodesExt = [{ services }, { hostname: '$HOST', services }];
-  const map = targetMapOf({ ...bucket, nodesExt }, '::1', { encryptsData: false, isExternal: false });
+  const map = targetMapOf({ ...bucket, nodesExt }, '::1', {
+    encryptsData: false,
+    usesAlternateAddresses: false,
+  });
   assert.deepEqual(map.hosts, ['[::1]:9', '[::1]:9']);
   assert.deepEqual(
     map.nodes.map(({ host }) => host),

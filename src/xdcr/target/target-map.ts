@@ -44,7 +44,7 @@ export interface TerseBucket {
 export function targetMapOf(
   bucket: TerseBucket,
   host: string,
-  access: Pick<TargetAccess, 'authority' | 'encryptsData' | 'isExternal'>,
+  access: Pick<TargetAccess, 'authority' | 'encryptsData' | 'usesAlternateAddresses'>,
 ): TargetMap {
   const rows = bucket.vBucketServerMap?.vBucketMap ?? [];
   const hasTls = access.authority !== undefined;
@@ -55,15 +55,22 @@ export function targetMapOf(
       const reached = reachedHost(hostname, host);
       return port === undefined ? [] : [`${urlHost(reached)}:${port}`];
     }),
-    nodes: bucket.nodesExt.map((node) => addressOf(node, host, access.encryptsData, access.isExternal)),
+    nodes: bucket.nodesExt.map((node) =>
+      addressOf(node, host, access.encryptsData, access.usesAlternateAddresses),
+    ),
     actives: rows.map(([active = -1]) => active),
   };
 }
 
-function addressOf(node: ExtendedNode, host: string, hasTls: boolean, isExternal: boolean): TargetNode {
+function addressOf(
+  node: ExtendedNode,
+  host: string,
+  hasTls: boolean,
+  usesAlternateAddresses: boolean,
+): TargetNode {
   const port = ({ kv = 0, kvSSL = 0 }: ExtendedNode['services']) => (hasTls ? kvSSL : kv);
   const own = { host: reachedHost(node.hostname, host), port: port(node.services) };
-  const external = isExternal ? node.alternateAddresses?.external : undefined;
+  const external = usesAlternateAddresses ? node.alternateAddresses?.external : undefined;
   if (external === undefined) return own;
   return { host: external.hostname, port: external.ports === undefined ? own.port : port(external.ports) };
 }

@@ -15,7 +15,7 @@ import { backfillSql, shrinkSql, sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
 import type { DataFileSpec } from './file-format.ts';
 import { PackedRows } from './packed-rows.ts';
-import { arraysOf, RowReader } from './row-reader.ts';
+import { arrayStatement, RowReader } from './row-reader.ts';
 
 /** Several pages in one buffer. */
 export interface PackedPages {
@@ -46,7 +46,7 @@ export class BackfillReader {
     this.spec = spec;
     this.db = new DatabaseSync(spec.path, { readOnly: true });
     this.db.exec(backfillSql);
-    this.vbuckets = arraysOf(this.db, sql.vbucketsFrom);
+    this.vbuckets = arrayStatement(this.db, sql.vbucketsFrom);
     this.packed = new PackedRows(this.db, 'bySeqno');
     this.reader = new RowReader(this.db);
   }

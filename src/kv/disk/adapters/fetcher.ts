@@ -5,7 +5,7 @@ import { CutWriter, stateOfVbucket } from '#kv/data/cut.ts';
 import type { FetchedItems, LargeItems } from '../../data/disk-engine.ts';
 import { type DocumentKey, decodeKeys, encodeKeys, endOfPrefix } from '../../data/document-keys.ts';
 import { readerSql, sql } from '../schema.ts';
-import { arraysOf, type DocRow, RowReader } from './row-reader.ts';
+import { arrayStatement, type DocRow, RowReader } from './row-reader.ts';
 
 /** A fetch of more keys is several read transactions, since a long one delays checkpoints. */
 const keysPerRead = 512;
@@ -25,11 +25,11 @@ export class Fetcher {
   constructor(path: string) {
     this.db = new DatabaseSync(path, { readOnly: true });
     this.db.exec(readerSql);
-    this.row = arraysOf(this.db, sql.rowOf);
-    this.expired = arraysOf(this.db, sql.expired);
-    this.keys = arraysOf(this.db, sql.collectionKeys);
-    this.vbucketIds = arraysOf(this.db, sql.vbucketIds);
-    this.large = arraysOf(this.db, sql.largeRows);
+    this.row = arrayStatement(this.db, sql.rowOf);
+    this.expired = arrayStatement(this.db, sql.expired);
+    this.keys = arrayStatement(this.db, sql.collectionKeys);
+    this.vbucketIds = arrayStatement(this.db, sql.vbucketIds);
+    this.large = arrayStatement(this.db, sql.largeRows);
     this.reader = new RowReader(this.db);
   }
 

@@ -4,7 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type CutItem, emptyCutItem } from '#kv/data/cut.ts';
 import { metaBytes, readMetaAt } from '../row.ts';
 import { sql } from '../schema.ts';
-import { arraysOf } from './row-reader.ts';
+import { arrayStatement } from './row-reader.ts';
 
 /** Small enough that a page ends near its limit of bytes or time, large enough to amortize the query. */
 const rowsPerRead = 128;
@@ -24,7 +24,7 @@ export class PackedRows {
   private at = 0;
 
   constructor(db: DatabaseSync, order: 'byKey' | 'bySeqno') {
-    this.rows = arraysOf(db, order === 'byKey' ? sql.rowsByKey : sql.rowsBySeqno);
+    this.rows = arrayStatement(db, order === 'byKey' ? sql.rowsByKey : sql.rowsBySeqno);
   }
 
   /** Reads the next rows of a vbucket after a key or seqno. Returns how many; fewer than `rowsPerRead` are the last. */

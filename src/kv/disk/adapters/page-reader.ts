@@ -8,7 +8,7 @@ import type { LoadedValues, VbucketRecord } from '../../data/disk-engine.ts';
 import { sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
 import { PackedRows } from './packed-rows.ts';
-import { arraysOf, RowReader } from './row-reader.ts';
+import { arrayStatement, RowReader } from './row-reader.ts';
 
 /** Where a page starts. Opaque to callers. */
 export interface LoadCursor {
@@ -44,11 +44,11 @@ export class PageReader {
   private values: LoadedValues = 'all';
 
   constructor(db: DatabaseSync, monotonicMs: () => number) {
-    this.vbuckets = arraysOf(db, sql.vbucketsFrom);
+    this.vbuckets = arrayStatement(db, sql.vbucketsFrom);
     this.packed = new PackedRows(db, 'byKey');
     this.rowReader = new RowReader(db);
-    this.countBySeqno = arraysOf(db, sql.countBySeqno);
-    this.rowWithoutState = arraysOf(db, sql.rowsWithoutState);
+    this.countBySeqno = arrayStatement(db, sql.countBySeqno);
+    this.rowWithoutState = arrayStatement(db, sql.rowsWithoutState);
     this.monotonicMs = monotonicMs;
   }
 

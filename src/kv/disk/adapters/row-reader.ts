@@ -13,7 +13,7 @@ export class RowReader {
   private readonly item: CutItem = emptyCutItem();
 
   constructor(db: DatabaseSync) {
-    this.big = arraysOf(db, sql.big);
+    this.big = arrayStatement(db, sql.big);
   }
 
   /** Appends the row's item to the open cut and returns its seqno. Throws if the row differs from its checksum. */
@@ -44,8 +44,8 @@ export class RowReader {
   }
 }
 
-/** Returns the statement's rows as arrays. */
-export function arraysOf(db: DatabaseSync, text: string): StatementSync {
+/** Prepares a statement that returns its rows as arrays. */
+export function arrayStatement(db: DatabaseSync, text: string): StatementSync {
   const statement = db.prepare(text);
   statement.setReturnArrays(true);
   return statement;

@@ -1,4 +1,4 @@
-// The context of a statement that the service itself runs.
+// What a command (a statement that the service runs without the engine) gets from its request.
 import type { ExecuteContext } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
 import type { StatementPlace } from '../data/temporary-failures.ts';
@@ -8,7 +8,7 @@ import type { PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestTransaction } from './request-transaction.ts';
 import type { StatementChoice } from './statement-choice.ts';
 
-export interface CommandScope {
+export interface CommandContext {
   readonly service: QueryParts;
   readonly request: QueryRequest;
   readonly session: Session;
