@@ -321,7 +321,8 @@ function expectedRows(name: IndexName, documents: ReadonlyMap<string, DocumentSt
     .sort();
 }
 
-const minimalCounts = [
+/** Each kind of work that a run must have done at least once. */
+const requiredWork = [
   'acknowledged',
   'kills',
   'upsert',
@@ -333,7 +334,7 @@ const minimalCounts = [
   'indexes compared',
 ];
 
-/** The limit of the rounds that a short run adds. */
+/** A run that is long enough makes further rounds until all required work is done, but no more than this number of rounds together. */
 const roundsMax = 30;
 
 /** Ends when `isEnough` returns true, at the earliest after one round. */
@@ -345,7 +346,7 @@ export async function queryKillRounds(
   await using run = new KillRun(random);
   await run.start();
   let rounds = 0;
-  const missing = (): string[] => minimalCounts.filter((what) => !run.counts[what]);
+  const missing = (): string[] => requiredWork.filter((what) => !run.counts[what]);
   // A short run continues until each kind of work was done.
   while (rounds === 0 || !isEnough(rounds) || (missing().length > 0 && rounds < roundsMax)) {
     await run.round();

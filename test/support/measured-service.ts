@@ -20,7 +20,7 @@ export class MeasuredService implements AsyncDisposable {
     this.port = port;
   }
 
-  /** `environment`: from `Turns.environment`. */
+  /** With `environment`, the variables of `Turns` (turns.ts), the thread reports its longest turns of the event loop. */
   static async start(bucket: MeasuredBucket, environment: Record<string, string>): Promise<MeasuredService> {
     const worker = new Worker(new URL(import.meta.url), {
       name: 'data service',

@@ -120,9 +120,10 @@ function* filesBelow(folder: string): Generator<string> {
   }
 }
 
-/** Base64 at each of the three byte offsets that text can have in a longer one, without the characters that depend on neighbouring bytes. */
+/** The forms in which a secret could be shown, by their names. */
 function formsOf(secret: string): Map<string, string> {
   const bytes = Buffer.from(secret);
+  // Base64 at each of the three byte offsets that text can have in a longer one, without the characters that depend on neighbouring bytes.
   const shifted = [0, 1, 2].map((shift) => {
     const encoded = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
     return encoded.replace(/=+$/, '').slice(shift === 0 ? 0 : shift + 1, -1);

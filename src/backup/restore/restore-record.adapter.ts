@@ -11,7 +11,9 @@ import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 export interface RecordedRestore {
   /** The name of the backup. */
   readonly backup: string;
+  /** The id of the backup: another backup may get the same name once this one is removed. */
   readonly id: string;
+  /** The rules of `--map`, as given. */
   readonly map: readonly string[];
   /** The uuid of the target: it may be reached by several addresses. */
   readonly cluster: string;

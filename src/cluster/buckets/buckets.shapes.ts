@@ -21,6 +21,7 @@ export const vbucketMap = named(
   ),
 );
 
+/** The required fields that change only with the configuration: the stream of a bucket (`bucketsStreaming`) sends these without figures. */
 const stable = {
   ...each(string, 'name', 'nodeLocator', 'uuid', 'uri', 'streamingUri', 'bucketCapabilitiesVer'),
   ...each(string, 'bucketType', 'authType', 'saslPassword', 'localRandomKeyUri'),

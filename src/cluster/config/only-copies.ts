@@ -3,13 +3,13 @@ import type { ClusterView } from './cluster-view.ts';
 
 type MapView = Pick<ClusterView, 'liveBuckets' | 'map'>;
 
-/** True if these nodes have the only copies of a shard. */
+/** True if these nodes are all that have some shard, as active or copy. */
 export const losesShards = (view: MapView, nodes: readonly string[]): boolean =>
   view.liveBuckets().some(({ uuid }) => {
     const map = view.map(uuid);
     const leaving = nodes.map((id) => map?.nodes.indexOf(id) ?? -1);
     return (map?.shards ?? []).some(({ chain }) => {
-      const copies = chain.filter((node) => node >= 0);
-      return copies.length > 0 && copies.every((node) => leaving.includes(node));
+      const nodesWithShard = chain.filter((node) => node >= 0);
+      return nodesWithShard.length > 0 && nodesWithShard.every((node) => leaving.includes(node));
     });
   });

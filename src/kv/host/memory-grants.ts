@@ -25,7 +25,7 @@ export class MemoryGrants {
     send: (message: MemoryReply | MemoryChange) => void,
   ) {
     this.directory = directory;
-    // In this order: a pause in between makes services stop too early, not too late.
+    // In this order: a pause in between makes services stop reading a vbucket's memory before `servedUntilMs`, never after it.
     this.clockStartMs = processMs() - clock.monotonicMs();
     this.send = send;
   }
@@ -38,7 +38,7 @@ export class MemoryGrants {
     this.send({ kind: 'memory', bucket, collection, grant });
   }
 
-  /** Calls no service any more. */
+  /** Sends no more changes to the service. */
   end(): void {
     for (const served of this.directory.buckets.values()) {
       served.revoked.delete(this.noteChange);

@@ -15,7 +15,7 @@ interface EarlyOpen {
 }
 
 export class EarlyOpens {
-  /** By bucket and shard: the newest request. */
+  /** By uuid of the bucket and shard: the newest request. */
   private readonly opens = new Map<string, EarlyOpen>();
   private readonly clock: Clock;
 
@@ -37,9 +37,11 @@ export class EarlyOpens {
   }
 
   /** Removes the early requests of a bucket. Returns those that the active has not repeated since. */
-  take(bucket: string): EarlyOpen[] {
+  take(bucketUuid: string): EarlyOpen[] {
     const validFromMs = this.clock.monotonicMs() - validMs;
-    return this.removed(({ open }) => open.bucket === bucket).filter(({ sinceMs }) => sinceMs >= validFromMs);
+    return this.removed(({ open }) => open.bucket === bucketUuid).filter(
+      ({ sinceMs }) => sinceMs >= validFromMs,
+    );
   }
 
   /** The connection to the node was lost: the active asks again on the next one. */

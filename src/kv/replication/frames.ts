@@ -26,6 +26,7 @@ export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A shard of a bucket, under an epoch of its active. */
 export interface ShardRef {
+  /** The uuid of the bucket. */
   readonly bucket: string;
   readonly shard: number;
   readonly epoch: number;

@@ -1,5 +1,6 @@
 // The live collections of a bucket: their ids, maximum times to live and numbers of items.
-// Counts are typed arrays, indexed by vbucket; an id is looked up in a small table, or a map when it is large.
+// A collection has a slot, its index in the arrays below; counts and seqnos by vbucket are one typed array per slot. The slot of an id is in a
+// small table, or in a map when the id is large.
 
 import { vbucketsMax } from '../memory/layout.ts';
 
@@ -15,14 +16,17 @@ export interface CollectionSpec {
 export class LiveCollections {
   private readonly small = new Int16Array(smallIds).fill(-1);
   private readonly large = new Map<number, number>();
+  /** By slot. */
   private readonly maxTtls = new Int32Array(slotsMax);
+  /** By slot: the items in all vbuckets. */
   private readonly counts = new Float64Array(slotsMax);
-  /** By slot: `counts` by vbucket; empty until the first document. */
+  /** By slot: the items in each vbucket; no array until the first document. */
   private readonly vbucketCounts: (Int32Array | undefined)[] = [];
-  /** By slot: the latest seqno in each vbucket; empty until the first write. */
+  /** By slot: the latest seqno in each vbucket; no array until the first write. */
   private readonly highSeqnos: (Float64Array | undefined)[] = [];
   private readonly freeSlots: number[] = [];
   private usedSlots = 0;
+  /** By id. */
   private readonly slots = new Map<number, number>();
 
   /** Slot of the collection whose id precedes the key, or -1 when there is no such collection. */

@@ -9,7 +9,10 @@ class FlushedBucket {
   replies = 0;
   uuidReadings = 0;
   readonly flushesAt: ReadonlySet<number>;
-  /** Whether the vbuckets are on several nodes: then it sends the request for the digest later. */
+  /**
+   * Whether the vbuckets are on several nodes: then the client requests `histories`, the digest of all vbucket uuids, only after the seqnos
+   * were read.
+   */
   private readonly isSpread: boolean;
 
   constructor(flushesAt: readonly number[], isSpread = false) {

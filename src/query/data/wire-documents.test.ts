@@ -229,11 +229,11 @@ test('a scan continues after the last page where the data service has ended it',
     let pages = 0;
     connection.send = (request, take) => {
       const isContinue = request.opcode === RangeScanContinue.opcode;
-      // The data service answers every third request as one for an unknown scan, and every other third not at all.
-      const isForeign = isContinue && ++pages % 3 === 0;
+      // The data service answers one third of the requests as requests for an unknown scan, and another third not at all.
+      const isUnknown = isContinue && ++pages % 3 === 0;
       const isLost = isContinue && pages % 3 === 1;
       if (isLost) take(null);
-      else send.call(connection, isForeign ? { ...request, extras: Buffer.alloc(28) } : request, take);
+      else send.call(connection, isUnknown ? { ...request, extras: Buffer.alloc(28) } : request, take);
     };
     const seen: string[] = [];
     for await (const batch of documents.scan(orders, never)) seen.push(...batch.map(({ id }) => id));

@@ -29,7 +29,7 @@ export interface StoreContent {
   readonly records: readonly StoredRecord[];
 }
 
-/** Who stores the configuration, and since which epoch. */
+/** Who stores the configuration, and since which epoch; not the term of the orchestrator's lease. */
 export type StoreTerm = Pick<StoreHead, 'epoch' | 'founder'>;
 
 /** True if the candidate is of a later founder. Of two that took over in the same epoch, all nodes follow the one with the lower id. */

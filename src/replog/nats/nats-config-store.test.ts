@@ -56,7 +56,7 @@ describe('configuration on one NATS server', { skip }, () => {
     );
   });
 
-  it('writes the end of the store only directly after the newest change of any key, and refuses changes afterwards', async () => {
+  it('writes the record that ends the store only directly after the newest change of any key, and refuses changes afterwards', async () => {
     await using servers = await NatsCluster.start();
     await using store = await natsStore(servers.url, { mayEnd: true });
     await using other = await natsStore(servers.url);
@@ -69,7 +69,7 @@ describe('configuration on one NATS server', { skip }, () => {
     const { content, end } = await store.ended;
     assert.deepEqual([end.founder, content?.records.map(({ key }) => key)], [founder, ['k', 'l']]);
     await eventually(() => assert.equal(other.revision(), 3));
-    // `other` was opened without `mayEnd`: for it, the end is a key like any other.
+    // `other` was opened without `mayEnd`: for it, the record that ends the store is one like any other.
     assert.equal(await other.put('k', 2, 1), 4);
     assert.equal((await store.get('k'))?.value, 1);
     await assert.rejects(store.put('l', 2, 2), /the configuration has just moved to another node/);
