@@ -21,7 +21,7 @@ const shownName = (name: string): string => (plainName.test(name) ? name : '?');
 function shownValue(name: string, value: unknown): unknown {
   if (!plainName.test(name) || secretName.test(name)) return hidden;
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
-  // Of a list only its length is stored, of an object nothing: they may contain anything.
+  // Lists show only their length, objects nothing: they may contain anything.
   if (typeof value === 'object') return Array.isArray(value) ? { entries: value.length } : hidden;
   const text = String(value).replaceAll(credentialsInAddress, `//${hidden}@`);
   return text.length > valueMax ? `${text.slice(0, valueMax)}…` : text;
