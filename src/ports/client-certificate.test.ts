@@ -32,3 +32,16 @@ test('does not split a quoted value at the separators in it', () => {
   const { subject, subjectAltName } = new X509Certificate(certificate);
   assert.equal(certificateUser({ subject, subjectAltName }, [rule('san.email', '', '@')]), null);
 });
+
+test('finds a common name only where one is, whatever the other values of the subject contain', () => {
+  const rules = [rule('subject.cn')];
+  const userOf = (subject: string) => certificateUser({ subject, subjectAltName: undefined }, rules);
+  for (const separator of ['\u2028', '\u2029', '\\0A', '\\0D', ' \\+ ']) {
+    assert.equal(userOf(`O=x${separator}CN=Administrator\nCN=mallory`), 'mallory', separator);
+    assert.equal(userOf(`CN=\nO=x${separator}CN=Administrator`), null, separator);
+  }
+  assert.equal(userOf('CN=mallory\u2028CN=Administrator'), 'mallory\u2028CN=Administrator');
+  assert.equal(userOf('O=Example\nCN=alice + OU=sales'), 'alice');
+  assert.equal(userOf('O=Example\nOU=sales + CN=alice'), 'alice');
+  assert.equal(userOf('CN=a \\+ OU=b'), 'a + OU=b');
+});

@@ -49,7 +49,7 @@ export function shownCertificate(
 }
 
 export interface CertificateText {
-  /** Lines like `CN=name`. */
+  /** Lines like `CN=name`, or `CN=name + OU=unit` of attributes that share a place; these signs have a backslash within a value. */
   readonly subject: string;
   /** `DNS:host, email:user@example.com`; values with separators in them are quoted. */
   readonly subjectAltName: string | undefined;
@@ -73,7 +73,9 @@ const alternativeKinds = { 'san.uri': 'URI', 'san.dnsname': 'DNS', 'san.email': 
 
 function valuesAt({ subject, subjectAltName = '' }: CertificateText, path: CertificatePath): string[] {
   if (path === 'subject.cn') {
-    return [...subject.matchAll(/^CN=(.*)$/gm)].map(([, value]) => unescaped(value as string));
+    // Not by `^` and `$`: they also match at U+2028 and U+2029, which may be within a value.
+    const attributes = subject.split(/\n| \+ /);
+    return attributes.flatMap((text) => (text.startsWith('CN=') ? [unescaped(text.slice(3))] : []));
   }
   const kind = alternativeKinds[path];
   return alternatives(subjectAltName).flatMap(([type, value]) => (type === kind ? [value] : []));
