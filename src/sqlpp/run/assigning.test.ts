@@ -79,6 +79,25 @@ test('SET and UNSET reach elements by position and members by name, and ignore e
   assert.deepEqual(await changed(document, 'SET o.["k"] = 5, a[0] = MISSING'), { a: [null, 2], o: { k: 5 } });
 });
 
+test('SET inside a value of a parameter or constant changes one document, and not the value', async () => {
+  const own = { x: [{ y: 1 }] };
+  const named = new Map([['p', own]]);
+  for (const term of [
+    'SET a = $p, a.[META().id] = 1',
+    'SET a = $p, a.x[0].[META().id] = 1',
+    'SET a = $p, e.[META().id] = 1 FOR e IN a.x END',
+    'SET a = $p UNSET a.x[0].y',
+  ]) {
+    const datastore = new MemoryDatastore();
+    const t = datastore.add('t');
+    for (const key of ['k1', 'k2']) datastore.put(t, key, {});
+    const rows = await query(datastore, `UPDATE t USE KEYS ["k1", "k2"] ${term} RETURNING t.*`, { named });
+    const texts = rows.map((row) => JSON.stringify(row));
+    assert.equal(texts[1], texts[0]?.replace('k1', 'k2'), term);
+    assert.deepEqual(own, { x: [{ y: 1 }] }, term);
+  }
+});
+
 test('an UPDATE that would remove the whole document is refused', async () => {
   for (const change of ['UNSET t', 'SET t = MISSING'])
     await assert.rejects(changed({ a: 1 }, change), {

@@ -1,4 +1,4 @@
-// SET and UNSET: change a copy of the document. Values are computed from the original document, positions and names in paths from the copy, so
+// SET and UNSET: change a copy of the document, of which only what changes is copied. Values are computed from the original document, positions and names in paths from the copy, so
 // that `SET a[ARRAY_LENGTH(a)] = x FOR x IN b END` appends every element.
 import { sqlError } from '../errors/sql-error.ts';
 import type { Source } from '../plan/block.ts';
@@ -13,7 +13,7 @@ import type {
 import type { Expression } from '../tree/query.ts';
 import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isTrue } from '../values/types.ts';
-import { newObject, type Value, type ValueObject } from '../values/value.ts';
+import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
@@ -38,40 +38,50 @@ function assignMeta(meta: ValueObject, [first, name]: readonly string[], value: 
 
 export type Assign = (run: Run, row: Row, slot: number) => AssignedDocument;
 
-type Change = (run: Run, row: Row, copy: Row) => void;
+/** `copies`: the arrays and objects that belong to this document alone. Others may be values of parameters, constants and other documents. */
+type Change = (run: Run, row: Row, copy: Row, copies: Copies) => void;
+
+type Copies = WeakSet<object>;
 
 export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges, source: Source): Assign {
   const { alias, metaSlot } = source;
   const padding: Padding = { elements: 0 };
+  // A FOR may read the same members of the document for each of its elements, and changes what its variables refer to.
+  const repeats = [...changes.set, ...changes.unset].some((term) => term.for !== undefined);
   const steps: Change[] = [
-    ...changes.set.map((term) => compileSet(compiler, term, source, padding)),
+    ...changes.set.map((term) => compileSet(compiler, term, source, { padding, repeats })),
     ...changes.unset.map((term) => compileUnset(compiler, term, source)),
   ];
-  // Parsed once: a FOR may read the same members of the document for each of its elements.
-  const repeats = [...changes.set, ...changes.unset].some((term) => term.for !== undefined);
   return (run, row, slot) => {
     padding.elements = 0;
     const copy = row.slice();
     const meta = newObject();
-    copy[slot] = mutableCopy(run.resolve(row[slot]));
+    const document = repeats ? run.resolveDeep(row[slot]) : run.resolve(row[slot]);
+    const copies: Copies = new WeakSet();
+    copy[slot] = repeats ? deepCopy(document, copies) : document;
     copy[metaSlot as number] = meta;
-    const original = repeats ? row.with(slot, run.resolveDeep(row[slot])) : row;
-    for (const change of steps) change(run, original, copy);
+    const original = repeats ? row.with(slot, document) : row;
+    for (const change of steps) change(run, original, copy, copies);
     if (copy[slot] === undefined) throw sqlError(5100, alias);
     return { document: copy[slot], meta };
   };
 }
 
-function compileSet(compiler: BlockCompiler, term: SetPlan, source: Source, padding: Padding): Change {
+function compileSet(
+  compiler: BlockCompiler,
+  term: SetPlan,
+  source: Source,
+  { padding, repeats }: { readonly padding: Padding; readonly repeats: boolean },
+): Change {
   const value = compiler.code(term.value);
   const write = term.isMeta
     ? compileMetaPath(compiler, term.path)
     : compilePath(compiler, term.path, source, (target, step, next) =>
         setMember(target, step, next, padding),
       );
-  const set = (run: Run, row: Row, copy: Row): void => {
+  const set: Change = (run, row, copy, copies) => {
     const next = run.resolve(value.run(row, run.evaluation));
-    write(run, row, copy, mutableCopy(next));
+    write(run, row, copy, repeats ? deepCopy(next, copies) : next, copies);
   };
   return term.for ? compileFor(compiler, term.for, set) : set;
 }
@@ -80,7 +90,7 @@ function compileUnset(compiler: BlockCompiler, term: UnsetPlan, source: Source):
   const write = term.isMeta
     ? compileMetaPath(compiler, term.path)
     : compilePath(compiler, term.path, source, unsetMember);
-  const unset = (run: Run, row: Row, copy: Row): void => write(run, row, copy, undefined);
+  const unset: Change = (run, row, copy, copies) => write(run, row, copy, undefined, copies);
   if (!term.for) return unset;
   return term.for.when ? compileFor(compiler, term.for, unset) : compileForAll(compiler, term.for, unset);
 }
@@ -89,14 +99,14 @@ function compileUnset(compiler: BlockCompiler, term: UnsetPlan, source: Source):
 function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): Change {
   const when = node.when && compiler.code(node.when);
   const expand = compileRanges(compiler, node.dimensions);
-  return (run, row, copy) => {
-    const [originals, copies] = [expand(run, row), expand(run, copy)];
+  return (run, row, copy, copies) => {
+    const [originals, changing] = [expand(run, row), expand(run, copy)];
     // An earlier term changed what this one iterates over: its elements no longer correspond.
-    if (originals.length !== copies.length) return;
-    for (const [at, changed] of copies.entries()) {
+    if (originals.length !== changing.length) return;
+    for (const [at, changed] of changing.entries()) {
       const original = originals[at] as Row;
       if (when && !isTrue(when.run(original, run.evaluation))) continue;
-      change(run, original, changed);
+      change(run, original, changed, copies);
     }
   };
 }
@@ -104,8 +114,8 @@ function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): Cha
 /** UNSET without WHEN computes nothing: it removes from the copy as the terms before it left it. */
 function compileForAll(compiler: BlockCompiler, { dimensions }: ForPlan, remove: Change): Change {
   const expand = compileRanges(compiler, dimensions);
-  return (run, row, copy) => {
-    for (const changed of expand(run, copy)) remove(run, row, changed);
+  return (run, row, copy, copies) => {
+    for (const changed of expand(run, copy)) remove(run, row, changed, copies);
   };
 }
 
@@ -156,7 +166,7 @@ function pairsOf(value: Value, isDeep: boolean): [Value, Value][] {
   return pairs.flatMap(([name, item]) => [[name, item] as [Value, Value], ...pairsOf(item, true)]);
 }
 
-type Write = (run: Run, row: Row, copy: Row, value: Value) => void;
+type Write = (run: Run, row: Row, copy: Row, value: Value, copies: Copies) => void;
 
 interface Step {
   readonly kind: PathStep['kind'];
@@ -168,7 +178,7 @@ type Assignment = (target: Value, step: Step, value: Value) => void;
 function compilePath(compiler: BlockCompiler, path: PathPlan, source: Source, assign: Assignment): Write {
   const steps = path.steps.map((step) => ({ kind: step.kind, code: compiler.code(stepCode(step)) }));
   const isConstant = path.steps.every((step) => stepCode(step).kind === 'constant');
-  return (run, row, copy, value) => {
+  return (run, row, copy, value, copies) => {
     const from = isConstant ? row : withMetaOf(row, copy, source);
     const stepOf = ({ kind, code }: (typeof steps)[number]): Step => ({
       kind,
@@ -179,8 +189,9 @@ function compilePath(compiler: BlockCompiler, path: PathPlan, source: Source, as
       copy[path.rootSlot] = value;
       return;
     }
-    let at: Value = copy[path.rootSlot];
-    for (const step of steps.slice(0, -1)) at = memberAt(at, stepOf(step));
+    let at = ownCopy(copy[path.rootSlot], copies);
+    copy[path.rootSlot] = at;
+    for (const step of steps.slice(0, -1)) at = ownMember(at, stepOf(step), copies);
     assign(at, stepOf(last), value);
   };
 }
@@ -251,16 +262,41 @@ function setName(target: Value, { kind, value: name }: Step, value: Value): void
   else members[name] = value;
 }
 
-function mutableCopy(value: Value): Value {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    countSteps(listedSteps * value.length);
-    return (value as Value[]).map(mutableCopy);
-  }
-  if (Object.getPrototypeOf(value) !== null) return value;
-  const copy = newObject();
-  const members = Object.entries(value as ValueObject);
-  countSteps(listedSteps * members.length);
-  for (const [name, member] of members) copy[name] = mutableCopy(member);
+/** The value if it belongs to the document alone, else a copy that does; its members may belong to others. */
+function ownCopy(value: Value, copies: Copies): Value {
+  if (!hasMembers(value) || copies.has(value)) return value;
+  const copy = Array.isArray(value) ? [...(value as Value[])] : Object.assign(newObject(), value);
+  copies.add(copy);
   return copy;
 }
+
+function ownMember(target: Value, step: Step, copies: Copies): Value {
+  const member = memberAt(target, step);
+  const copy = ownCopy(member, copies);
+  if (copy === member) return copy;
+  if (!Array.isArray(target)) setName(target, step, copy);
+  else {
+    // As Array.at() reads positions.
+    const position = Math.trunc(step.value as number) || 0;
+    (target as Value[])[position < 0 ? target.length + position : position] = copy;
+  }
+  return copy;
+}
+
+/** A copy of all nested values, which belong to the document alone. */
+function deepCopy(value: Value, copies: Copies): Value {
+  if (!hasMembers(value)) return value;
+  const copy = ownCopy(value, copies) as Record<string, Value> | Value[];
+  if (Array.isArray(copy)) {
+    countSteps(listedSteps * copy.length);
+    for (let at = 0; at < copy.length; at++) copy[at] = deepCopy(copy[at], copies);
+    return copy;
+  }
+  const names = Object.keys(copy);
+  countSteps(listedSteps * names.length);
+  for (const name of names) copy[name] = deepCopy(copy[name], copies);
+  return copy;
+}
+
+const hasMembers = (value: Value): value is readonly Value[] | ValueObject =>
+  typeof value === 'object' && value !== null && !(value instanceof Binary) && !(value instanceof RawJson);
