@@ -3,6 +3,7 @@ import type { Engine } from '#query/state/engine-port.ts';
 import { prepareStatement, prepareSteps } from '#sqlpp/run/prepare.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import { renewSteps } from '#sqlpp/values/step-limit.ts';
+import { isLargeValue, textParts } from '#sqlpp/values/text-steps.ts';
 
 export const engine: Engine = {
   prepare: prepareStatement,
@@ -11,5 +12,9 @@ export const engine: Engine = {
   textOf(value) {
     renewSteps();
     return jsonText(value);
+  },
+  partsOf(value) {
+    renewSteps();
+    return isLargeValue(value) ? textParts(value) : null;
   },
 };

@@ -37,6 +37,7 @@ export const fakeEngine = (): Engine & { prepares: number } => ({
   },
   execute: run,
   textOf: jsonText,
+  partsOf: () => null,
 });
 
 function prepare(text: string, context: PrepareContext): PreparedStatement {

@@ -1,6 +1,7 @@
 // Streams one answer: members in the published order, one row per line. It sends nothing before 64 KiB or a wait of ten
 // milliseconds after the first row, so that a short answer is sent in one piece and with the status of its first error.
 import type { Clock, Timer } from '#ports/clock.ts';
+import { PrettyJson } from './pretty-json.ts';
 
 /** The response that an answer is written to. */
 export interface AnswerSink {
@@ -16,6 +17,11 @@ export interface AnswerSink {
 const flushCharacters = 64 * 1024;
 const flushMs = 10;
 const rowIndent = '        ';
+
+/** Takes the JSON text of one row, in any number of parts. */
+export interface RowText {
+  text(json: string): void;
+}
 
 export class AnswerWriter {
   rows = 0;
@@ -33,6 +39,7 @@ export class AnswerWriter {
   private hasBegun = false;
   private isBufferFull = false;
   private timer: Timer | null = null;
+  private readonly plainRow: RowText = { text: (json) => this.addRowText(json) };
 
   constructor(sink: AnswerSink, timers: Pick<Clock, 'after'>, isPretty: boolean) {
     this.sink = sink;
@@ -53,7 +60,7 @@ export class AnswerWriter {
 
   /** Writes a member of the answer; `json` is its value as JSON text. */
   member(name: string, json: string): void {
-    const value = this.isPretty ? prettyJson(json, '    ') : json;
+    const value = this.isPretty ? new PrettyJson('    ').format(json) : json;
     this.text += `${this.isFirst ? '' : ',\n'}${this.isPretty ? '    ' : ''}"${name}": ${value}`;
     this.isFirst = false;
   }
@@ -64,12 +71,18 @@ export class AnswerWriter {
   }
 
   row(json: string): void {
+    this.beginRow().text(json);
+  }
+
+  /** Begins a row whose text comes in parts. */
+  beginRow(): RowText {
     const before = `${this.rows === 0 ? '\n' : ',\n'}${this.isPretty ? rowIndent : ''}`;
-    this.newRows += before + (this.isPretty ? prettyJson(json, rowIndent) : json);
+    this.newRows += before;
     this.layoutBytes += before.length;
     this.rows++;
-    this.hasUnsentRows = true;
-    if (this.text.length + this.newRows.length >= flushCharacters) this.flush();
+    if (!this.isPretty) return this.plainRow;
+    const pretty = new PrettyJson(rowIndent);
+    return { text: (json) => this.addRowText(pretty.format(json)) };
   }
 
   /** Sends the rows so far after a moment. Call before waiting for more: an answer that is complete at once needs no timer. */
@@ -109,6 +122,12 @@ export class AnswerWriter {
     this.text = '';
   }
 
+  private addRowText(text: string): void {
+    this.newRows += text;
+    this.hasUnsentRows = true;
+    if (this.text.length + this.newRows.length >= flushCharacters) this.flush();
+  }
+
   private takeRows(): void {
     if (this.newRows === '') return;
     this.countedBytes += Buffer.byteLength(this.newRows);
@@ -127,22 +146,4 @@ export class AnswerWriter {
     this.isBufferFull = !this.sink.write(this.text) || this.isBufferFull;
     this.text = '';
   }
-}
-
-/** Indents JSON text by four spaces per level. Values are not parsed, so that numbers keep their notation. `prefix` precedes each further line. */
-function prettyJson(json: string, prefix: string): string {
-  let text = '';
-  let indent = `\n${prefix}`;
-  const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
-  let before = '';
-  for (const [token] of json.matchAll(tokens)) {
-    const isEnd = token === '}' || token === ']';
-    if (isEnd) indent = indent.slice(0, -4);
-    if (isEnd ? before !== '{' && before !== '[' : before === '{' || before === '[' || before === ',')
-      text += indent;
-    text += token === ':' ? ': ' : token;
-    if (token === '{' || token === '[') indent += '    ';
-    before = token;
-  }
-  return text;
 }

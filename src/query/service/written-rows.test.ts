@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeRows } from './written-rows.ts';
 
-function target(characters: number) {
+function target(characters: number, parts: Iterable<string> | null = null) {
   const { signal, abort } = aborting();
   const events: string[] = [];
   const slices = {
@@ -10,12 +10,23 @@ function target(characters: number) {
       events.push('pause');
     },
   };
-  const writer = { row: () => void events.push('row') };
-  return {
-    events,
-    abort,
-    parts: { engine: { textOf: () => 'x'.repeat(characters) }, writer, slices, signal },
+  const state = { isReady: true };
+  const writer = {
+    row: () => void events.push('row'),
+    beginRow: () => {
+      events.push('begin');
+      return { text: (text: string) => void events.push(text.slice(0, 1)) };
+    },
+    get isReady() {
+      return state.isReady;
+    },
+    ready: async () => {
+      events.push('ready');
+      state.isReady = true;
+    },
   };
+  const engine = { textOf: () => 'x'.repeat(characters), partsOf: () => parts };
+  return { events, abort, state, parts: { engine, writer, slices, signal } };
 }
 
 function aborting() {
@@ -27,7 +38,7 @@ test('others run between long rows, and not between short ones', async () => {
   const short = target(100);
   assert.equal(writeRows([1, 2, 3], short.parts), undefined);
   assert.deepEqual(short.events, ['row', 'row', 'row']);
-  const long = target(600 << 10);
+  const long = target(150 << 10);
   await writeRows([1, 2, 3, 4], long.parts);
   assert.deepEqual(long.events, ['row', 'row', 'pause', 'row', 'row']);
 });
@@ -38,4 +49,30 @@ test('a request that ends during a pause writes no further rows', async () => {
   abort();
   await assert.rejects(writing as Promise<void>, { message: 'aborted' });
   assert.deepEqual(events, ['row', 'pause']);
+});
+
+test('a long row is written in parts, with pauses, and waits for a client that does not read', async () => {
+  const parts = ['', '', '', '', ...'abcdef'].map((text) => text.repeat(100 << 10));
+  const { events, state, parts: of } = target(0, parts);
+  state.isReady = false;
+  await writeRows([1], of);
+  assert.deepEqual(events, ['pause', 'ready', 'begin', 'a', 'b', 'c', 'pause', 'd', 'e', 'f', 'pause']);
+});
+
+test('a long row is written to its end when its request ends meanwhile, and not begun later', async () => {
+  const parts = [...'abcdef'].map((text) => text.repeat(100 << 10));
+  for (const [text, expected] of [
+    [parts, ['begin', 'a', 'b', 'c', 'pause', 'd', 'e', 'f', 'pause']],
+    [['', '', '', '', ...parts], ['pause']],
+  ] as const) {
+    const { events, abort, state, parts: of } = target(0, text);
+    state.isReady = false;
+    const writing = writeRows([1, 2], of);
+    abort();
+    await assert.rejects(writing as Promise<void>, { message: 'aborted' });
+    assert.deepEqual(
+      events.filter((event) => event !== 'ready'),
+      expected.length > 1 ? [...expected, 'pause'] : expected,
+    );
+  }
 });

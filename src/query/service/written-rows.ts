@@ -1,15 +1,18 @@
 // Writes rows to an answer, with pauses for other requests where their text is long.
+import { untilAborted } from '#ports/within.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { AnswerWriter } from '../answer/answer-writer.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 
-/** The text of a batch after which others run: a tenth of a second, for rows that are arrays of numbers. */
-const pauseCharacters = 1 << 20;
+/** The text of rows after which others run: a few milliseconds. */
+const pauseCharacters = 256 << 10;
+/** A part of a long row counts as at least so many characters. */
+const partCharacters = 64 << 10;
 
 interface RowsTarget {
-  readonly engine: Pick<Engine, 'textOf'>;
-  readonly writer: Pick<AnswerWriter, 'row'>;
+  readonly engine: Pick<Engine, 'textOf' | 'partsOf'>;
+  readonly writer: Pick<AnswerWriter, 'row' | 'beginRow' | 'isReady' | 'ready'>;
   readonly slices: Pick<RequestSlices, 'pause'> | null;
   readonly signal: AbortSignal;
 }
@@ -19,6 +22,8 @@ export function writeRows(batch: readonly Value[], target: RowsTarget, from = 0)
   const { engine, writer } = target;
   let characters = 0;
   for (let at = from; at < batch.length; at++) {
+    const parts = engine.partsOf(batch[at]);
+    if (parts !== null) return writeLong(parts, batch, target, at + 1);
     const text = engine.textOf(batch[at]);
     writer.row(text);
     characters += text.length;
@@ -31,4 +36,27 @@ async function writeRest(batch: readonly Value[], target: RowsTarget, from: numb
   await target.slices?.pause();
   target.signal.throwIfAborted();
   await writeRows(batch, target, from);
+}
+
+/** Writes one row, then those from `from` on. The row is written to its end when the request is aborted meanwhile: the answer remains valid JSON. */
+async function writeLong(
+  parts: Iterable<string>,
+  batch: readonly Value[],
+  target: RowsTarget,
+  from: number,
+): Promise<void> {
+  const { writer, slices, signal } = target;
+  let row: ReturnType<AnswerWriter['beginRow']> | undefined;
+  let characters = 0;
+  for (const part of parts) {
+    if (part !== '') (row ??= writer.beginRow()).text(part);
+    characters += Math.max(part.length, partCharacters);
+    if (characters < pauseCharacters) continue;
+    characters = 0;
+    await slices?.pause();
+    if (row === undefined) signal.throwIfAborted();
+    // After the request was aborted the rest waits in memory for the client.
+    if (!writer.isReady && !signal.aborted) await untilAborted(signal, writer.ready()).catch(() => {});
+  }
+  if (from < batch.length) await writeRest(batch, target, from);
 }

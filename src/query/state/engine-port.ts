@@ -10,4 +10,6 @@ export interface Engine {
   execute(prepared: PreparedStatement, context: ExecuteContext): Execution;
   /** The value as JSON text for answers. */
   textOf(value: Value): string;
+  /** The same in parts, some of which may be empty, for a value whose text takes long; null for others. */
+  partsOf(value: Value): Iterable<string> | null;
 }

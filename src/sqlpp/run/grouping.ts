@@ -3,6 +3,7 @@
 
 import { aggregateStateOf } from '../functions/aggregate-states.ts';
 import type { LogicalGroup } from '../plan/logical.ts';
+import { parsedIfLarge } from '../values/json-parse.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, setMember, type Value } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
@@ -110,13 +111,13 @@ class GroupInputs {
   of(run: Run, row: Row): GroupInput {
     const { evaluation } = run;
     const keys: Value[] = [];
-    for (const code of this.#keys) keys.push(code.run(row, evaluation));
+    for (const code of this.#keys) keys.push(parsedIfLarge(code.run(row, evaluation)));
     const values: Value[] = [];
     const passesFilter: boolean[] = [];
     for (const { argument, filter } of this.#aggregates) {
       const wanted = !filter || isTrue(filter.run(row, evaluation));
       passesFilter.push(wanted);
-      values.push(wanted && argument ? argument.run(row, evaluation) : undefined);
+      values.push(wanted && argument ? parsedIfLarge(argument.run(row, evaluation)) : undefined);
     }
     return { keys, values, passesFilter, member: this.#members && this.#memberOf(run, row) };
   }

@@ -5,8 +5,8 @@ import { sqlError, sqlErrorWith } from '../errors/sql-error.ts';
 import { Inference, type InferOptions, inferOptions } from '../functions/inferred-schema.ts';
 import { Resolver } from '../plan/resolver.ts';
 import type { Infer } from '../tree/definition.ts';
-import { parseJson } from '../values/json-parse.ts';
-import type { Value } from '../values/value.ts';
+import { parseInSteps } from '../values/json-steps.ts';
+import { RawJson, type Value } from '../values/value.ts';
 import type { ExecuteContext, PrepareContext, PreparedStatement } from './engine.ts';
 import { executionOf, plainPrepared } from './plain-statement.ts';
 import { heldMax } from './run.ts';
@@ -44,7 +44,8 @@ async function infer(
   const inference = new Inference(options);
   const slices = new RunSlices(context, undefined);
   for (const [at, bytes] of sample.entries()) {
-    inference.add(parseJson(bytes));
+    const raw = new RawJson(bytes, 0, bytes.length);
+    inference.add(await slices.resultOf(parseInSteps(raw)));
     if (inference.isTooLarge && at + 1 < sample.length) {
       warnings.push(sqlErrorWith(7013, { cause: { max_schema_MB: schemaMB } }));
       break;

@@ -9,8 +9,8 @@ import type { InnerQuery } from './combining.ts';
 import { resultsOf } from './combining.ts';
 import { batchRows, emptyRow, type Row } from './row.ts';
 import type { Run } from './run.ts';
-import type { RowWrite, Statement } from './statement.ts';
-import { documentBytes, failRow, Writer, writeOptions } from './writing.ts';
+import type { RowChange, Statement } from './statement.ts';
+import { failRow, Writer, writeOptions } from './writing.ts';
 
 export interface ValuesCode {
   readonly key: Code;
@@ -33,26 +33,26 @@ export function insert(compiler: BlockCompiler, plan: InsertPlan, query: InnerQu
     const codes = rows.values.map((values) => valuesCode(compiler, values));
     return writer.statement(plan, async function* insertedValues(run) {
       for (let at = 0; at < codes.length; at += batchRows) {
-        const writes: RowWrite[] = [];
+        const changes: RowChange[] = [];
         await run.each(codes.slice(at, at + batchRows), (code) => {
           const write = writeOf(run, kind, code, emptyRow(plan.block.size), undefined);
-          if (write) writes.push(write);
+          if (write) changes.push(write);
         });
-        yield writes;
+        yield changes;
       }
     });
   }
   const code = valuesCode(compiler, rows.values);
   return writer.statement(plan, async function* insertedResults(run) {
     for await (const results of resultsOf(run, query as InnerQuery, emptyRow(plan.block.size))) {
-      const writes: RowWrite[] = [];
+      const changes: RowChange[] = [];
       await run.each(results, (result) => {
         const row = emptyRow(plan.block.size);
         row[rows.rowSlot] = result;
         const write = writeOf(run, kind, code, row, result);
-        if (write) writes.push(write);
+        if (write) changes.push(write);
       });
-      yield writes;
+      yield changes;
     }
   });
 }
@@ -69,13 +69,13 @@ export function writeOf(
   code: ValuesCode,
   row: Row,
   whole: Value,
-): RowWrite | undefined {
+): RowChange | undefined {
   const key = run.resolve(code.key.run(row, run.evaluation));
   const value = code.value ? code.value.run(row, run.evaluation) : whole;
   const options = run.resolve(code.options?.run(row, run.evaluation));
   const codes = errorCodes[kind];
-  const valueText = value === undefined ? 'missing' : jsonText(value);
-  if (key === undefined) return void failRow(run, sqlError(codes.key, valueText));
+  if (key === undefined)
+    return void failRow(run, sqlError(codes.key, value === undefined ? 'missing' : jsonText(value)));
   if (typeof key !== 'string')
     return void failRow(run, sqlError(codes.keyType, key === null ? 'null' : jsonText(key), typeName(key)));
   if (value === undefined) return void failRow(run, sqlError(codes.value, key));
@@ -88,7 +88,6 @@ export function writeOf(
     write: {
       kind,
       id: key,
-      bytes: documentBytes(value),
       cas: 0n,
       expiration: expiration ?? (kind === 'upsert' && run.context.preserveExpiry ? 'keep' : 0),
       ...(xattrs && { xattrs }),

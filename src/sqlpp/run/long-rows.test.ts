@@ -134,3 +134,57 @@ test('a statement whose expressions take long yields between rows', async () => 
     assert.ok(most > 0 && most <= 4, `${most} rows without a pause: ${statement}`);
   }
 });
+
+test('a statement over one large document yields while it parses, changes and encodes it', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  const items = Array.from({ length: 20_000 }, (_, id) => ({ id, name: `name ${id}` }));
+  datastore.put(t, 'k', { items });
+  for (const [statement, expected] of [
+    ['SELECT RAW COUNT(*) FROM t USE KEYS "k" UNNEST t.items', [items.length]],
+    ['SELECT RAW ARRAY_LENGTH(ARRAY_DISTINCT(items)) FROM t USE KEYS "k"', [items.length]],
+    ['SELECT RAW ARRAY_LENGTH(ARRAY_AGG(items)[0]) FROM t USE KEYS "k"', [items.length]],
+    ['UPDATE t USE KEYS "k" SET items[3].id = UUID() RETURNING RAW items[4]', [items[4]]],
+    [
+      'UPSERT INTO t (KEY k, VALUE v) SELECT "l" AS k, t AS v FROM t USE KEYS "k" RETURNING RAW META().id',
+      ['l'],
+    ],
+    ['UPSERT INTO t VALUES ("l", $v) RETURNING RAW items[4]', [items[4]]],
+    ['MERGE INTO t USING [1] AS s ON KEY "k" WHEN MATCHED THEN UPDATE SET t.x = s', []],
+  ] as const) {
+    let nowMs = 0;
+    let pauses = 0;
+    const prepared = prepareOn(datastore, statement);
+    const context = {
+      ...contextOf(datastore, { named: new Map([['v', { items }]]) }),
+      // Each look at the clock is a millisecond later than the one before: one in five ends the slice.
+      monotonicMs: () => nowMs++,
+      pause: async () => {
+        pauses++;
+      },
+    };
+    const rows: unknown[] = [];
+    for await (const batch of prepared.program.run(prepared, context).rows)
+      for (const row of batch) rows.push(JSON.parse(jsonText(row)));
+    assert.deepEqual(rows, expected, statement);
+    assert.ok(pauses >= 2, `${pauses} pauses: ${statement}`);
+  }
+});
+
+test('a row that waits for its large values gets the same random ones when it is evaluated again', async () => {
+  const datastore = new MemoryDatastore();
+  const long = { items: Array.from({ length: 10_000 }, (_, id) => ({ id })) };
+  const t = datastore.add('t');
+  for (const key of ['k', 'l', 'm']) datastore.put(t, key, key === 'm' ? { items: [1] } : long);
+  const statement =
+    'SELECT RAW [UUID(), ARRAY_LENGTH(ARRAY_SORT(items)), UUID()] FROM t USE KEYS ["k", "l", "m"]';
+  const prepared = prepareOn(datastore, statement);
+  const rows: unknown[] = [];
+  for await (const batch of prepared.program.run(prepared, contextOf(datastore)).rows)
+    for (const row of batch) rows.push(JSON.parse(jsonText(row)));
+  assert.deepEqual(rows, [
+    ['uuid-1', 10_000, 'uuid-2'],
+    ['uuid-3', 10_000, 'uuid-4'],
+    ['uuid-5', 1, 'uuid-6'],
+  ]);
+});

@@ -11,7 +11,7 @@ import { DocumentReader } from './document-reader.ts';
 import { valuesCode, writeOf } from './inserting.ts';
 import { emptyRow, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import type { RowWrite, Statement } from './statement.ts';
+import type { RowChange, Statement } from './statement.ts';
 import { deleteOf, updateOf } from './updating.ts';
 import { failureOf, Writer } from './writing.ts';
 
@@ -32,7 +32,7 @@ export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): St
     for await (const rows of found(run, emptyRow(plan.block.size))) {
       const ids = key && (await keysOf(run, rows, key));
       if (reader && ids) await lookUp(run, rows, reader, keyspace, ids);
-      const writes: RowWrite[] = [];
+      const writes: RowChange[] = [];
       const failure = await failureOf(
         run.each(rows, (row, at) => {
           if (remaining <= 0) return;
@@ -92,7 +92,7 @@ interface MergeState {
   readonly inserted: Set<string>;
 }
 
-type Actions = (run: Run, row: Row, state: MergeState) => RowWrite[];
+type Actions = (run: Run, row: Row, state: MergeState) => RowChange[];
 
 function compileActions(compiler: BlockCompiler, plan: MergePlan, key: Code | undefined): Actions {
   const { source: target } = plan;

@@ -2,7 +2,16 @@
 import type { LogicalProjection, ProjectionTerm } from '../plan/logical.ts';
 import { compareStrings } from '../values/collation.ts';
 import { jsonText, stringText } from '../values/json-text.ts';
-import { AnswerText, newObject, RawJson, setMember, type Value, type ValueObject } from '../values/value.ts';
+import { isLargeValue } from '../values/text-steps.ts';
+import {
+  AnswerPieces,
+  AnswerText,
+  newObject,
+  RawJson,
+  setMember,
+  type Value,
+  type ValueObject,
+} from '../values/value.ts';
 import type { BlockCompiler } from './code.ts';
 import { compileExclusion } from './exclusion.ts';
 import type { Row } from './row.ts';
@@ -48,11 +57,22 @@ export function compileAnswerRow(
     }));
   return (run, row) => {
     let text = '';
+    // Values whose text takes long, and the text before each of them: it is made in parts when it is sent.
+    let pieces: Value[] | undefined;
     for (const { name, code } of members) {
       const value = code.run(row, run.evaluation);
       if (value === undefined) continue;
-      const isWritten = code.isQuoted && typeof value === 'string';
-      text += `${text === '' ? '{' : ','}${name}${isWritten ? value : jsonText(value)}`;
+      text += `${text === '' && pieces === undefined ? '{' : ','}${name}`;
+      if (code.isQuoted && typeof value === 'string') text += value;
+      else if (!isLargeValue(value)) text += jsonText(value);
+      else {
+        (pieces ??= []).push(new AnswerText(text) as unknown as Value, value);
+        text = '';
+      }
+    }
+    if (pieces !== undefined) {
+      pieces.push(new AnswerText(`${text}}`) as unknown as Value);
+      return new AnswerPieces(pieces) as unknown as Value;
     }
     return new AnswerText(text === '' ? '{}' : `${text}}`) as unknown as Value;
   };

@@ -1,4 +1,5 @@
 // Lets other requests of the thread run after each time slice of a statement.
+import type { WorkSteps } from '#base/steps.ts';
 import { renewSteps } from '../values/step-limit.ts';
 import type { ExecuteContext } from './engine.ts';
 import type { Meter } from './meter.ts';
@@ -27,8 +28,22 @@ export class RunSlices {
   /** Returns a promise when the slice is over; it resolves in the next one. Throws, or rejects, when the request is aborted. */
   yieldIfDue(): Promise<void> | undefined {
     this.#context.signal.throwIfAborted();
-    if (this.#context.monotonicMs() - this.#startMs < sliceMs) return undefined;
-    return this.#yield();
+    return this.isDue ? this.#yield() : undefined;
+  }
+
+  /** Whether the slice is over. */
+  get isDue(): boolean {
+    return this.#context.monotonicMs() - this.#startMs >= sliceMs;
+  }
+
+  /** Runs all steps with pauses. */
+  async resultOf<T>(steps: WorkSteps<T>): Promise<T> {
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value;
+      const pause = this.yieldIfDue();
+      if (pause !== undefined) await pause;
+    }
   }
 
   /** Call when documents are there, or are read by this thread: the time that they take to come from another node says nothing about their size. */

@@ -5,6 +5,8 @@ import type { Block } from '../plan/block.ts';
 import { type ExternalFunction, isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
 import type { Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
+import { parseInSteps } from '../values/json-steps.ts';
+import { ParseNeeded, setParsedTexts } from '../values/parsed-texts.ts';
 import { countSteps } from '../values/step-limit.ts';
 import type { Value } from '../values/value.ts';
 import { CallNeeded, CallResults } from './call-results.ts';
@@ -16,15 +18,9 @@ import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
 import { type Batch, emptyRow, type Row } from './row.ts';
 import { rowCountOf } from './row-count.ts';
+import { isRowNeed, noTexts, type RowNeed, RowResults } from './row-results.ts';
 import { RunSlices } from './run-slices.ts';
-import { NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
-
-/** Results that a row got while it waited, and what it needs next. */
-interface RowResults {
-  readonly calls: CallResults;
-  readonly subqueries: SubqueryResults;
-  readonly needed: NeededResults;
-}
+import { type NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
 
 /** The subqueries and user functions of a statement. */
 export interface Programs {
@@ -212,7 +208,11 @@ export class Run {
   }
 
   /** Computes the results that a row needs, and caches them. */
-  async #provide(error: SubqueryNeeded | CallNeeded, row: RowResults): Promise<void> {
+  async #provide(error: RowNeed, row: RowResults): Promise<void> {
+    if (error instanceof ParseNeeded) {
+      row.texts.add(error.raw, await this.slices.resultOf(parseInSteps(error.raw)));
+      return;
+    }
     if (error instanceof SubqueryNeeded) {
       await this.#runSubquery(error, row.subqueries);
       return this.#runAhead(row.needed.take(error), row.subqueries);
@@ -261,8 +261,8 @@ export class Run {
   }
 
   /**
-   * Calls `work` for each row. `work` may throw SubqueryNeeded or CallNeeded before it changes anything: it is called again once the result
-   * is there. Yields between rows that take long, as those of large documents do.
+   * Calls `work` for each row. `work` may throw SubqueryNeeded, CallNeeded or ParseNeeded before it changes anything: it is called again once
+   * the result is there. Yields between rows that take long, as those of large documents do.
    */
   each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> | undefined {
     // Synchronous until a row needs a subquery, or the time slice is used up: most rows take less than a microsecond.
@@ -273,6 +273,7 @@ export class Run {
     this.#rowSubqueries = null;
     this.#needed = null;
     this.#drawn?.clear();
+    const textsBefore = setParsedTexts(noTexts);
     try {
       for (; at < items.length; at++) {
         if (at === timedAt) {
@@ -286,6 +287,8 @@ export class Run {
       return undefined;
     } catch (error) {
       return this.#eachFrom(at, items, work, error);
+    } finally {
+      setParsedTexts(textsBefore);
     }
   }
 
@@ -306,20 +309,19 @@ export class Run {
     thrown: unknown,
   ): Promise<void> {
     let at = from;
-    let error = thrown;
-    const row: RowResults = {
-      calls: new CallResults(this),
-      subqueries: new SubqueryResults(this),
-      needed: new NeededResults(),
-    };
+    let error: unknown = thrown;
+    const row = new RowResults(this);
     let calls = 0;
     try {
-      for (;;) {
-        if (!(error instanceof SubqueryNeeded || error instanceof CallNeeded)) throw error;
-        if (error instanceof CallNeeded && ++calls > rowCallsMax) throw tooManyCalls();
+      while (at < items.length) {
         const drawn = this.#drawn;
         this.#drawn = null;
-        await this.#provide(error, row);
+        if (error !== null) {
+          if (!isRowNeed(error)) throw error;
+          if (error instanceof CallNeeded && ++calls > rowCallsMax) throw tooManyCalls();
+          await this.#provide(error, row);
+          error = null;
+        }
         await this.yieldIfDue();
         // Set again after each wait: meanwhile other rows may have been evaluated.
         this.#rowResults = row.calls;
@@ -327,27 +329,24 @@ export class Run {
         this.#needed = row.needed;
         this.#drawn = drawn;
         drawn?.rewind();
+        const textsBefore = setParsedTexts(row.texts);
         try {
-          for (; at < items.length; at++) {
+          do {
             work(items[at] as T, at);
-            this.#endRow(row);
+            at++;
+            row.end(this.#subqueryResults);
             this.#drawn?.clear();
             calls = 0;
-          }
-          return;
+          } while (at < items.length && !this.slices.isDue);
         } catch (next) {
           error = next;
+        } finally {
+          setParsedTexts(textsBefore);
         }
       }
     } finally {
-      this.#endRow(row);
+      row.end(this.#subqueryResults);
     }
-  }
-
-  #endRow({ calls, subqueries, needed }: RowResults): void {
-    calls.clear();
-    this.#subqueryResults.takeFrom(subqueries);
-    needed.clear();
   }
 
   /** Parses a value of a document that is still JSON text. */

@@ -5,11 +5,12 @@ import type { DeletePlan, UpdatePlan } from '../plan/change-plans.ts';
 import { Binary, newObject, type Value, type ValueObject } from '../values/value.ts';
 import { type Assign, compileChanges } from './assigning.ts';
 import type { BlockCompiler } from './code.ts';
+import { documentBytes } from './encoded-changes.ts';
 import { compileProjection } from './projection.ts';
 import { emptyRow, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import type { RowWrite, Statement } from './statement.ts';
-import { absoluteExpiration, documentBytes, failRow, Writer } from './writing.ts';
+import type { RowChange, Statement } from './statement.ts';
+import { absoluteExpiration, failRow, Writer } from './writing.ts';
 
 export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): Statement {
   const { source } = plan;
@@ -20,12 +21,12 @@ export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): 
     const changed = new Set<string>();
     for await (const rows of found(run, emptyRow(plan.block.size))) {
       const unchanged = unchangedOf(rows, source.idSlot as number, changed);
-      const writes: RowWrite[] = [];
+      const changes: RowChange[] = [];
       await run.each(unchanged, (row) => {
         const write = updateOf(run, row, plan, assign);
-        if (write) writes.push(write);
+        if (write) changes.push(write);
       });
-      yield writes;
+      yield changes;
     }
   });
 }
@@ -45,7 +46,7 @@ export function updateOf(
   row: Row,
   { source }: Pick<UpdatePlan, 'source'>,
   assign: Assign,
-): RowWrite | undefined {
+): RowChange | undefined {
   const id = row[source.idSlot as number] as string;
   if (row[source.slot] instanceof Binary) return void failRow(run, sqlError(12030, 'UPDATE', id));
   const { document, meta } = assign(run, row, source.slot);
@@ -55,7 +56,6 @@ export function updateOf(
     write: {
       kind: 'replace',
       id,
-      bytes: documentBytes(document),
       cas: casOf(row[source.metaSlot as number]),
       expiration: expirationOf(run, meta),
       ...xattrsOf(meta, row[source.metaSlot as number]),
@@ -101,14 +101,13 @@ export function remove(compiler: BlockCompiler, plan: DeletePlan, found: Pull): 
   });
 }
 
-export function deleteOf(row: Row, { source }: Pick<DeletePlan, 'source'>): RowWrite {
+export function deleteOf(row: Row, { source }: Pick<DeletePlan, 'source'>): RowChange {
   return {
     row,
     value: row[source.slot],
     write: {
       kind: 'delete',
       id: row[source.idSlot as number] as string,
-      bytes: new Uint8Array(),
       cas: 0n,
       readCas: casOf(row[source.metaSlot as number]),
       expiration: 'keep',

@@ -6,17 +6,18 @@ import type { Source } from '../plan/block.ts';
 import type { ChangePlan } from '../plan/change-plans.ts';
 import type { LogicalProjection } from '../plan/logical.ts';
 import { valueAt } from '../values/json-scan.ts';
-import { jsonText } from '../values/json-text.ts';
-import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
+import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import type { BlockCompiler } from './code.ts';
 import { DelayedWrites } from './delayed-writes.ts';
+import { documentBytes, encoded } from './encoded-changes.ts';
 import { compileProjection } from './projection.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
-import type { RowWrite, Statement } from './statement.ts';
+import type { RowChange, RowWrite, Statement } from './statement.ts';
 
 /** The changes of a statement, in batches. */
-type Changes = (run: Run) => AsyncIterable<readonly RowWrite[]>;
+type Changes = (run: Run) => AsyncIterable<readonly RowChange[]>;
+type Writes = (run: Run) => AsyncIterable<readonly RowWrite[]>;
 
 type FailedWrite = Exclude<WriteOutcome, { status: 'done' | 'unknown' }>;
 
@@ -38,17 +39,18 @@ export class Writer {
 
   /** The statement that writes these changes. */
   statement({ writesAtEnd }: Pick<ChangePlan, 'writesAtEnd'>, changes: Changes): Statement {
-    return (run) => (writesAtEnd ? this.#writeAtEnd(run, changes) : this.#writeEach(run, changes));
+    const writes: Writes = (run) => encoded(run, changes(run));
+    return (run) => (writesAtEnd ? this.#writeAtEnd(run, writes) : this.#writeEach(run, writes));
   }
 
-  async *#writeEach(run: Run, changes: Changes): AsyncGenerator<readonly Value[]> {
+  async *#writeEach(run: Run, changes: Writes): AsyncGenerator<readonly Value[]> {
     for await (const writes of changes(run)) {
       yield await this.write(run, writes);
       await run.yieldIfDue();
     }
   }
 
-  async *#writeAtEnd(run: Run, changes: Changes): AsyncGenerator<readonly Value[]> {
+  async *#writeAtEnd(run: Run, changes: Writes): AsyncGenerator<readonly Value[]> {
     const delayed = new DelayedWrites(run, this.#returning !== undefined);
     try {
       const failure = await failureOf(gather(run, changes, delayed));
@@ -182,7 +184,7 @@ function writtenXattrs(written: NonNullable<DocumentWrite['xattrs']>, before: Va
   return xattrs;
 }
 
-async function gather(run: Run, changes: Changes, delayed: DelayedWrites): Promise<void> {
+async function gather(run: Run, changes: Writes, delayed: DelayedWrites): Promise<void> {
   for await (const writes of changes(run)) {
     await delayed.add(writes);
     await run.yieldIfDue();
@@ -203,14 +205,6 @@ export async function failureOf(work: Promise<void> | undefined): Promise<unknow
 export function failRow(run: Run, error: SqlError): void {
   run.outcome.errors.push(error);
   if (run.outcome.errors.length >= run.context.errorLimit && run.context.errorLimit > 0) throw sqlError(1195);
-}
-
-const encoder = new TextEncoder();
-
-export function documentBytes(value: Value): Uint8Array {
-  if (value instanceof RawJson) return value.bytes.subarray(value.start, value.end);
-  if (value instanceof Binary) return value.bytes;
-  return encoder.encode(jsonText(value));
 }
 
 /** OPTIONS {"expiration": n, "xattrs": …}. Up to 30 days it is relative to now, beyond it seconds since 1970. */

@@ -1,5 +1,6 @@
 // Parses JSON text to values: preserves 64-bit integers, creates objects without a prototype, and takes the first of duplicate members.
 import { numberLiteral } from './number-literal.ts';
+import { isLargeText, parsedText } from './parsed-texts.ts';
 import { countSteps, countText } from './step-limit.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from './value.ts';
 
@@ -20,7 +21,7 @@ export class JsonDepthError extends JsonError {}
 
 /** Parses the whole of `bytes[start, end)`; throws JsonError if it is not a JSON value. */
 export function parseJson(bytes: Uint8Array, start = 0, end = bytes.length): Value {
-  return new Parser(bytes, start, end).whole();
+  return new JsonParser(bytes, start, end).whole();
 }
 
 export function parseJsonText(text: string): Value {
@@ -30,9 +31,15 @@ export function parseJsonText(text: string): Value {
 /** Parses JSON text, so that the value can be compared and computed with; returns other values unchanged. */
 export function resolve(value: Value): Value {
   if (!(value instanceof RawJson)) return value;
+  const parsed = isLargeText(value) ? parsedText(value) : undefined;
+  if (parsed !== undefined) return parsed;
   countText(value.end - value.start);
   return parseJson(value.bytes, value.start, value.end);
 }
+
+/** Parses large text, which takes too long for a caller that cannot wait; returns other values unchanged. */
+export const parsedIfLarge = (value: Value): Value =>
+  value instanceof RawJson && isLargeText(value) ? resolve(value) : value;
 
 /** Like `resolve`, including nested values. Values without JSON text are returned unchanged. */
 export function resolveDeep(value: Value): Value {
@@ -123,11 +130,12 @@ function numberOf(bytes: Uint8Array, start: number, end: number): number | bigin
   return Object.is(number, -0) ? 0 : number;
 }
 
-class Parser {
-  private readonly bytes: Uint8Array;
-  private readonly end: number;
-  private at: number;
-  private depth = 0;
+/** Parses at a position in a text. */
+export class JsonParser {
+  protected readonly bytes: Uint8Array;
+  protected readonly end: number;
+  protected at: number;
+  protected depth = 0;
 
   constructor(bytes: Uint8Array, start: number, end: number) {
     this.bytes = bytes;
@@ -138,16 +146,20 @@ class Parser {
   whole(): Value {
     this.space();
     const value = this.value();
+    this.checkEnd();
+    return value;
+  }
+
+  protected checkEnd(): void {
     this.space();
     if (this.at < this.end) throw this.invalid();
-    return value;
   }
 
   private invalid(): JsonError {
     return new JsonError(this.at >= this.end ? 'Unexpected end of JSON' : `Invalid JSON at byte ${this.at}`);
   }
 
-  private space(): void {
+  protected space(): void {
     const { bytes, end } = this;
     while (this.at < end) {
       const byte = bytes[this.at] as number;
@@ -156,7 +168,7 @@ class Parser {
     }
   }
 
-  private value(): Value {
+  protected value(): Value {
     if (this.at >= this.end) throw this.invalid();
     switch (this.bytes[this.at]) {
       case 0x7b:
@@ -184,7 +196,7 @@ class Parser {
     return value;
   }
 
-  private object(): Value {
+  protected object(): Value {
     const object = newObject();
     this.enter();
     this.at++;
@@ -192,12 +204,7 @@ class Parser {
     if (this.bytes[this.at] === 0x7d && this.at < this.end) this.at++;
     else {
       do {
-        this.space();
-        if (this.bytes[this.at] !== 0x22 || this.at >= this.end) throw this.invalid();
-        const name = this.string();
-        this.space();
-        this.expect(0x3a);
-        this.space();
+        const name = this.memberName();
         const value = this.value();
         if (object[name] === undefined) object[name] = value;
         this.space();
@@ -207,7 +214,18 @@ class Parser {
     return object;
   }
 
-  private array(): Value {
+  /** Reads the name and the colon of a member. */
+  protected memberName(): string {
+    this.space();
+    if (this.bytes[this.at] !== 0x22 || this.at >= this.end) throw this.invalid();
+    const name = this.string();
+    this.space();
+    this.expect(0x3a);
+    this.space();
+    return name;
+  }
+
+  protected array(): Value {
     const items: Value[] = [];
     this.enter();
     this.at++;
@@ -224,17 +242,17 @@ class Parser {
     return items;
   }
 
-  private enter(): void {
+  protected enter(): void {
     if (++this.depth > depthMax) throw new JsonDepthError(`JSON is at most ${depthMax} levels deep`);
   }
 
-  private expect(byte: number): void {
+  protected expect(byte: number): void {
     if (this.at >= this.end || this.bytes[this.at] !== byte) throw this.invalid();
     this.at++;
   }
 
   /** true: one more follows a comma. */
-  private comma(close: number): boolean {
+  protected comma(close: number): boolean {
     if (this.at < this.end && this.bytes[this.at] === 0x2c) {
       this.at++;
       return true;
@@ -243,7 +261,7 @@ class Parser {
     return false;
   }
 
-  private string(): string {
+  protected string(): string {
     const { bytes, end } = this;
     const start = this.at;
     for (let at = start + 1; at < end; at++) {

@@ -2,7 +2,7 @@
 // of 64 bits exact, NaN and infinities as strings, `<`, `>` and `&` unescaped. MISSING is omitted from objects and `null` elsewhere.
 import { memberNames } from './collation.ts';
 import { countSteps, countText, writtenSteps } from './step-limit.ts';
-import { AnswerText, Binary, RawJson, type Value, type ValueObject } from './value.ts';
+import { AnswerPieces, AnswerText, Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -23,6 +23,7 @@ export function jsonText(value: Value): string {
   if (Array.isArray(value)) return arrayText(value as readonly Value[]);
   if (value instanceof RawJson) return rawText(value);
   if (value instanceof AnswerText) return value.text;
+  if (value instanceof AnswerPieces) return value.pieces.map(jsonText).join('');
   if (value instanceof Binary) return `"<binary (${value.bytes.length} b)>"`;
   return objectText(value as ValueObject);
 }

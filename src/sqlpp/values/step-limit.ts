@@ -37,5 +37,9 @@ export function countText(characters: number): void {
 
 function refuseFurtherSteps(): void {
   left = stepsMax;
-  if (isLimited) throw sqlError(5035, 'a value that is too large');
+  if (isLimited) refuseLargeValue();
+}
+
+export function refuseLargeValue(): never {
+  throw sqlError(5035, 'a value that is too large');
 }

@@ -52,6 +52,15 @@ export class AnswerText {
   }
 }
 
+/** A long row of the answer: texts and values whose text it contains, one after the other. */
+export class AnswerPieces {
+  readonly pieces: readonly Value[];
+
+  constructor(pieces: readonly Value[]) {
+    this.pieces = pieces;
+  }
+}
+
 /** Creates objects without inherited members, so that every name is safe; V8 stores them as compactly as other objects. */
 const EmptyObject = function EmptyObject() {} as unknown as new () => Record<string, Value>;
 EmptyObject.prototype = Object.create(null);

@@ -1,0 +1,70 @@
+// Parses large JSON text in steps.
+import type { WorkSteps } from '#base/steps.ts';
+import { JsonParser } from './json-parse.ts';
+import { valueEnd } from './json-scan.ts';
+import { newObject, type RawJson, type Value } from './value.ts';
+
+/** About half a millisecond. */
+const stepBytes = 64 << 10;
+
+export function parseInSteps({ bytes, start, end }: RawJson): WorkSteps<Value> {
+  return new StepParser(bytes, start, end).wholeInSteps();
+}
+
+class StepParser extends JsonParser {
+  private pausedAt = this.at;
+
+  *wholeInSteps(): WorkSteps<Value> {
+    this.space();
+    const value = this.isLarge() ? yield* this.large() : this.value();
+    this.checkEnd();
+    return value;
+  }
+
+  /** Whether an array or object begins here that takes more than a step. */
+  private isLarge(): boolean {
+    const { bytes, at, end } = this;
+    if (end - at < stepBytes || (bytes[at] !== 0x5b && bytes[at] !== 0x7b)) return false;
+    const near = at + stepBytes;
+    return valueEnd(bytes, at, near) === near;
+  }
+
+  private *large(): WorkSteps<Value> {
+    // Also where the text has not advanced: `isLarge` took its time.
+    yield;
+    this.enter();
+    const isArray = this.bytes[this.at++] === 0x5b;
+    this.space();
+    const isEmpty = this.bytes[this.at] === (isArray ? 0x5d : 0x7d);
+    if (isEmpty) this.at++;
+    const value = isArray ? [] : newObject();
+    if (!isEmpty) yield* Array.isArray(value) ? this.items(value) : this.members(value);
+    this.depth--;
+    return value;
+  }
+
+  private *items(into: Value[]): WorkSteps<void> {
+    do {
+      this.space();
+      into.push(this.isLarge() ? yield* this.large() : this.value());
+      if (this.isDue()) yield;
+      this.space();
+    } while (this.comma(0x5d));
+  }
+
+  private *members(into: Record<string, Value>): WorkSteps<void> {
+    do {
+      const name = this.memberName();
+      const value = this.isLarge() ? yield* this.large() : this.value();
+      if (into[name] === undefined) into[name] = value;
+      if (this.isDue()) yield;
+      this.space();
+    } while (this.comma(0x7d));
+  }
+
+  private isDue(): boolean {
+    if (this.at - this.pausedAt < stepBytes) return false;
+    this.pausedAt = this.at;
+    return true;
+  }
+}

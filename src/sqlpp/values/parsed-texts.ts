@@ -1,0 +1,53 @@
+// Large JSON text is parsed in steps, between which other requests have the thread. Expressions are synchronous: one that needs the value of such
+// text throws `ParseNeeded`. The operator parses the text and evaluates the row again, which then finds the value here.
+import type { RawJson, Value } from './value.ts';
+
+/** Text that takes more than about a millisecond to parse. */
+const largeTextBytes = 64 << 10;
+
+export const isLargeText = ({ start, end }: RawJson): boolean => end - start >= largeTextBytes;
+
+/** Thrown where a large text has not been parsed, if the caller of the expression can wait. */
+export class ParseNeeded {
+  readonly raw: RawJson;
+
+  constructor(raw: RawJson) {
+    this.raw = raw;
+  }
+}
+
+/** The values of large texts that a row needs. Nobody may change them. */
+export class ParsedTexts {
+  private readonly list: { readonly raw: RawJson; readonly value: Value }[] = [];
+
+  add(raw: RawJson, value: Value): void {
+    this.list.push({ raw, value });
+  }
+
+  /** Each evaluation of a row makes new objects for the same text. */
+  find({ bytes, start, end }: RawJson): Value {
+    return this.list.find(({ raw }) => raw.bytes === bytes && raw.start === start && raw.end === end)?.value;
+  }
+
+  clear(): void {
+    this.list.length = 0;
+  }
+}
+
+/** The texts of the row that is evaluated; null: the caller cannot wait. */
+let ofRow: ParsedTexts | null = null;
+
+/** Call before a row is evaluated; returns the texts to set again after it. */
+export function setParsedTexts(texts: ParsedTexts | null): ParsedTexts | null {
+  const before = ofRow;
+  ofRow = texts;
+  return before;
+}
+
+/** The value of a large text; undefined if the caller has to parse it. @throws ParseNeeded */
+export function parsedText(raw: RawJson): Value {
+  if (ofRow === null) return undefined;
+  const value = ofRow.find(raw);
+  if (value === undefined) throw new ParseNeeded(raw);
+  return value;
+}

@@ -1,0 +1,145 @@
+// Formats large values as JSON text in parts, between which other requests have the thread.
+import { memberNames } from './collation.ts';
+import { jsonText, stringText } from './json-text.ts';
+import { isLargeText } from './parsed-texts.ts';
+import { refuseLargeValue, renewSteps } from './step-limit.ts';
+import { AnswerPieces, AnswerText, Binary, RawJson, type Value, type ValueObject } from './value.ts';
+
+/** A part has about so many characters, if the value consists of small ones: less than a millisecond. */
+const partCharacters = 64 << 10;
+/** A value that counts more is large: one for each nested value and for 16 characters of strings. */
+const smallMax = 8 << 10;
+const wordCharacters = 16;
+
+/** Whether the text of a value takes more than about a millisecond. The time to find out is limited. */
+export function isLargeValue(value: Value): boolean {
+  return typeof value === 'object' ? value !== null && remaining(value, smallMax) < 0 : isLong(value);
+}
+
+const isLong = (value: Value): boolean => typeof value === 'string' && value.length >= partCharacters;
+
+/** What remains of `left` after the value was counted; below zero as soon as nothing does. */
+function remaining(value: Value, left: number): number {
+  if (typeof value === 'string') return left - 1 - value.length / wordCharacters;
+  if (typeof value !== 'object' || value === null) return left - 1;
+  if (value instanceof RawJson)
+    return isLargeText(value) ? -1 : left - (value.end - value.start) / wordCharacters;
+  if (value instanceof AnswerText) return remaining(value.text, left);
+  if (value instanceof AnswerPieces) return -1;
+  if (value instanceof Binary) return left - 1;
+  let rest = left - 1;
+  if (Array.isArray(value)) {
+    for (const item of value as readonly Value[]) if ((rest = remaining(item, rest)) < 0) break;
+    return rest;
+  }
+  const members = value as ValueObject;
+  for (const name in members) if ((rest = remaining(members[name], rest)) < 0) break;
+  return rest;
+}
+
+/** Some values contain one value many times, and would have more text than a client, or a document, can take. */
+const countMax = 1 << 24;
+
+/** The JSON text of a value, after empty parts while its size is computed. @throws SqlError 5035 before the text, if that is very long */
+export function* textParts(value: Value): Generator<string> {
+  yield* checked(value, { left: countMax });
+  for (const part of partsOf(value)) {
+    yield part;
+    renewSteps();
+  }
+}
+
+/** Counts a large value. */
+function* checked(value: Value, count: { left: number }): Generator<string> {
+  if (value instanceof RawJson) count.left -= (value.end - value.start) / wordCharacters;
+  else if (value instanceof AnswerText) count.left -= value.text.length / wordCharacters;
+  else if (typeof value === 'string') count.left -= value.length / wordCharacters;
+  else yield* checkedMembers((value instanceof AnswerPieces ? value.pieces : value) as ValueObject, count);
+  if (count.left < 0) refuseLargeValue();
+}
+
+function* checkedMembers(members: ValueObject, count: { left: number }): Generator<string> {
+  let pauseAt = count.left;
+  for (const name in members) {
+    const rest = remaining(members[name], smallMax);
+    if (rest < 0) yield* checked(members[name], count);
+    else count.left -= smallMax - rest;
+    if (count.left < 0) return;
+    if (count.left > pauseAt) continue;
+    pauseAt = count.left - smallMax;
+    yield '';
+  }
+}
+
+function* partsOf(value: Value): Generator<string> {
+  if (!isLargeValue(value)) yield jsonText(value);
+  else if (typeof value === 'string') yield* stringParts(value);
+  else if (value instanceof RawJson) yield* rawParts(value);
+  else if (value instanceof AnswerText) yield* charactersOf(value.text);
+  else if (value instanceof AnswerPieces) for (const piece of value.pieces) yield* partsOf(piece);
+  else if (Array.isArray(value)) yield* arrayParts(value as readonly Value[]);
+  else yield* objectParts(value as ValueObject);
+}
+
+function* arrayParts(items: readonly Value[]): Generator<string> {
+  let part = '[';
+  for (let at = 0; at < items.length; at++) {
+    if (at > 0) part += ',';
+    const item = items[at];
+    if (isLargeValue(item)) {
+      yield part;
+      yield* partsOf(item);
+      part = '';
+    } else part += jsonText(item);
+    if (part.length < partCharacters) continue;
+    yield part;
+    part = '';
+  }
+  yield `${part}]`;
+}
+
+function* objectParts(object: ValueObject): Generator<string> {
+  let part = '{';
+  let isFirst = true;
+  for (const name of memberNames(object)) {
+    const value = object[name];
+    if (value === undefined) continue;
+    part += `${isFirst ? '' : ','}${stringText(name)}:`;
+    isFirst = false;
+    if (isLargeValue(value)) {
+      yield part;
+      yield* partsOf(value);
+      part = '';
+    } else part += jsonText(value);
+    if (part.length < partCharacters) continue;
+    yield part;
+    part = '';
+  }
+  yield `${part}}`;
+}
+
+function* rawParts({ bytes, start, end }: RawJson): Generator<string> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  for (let at = start; at < end; at += partCharacters) {
+    const partEnd = Math.min(at + partCharacters, end);
+    yield decoder.decode(bytes.subarray(at, partEnd), { stream: partEnd < end });
+  }
+}
+
+function* stringParts(text: string): Generator<string> {
+  yield '"';
+  for (const part of charactersOf(text)) yield stringText(part).slice(1, -1);
+  yield '"';
+}
+
+/** Parts that do not divide a pair of surrogates. */
+function* charactersOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length; ) {
+    let end = at + partCharacters;
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end--;
+    yield text.slice(at, end);
+    at = end;
+  }
+}
+
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code < 0xdc00;
