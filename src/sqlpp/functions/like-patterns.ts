@@ -1,5 +1,7 @@
 // LIKE patterns.
 import { sqlError } from '../errors/sql-error.ts';
+import { countSteps } from '../values/step-limit.ts';
+import { characterBefore, includesText, TextSearch } from './text-search.ts';
 
 type Piece =
   | { readonly kind: 'text'; readonly text: string }
@@ -37,7 +39,7 @@ export function escapeCharacter(text: string): string {
   return text;
 }
 
-/** Tests texts against a LIKE pattern in time bounded by the product of both lengths. */
+/** Tests texts against a LIKE pattern. Where that takes the product of both lengths, its steps are counted. */
 export function likePattern(pattern: string, escape_: string): (text: string) => boolean {
   const pieces = likePieces(pattern, escape_);
   const [first, second, third] = pieces;
@@ -48,52 +50,87 @@ export function likePattern(pattern: string, escape_: string): (text: string) =>
   if (pieces.length === 2 && first?.kind === 'any' && second?.kind === 'text')
     return (text) => text.endsWith(second.text);
   if (pieces.length === 3 && first?.kind === 'any' && second?.kind === 'text' && third?.kind === 'any') {
-    return (text) => text.includes(second.text);
+    return (text) => includesText(text, second.text);
   }
   const runs = runsOf(pieces);
   const [startsFree, endsFree] = [first?.kind === 'any', pieces.at(-1)?.kind === 'any'];
   return (text) => matchesRuns(text, runs, startsFree, endsFree);
 }
 
-/** A part between `%`: its characters; null matches any character. */
-type Run = readonly (string | null)[];
+/** A part between `%`. */
+type Run = readonly (Extract<Piece, { kind: 'text' }> | Extract<Piece, { kind: 'one' }>)[];
 
 function runsOf(pieces: readonly Piece[]): Run[] {
-  const runs: (string | null)[][] = [[]];
+  const runs: Run[number][][] = [[]];
   for (const piece of pieces) {
     if (piece.kind === 'any') runs.push([]);
-    else if (piece.kind === 'one') runs.at(-1)?.push(null);
-    else runs.at(-1)?.push(...piece.text);
+    else runs.at(-1)?.push(piece);
   }
   return runs.filter((run) => run.length > 0);
 }
 
 function matchesRuns(text: string, runs: readonly Run[], startsFree: boolean, endsFree: boolean): boolean {
-  const characters = [...text];
   let at = 0;
   for (let which = 0; which < runs.length; which++) {
     const run = runs[which] as Run;
     const isLast = which === runs.length - 1;
-    if (which === 0 && !startsFree) {
-      if (!runAt(characters, run, 0)) return false;
-      at = run.length;
-      if (isLast) return endsFree || at === characters.length;
-      continue;
-    }
-    if (isLast && !endsFree) {
-      const start = characters.length - run.length;
-      return start >= at && runAt(characters, run, start);
-    }
-    while (at + run.length <= characters.length && !runAt(characters, run, at)) at++;
-    if (at + run.length > characters.length) return false;
-    at += run.length;
+    const isAnchored = which === 0 && !startsFree;
+    if (isLast && !endsFree && !isAnchored) return startOf(text, run) >= at;
+    at = isAnchored ? endOf(text, run, 0) : endOfFirst(text, run, at);
+    if (at < 0) return false;
+    if (isAnchored && isLast) return endsFree || at === text.length;
   }
   return true;
 }
 
-function runAt(characters: readonly string[], run: Run, start: number): boolean {
-  if (start + run.length > characters.length) return false;
-  return run.every((character, at) => character === null || character === characters[start + at]);
+/** Where the first match of the run from a position on ends; -1 without one. */
+function endOfFirst(text: string, run: Run, from: number): number {
+  const [first] = run;
+  const search = first?.kind === 'text' ? new TextSearch(first.text, text.length - from) : null;
+  for (let at = from; at < text.length; at++) {
+    if (search !== null) at = search.find(text, at);
+    if (at < 0) return -1;
+    const end = endOf(text, run, at);
+    if (end >= 0) return end;
+  }
+  return -1;
+}
+
+/** Where the match of the run at this position ends; -1 if it does not match there. */
+function endOf(text: string, run: Run, start: number): number {
+  let at = start;
+  for (const piece of run) {
+    countComparison(piece);
+    if (piece.kind === 'text') {
+      if (!text.startsWith(piece.text, at)) return -1;
+      at += piece.text.length;
+    } else {
+      if (at >= text.length) return -1;
+      at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
+    }
+  }
+  return at;
+}
+
+/** Where the match of the run at the end of the text starts; -1 if it does not match there. */
+function startOf(text: string, run: Run): number {
+  let at = text.length;
+  for (const piece of run.toReversed()) {
+    countComparison(piece);
+    if (piece.kind === 'text') {
+      if (!text.endsWith(piece.text, at)) return -1;
+      at -= piece.text.length;
+    } else {
+      if (at <= 0) return -1;
+      at -= characterBefore(text, at).length;
+    }
+  }
+  return at;
+}
+
+/** Sixteen characters are compared in the time of one step. */
+function countComparison(piece: Run[number]): void {
+  countSteps(piece.kind === 'text' ? 1 + (piece.text.length >>> 4) : 1);
 }
 
 /** The literal prefix of a LIKE pattern, and whether it is the whole pattern. */
@@ -106,3 +143,13 @@ export function likePrefix(
   if (first.kind !== 'text') return { prefix: '', isWhole: false };
   return { prefix: first.text, isWhole: others.length === 0 };
 }
+
+/** The part of a LIKE pattern from its first literal character on. */
+export function likeSuffix(pattern: string, escape_: string): string {
+  likePieces(pattern, escape_); // refuses a pattern that ends with the escape character
+  let at = 0;
+  while (at < pattern.length && isWildcard(pattern.charAt(at)) && pattern.charAt(at) !== escape_) at++;
+  return pattern.slice(at);
+}
+
+const isWildcard = (character: string): boolean => character === '%' || character === '_';

@@ -1,5 +1,6 @@
 // MASK: replaces characters of a string by those of a mask. A hole of the mask keeps the character, an injected character is added.
 
+import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isObject } from '../values/types.ts';
 import type { Value, ValueObject } from '../values/value.ts';
 import type { Implementation } from './declaration.ts';
@@ -7,8 +8,10 @@ import { regularExpression } from './regular-expressions.ts';
 
 interface Options {
   readonly mask: string;
-  readonly hole: string;
-  readonly inject: string;
+  /** Characters. */
+  readonly hole: ReadonlySet<string>;
+  /** Characters. */
+  readonly inject: ReadonlySet<string>;
   readonly keepsLength: boolean;
   readonly anchor: Value;
 }
@@ -20,8 +23,8 @@ function optionsOf(value: ValueObject): Options {
   };
   return {
     mask: text('mask', '') || '********',
-    hole: text('hole', ' '),
-    inject: text('inject', ''),
+    hole: new Set(text('hole', ' ')),
+    inject: new Set(text('inject', '')),
     keepsLength: text('length', '').toLowerCase() === 'source',
     anchor: value['anchor'],
   };
@@ -51,10 +54,11 @@ function anchorOf(
 /** A mask from the end reverses string and mask, and then the result. */
 function masked(text: string, options: Options, skipped: number, isFromEnd: boolean): string {
   const order = (characters: string[]): string[] => (isFromEnd ? characters.reverse() : characters);
+  countSteps(listedSteps * 2 * (text.length + options.mask.length));
   const source = order([...text]);
   const pattern = order([...options.mask]);
   const injected = options.keepsLength
-    ? pattern.filter((character) => options.inject.includes(character)).length
+    ? pattern.filter((character) => options.inject.has(character)).length
     : 0;
   const length = options.keepsLength ? source.length + injected : pattern.length + skipped;
   const result = source.slice(0, Math.min(skipped, length));
@@ -64,11 +68,10 @@ function masked(text: string, options: Options, skipped: number, isFromEnd: bool
     if (character === undefined) {
       if (from >= source.length) break;
       result.push(source[from++] as string);
-    } else if (options.inject.includes(character) && !options.hole.includes(character))
-      result.push(character);
+    } else if (options.inject.has(character) && !options.hole.has(character)) result.push(character);
     else {
       const original = source[from++];
-      result.push(options.hole.includes(character) && original !== undefined ? original : character);
+      result.push(options.hole.has(character) && original !== undefined ? original : character);
     }
   }
   return order(result).join('');

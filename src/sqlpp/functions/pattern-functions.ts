@@ -3,9 +3,10 @@ import { sqlError } from '../errors/sql-error.ts';
 import type { Value } from '../values/value.ts';
 import { byteOffset } from './bytes.ts';
 import { Declarations, type Implementation, type Memo } from './declaration.ts';
-import { escapeCharacter, likePrefix } from './like-patterns.ts';
+import { escapeCharacter, likePrefix, likeSuffix } from './like-patterns.ts';
 import { type RegularExpression, regularExpression, regularPrefix } from './regular-expressions.ts';
 import { textMax } from './strings.ts';
+import { TextParts } from './text-parts.ts';
 
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
@@ -26,15 +27,15 @@ const replace: Implementation = ([text, pattern, by, count], _, memo) => {
   if (typeof text !== 'string' || typeof pattern !== 'string' || typeof by !== 'string') return null;
   if (count !== undefined && (typeof count !== 'number' || !Number.isInteger(count))) return null;
   let left = count ?? Infinity;
-  let replaced = '';
+  const replaced = new TextParts();
   let at = 0;
   for (const { start, end } of regularExpression(pattern, memo).matches(text)) {
     if (left-- <= 0) break;
-    replaced += text.slice(at, start) + by;
+    replaced.add(text.slice(at, start) + by);
     if (replaced.length > textMax) throw sqlError(5035, 'REGEXP_REPLACE()');
     at = end;
   }
-  return replaced + text.slice(at);
+  return replaced.text() + text.slice(at);
 };
 
 const matches = matching((text, expression) => Array.from(expression.matches(text), (match) => match.text));
@@ -70,13 +71,6 @@ const ofRegular =
   (of: (pattern: string) => Value): Implementation =>
   ([pattern]) =>
     typeof pattern === 'string' ? of(pattern) : null;
-
-/** The part of the pattern from its first literal character on. */
-function likeSuffix(pattern: string, escape_: string): string {
-  for (let rest = pattern; rest !== ''; rest = rest.slice(1))
-    if (likePrefix(rest, escape_).prefix !== '') return rest;
-  return '';
-}
 
 /** The search compiles each suffix of the pattern, in quadratic time. */
 const suffixPatternMax = 1000;

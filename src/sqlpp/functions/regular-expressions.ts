@@ -2,9 +2,13 @@
 // backtrack: `(a+)+$` over forty characters would block every statement of the thread.
 import { RE2JS } from 're2js';
 import { sqlError } from '../errors/sql-error.ts';
+import { countSteps, writtenSteps } from '../values/step-limit.ts';
+import { countMatching } from './counted-matching.ts';
 import type { Memo } from './declaration.ts';
 
 const patternMax = 10_000;
+/** Repetitions multiply what they repeat. */
+const instructionsMax = 50_000;
 
 interface Match {
   readonly text: string;
@@ -26,6 +30,13 @@ export class RegularExpression {
       const reason = (error as Error).message.replace(/^error parsing regexp: /, '');
       throw sqlError(5010, `regular expression \`${pattern.slice(0, 100)}\`: ${reason}`);
     }
+    countMatching(this.compiled);
+    const instructions = this.compiled.programSize();
+    if (instructions > instructionsMax)
+      throw sqlError(
+        5010,
+        `regular expression: at most ${instructionsMax} instructions, has ${instructions}`,
+      );
   }
 
   /** Whether a part of the text matches. */
@@ -35,7 +46,7 @@ export class RegularExpression {
 
   /** Whether the whole text matches. */
   isWhole(text: string): boolean {
-    return this.compiled.matcher(text).matches();
+    return this.compiled.testExact(text);
   }
 
   /** Where the first match begins, in UTF-16 units; -1 without one. */
@@ -52,6 +63,7 @@ export class RegularExpression {
       const [start, end] = [matcher.start(), matcher.end()];
       if (start === end && start === before) continue;
       before = end;
+      countSteps(writtenSteps);
       yield { text: text.slice(start, end), start, end };
     }
   }

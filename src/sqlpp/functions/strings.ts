@@ -1,16 +1,23 @@
 // Functions of strings. Positions and lengths count bytes of UTF-8.
 
 import { sqlError } from '../errors/sql-error.ts';
+import { countSteps, writtenSteps } from '../values/step-limit.ts';
 import type { Value } from '../values/value.ts';
 import { byteLength, byteOffset, byteSlice, isAscii } from './bytes.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { lowerCase, titleLetter, upperCase } from './letter-case.ts';
 import { mask } from './mask.ts';
+import { TextParts } from './text-parts.ts';
+import { characterBefore, includesText, indexOfText, TextSearch } from './text-search.ts';
 
 /** The most repetitions, or items of a range. */
 export const repeatMax = 32_767;
 /** The longest string that a function creates, in UTF-16 units; LPAD and RPAD: in bytes. */
 export const textMax = 64 * 1024 * 1024;
+/** In UTF-16 units. */
+const shortText = 1_024;
+/** The steps of a text in an array. */
+const partSteps = 2 * writtenSteps;
 
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
@@ -40,16 +47,23 @@ const trim =
   ([text, characters = space]) => {
     if (typeof text !== 'string' || typeof characters !== 'string') return null;
     const set = new Set(characters);
-    const all = [...text];
     let start = 0;
-    let end = all.length;
-    while (atStart && start < end && set.has(all[start] as string)) start++;
-    while (atEnd && end > start && set.has(all[end - 1] as string)) end--;
-    return all.slice(start, end).join('');
+    let end = text.length;
+    while (atStart && start < end) {
+      const first = String.fromCodePoint(text.codePointAt(start) as number);
+      if (!set.has(first)) break;
+      start += first.length;
+    }
+    while (atEnd && end > start) {
+      const last = characterBefore(text, end);
+      if (!set.has(last)) break;
+      end -= last.length;
+    }
+    return text.slice(start, end);
   };
 
 const position = (from: number): Implementation =>
-  ofTexts((text, searched) => byteOffset(text, text.indexOf(searched)) + from);
+  ofTexts((text, searched) => byteOffset(text, indexOfText(text, searched)) + from);
 
 function isInteger(value: Value): value is number {
   return typeof value === 'number' && Number.isInteger(value);
@@ -77,34 +91,73 @@ const replace: Implementation = ([text, searched, by, count]) => {
   if (typeof text !== 'string' || typeof searched !== 'string' || typeof by !== 'string') return null;
   if (count !== undefined && !isInteger(count)) return null;
   const times = count === undefined || count < 0 ? Infinity : count;
-  const parts = searched === '' ? ['', ...text, ''] : text.split(searched);
-  const end = searched === '' ? parts.length - 1 : parts.length;
-  if ((parts.length - 1) * by.length + text.length > textMax) throw sqlError(5035, 'REPLACE()');
-  if (searched === '') {
-    // Before each character and after the last.
-    const characters = [...text];
-    return (
-      characters.map((character, at) => (at < times ? by : '') + character).join('') +
-      (characters.length < times ? by : '')
-    );
-  }
-  let result = parts[0] as string;
-  for (let at = 1; at < end; at++) result += (at <= times ? by : searched) + (parts[at] as string);
-  return result;
+  return searched === '' ? inserted(text, by, times) : replaced(text, searched, by, times);
 };
+
+/** The text with another one before each character and after the last. */
+function inserted(text: string, by: string, times: number): string {
+  const parts = new TextParts();
+  let left = times;
+  for (const character of text) {
+    parts.add(left-- > 0 ? by + character : character);
+    if (parts.length > textMax) throw sqlError(5035, 'REPLACE()');
+  }
+  return left > 0 ? parts.text() + by : parts.text();
+}
+
+function replaced(text: string, searched: string, by: string, times: number): string {
+  const search = new TextSearch(searched, text.length);
+  const parts = new TextParts();
+  let from = 0;
+  let left = times;
+  for (let at = search.find(text); at >= 0 && left > 0; at = search.find(text, from)) {
+    parts.add(text.slice(from, at) + by);
+    if (parts.length > textMax) throw sqlError(5035, 'REPLACE()');
+    from = at + searched.length;
+    left--;
+  }
+  if (parts.length + text.length - from > textMax) throw sqlError(5035, 'REPLACE()');
+  return parts.text() + text.slice(from);
+}
 
 /** Reverses the characters; combining marks stay after theirs. */
 export function reverse(text: string): string {
-  if (isAscii(text)) return [...text].reverse().join('');
+  if (isAscii(text)) return Buffer.from(text, 'latin1').reverse().toString('latin1');
+  countSteps(writtenSteps * text.length);
   return (text.match(/\P{M}\p{M}*|\p{M}+/gsu) ?? []).reverse().join('');
 }
 
 const split: Implementation = ([text, separator]) => {
   if (typeof text !== 'string') return null;
-  if (separator === undefined) return text.split(/\s+/).filter((part) => part !== '');
-  if (typeof separator !== 'string') return null;
-  return separator === '' ? [...text] : text.split(separator);
+  if (separator !== undefined && typeof separator !== 'string') return null;
+  if (text.length <= shortText) return splitShort(text, separator);
+  if (separator === undefined) return Array.from(text.matchAll(/\S+/g), ([word]) => part(word));
+  return separator === '' ? Array.from(text, part) : partsBetween(text, separator);
 };
+
+/** For texts whose parts are not worth their count V8's methods are faster. */
+function splitShort(text: string, separator: string | undefined): string[] {
+  if (separator === undefined) return text.split(/\s+/).filter((word) => word !== '');
+  return separator === '' ? [...text] : text.split(separator);
+}
+
+/** A part of the result: ten million of them would take hundreds of megabytes. */
+function part(text: string): string {
+  countSteps(partSteps);
+  return text;
+}
+
+function partsBetween(text: string, separator: string): string[] {
+  const search = new TextSearch(separator, text.length);
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = search.find(text); at >= 0; at = search.find(text, from)) {
+    parts.push(part(text.slice(from, at)));
+    from = at + separator.length;
+  }
+  parts.push(part(text.slice(from)));
+  return parts;
+}
 
 const pad =
   (isRight: boolean): Implementation =>
@@ -165,12 +218,7 @@ export const strings = new Declarations('string')
     concat2,
     { nulls: 'missing' },
   )
-  .add(
-    'contains',
-    'string, searched',
-    'Whether the first string contains the second.',
-    ofTexts((text, searched) => text.includes(searched)),
-  )
+  .add('contains', 'string, searched', 'Whether the first string contains the second.', ofTexts(includesText))
   .add('length', 'string', 'How many bytes of UTF-8 the string has.', ofText(byteLength))
   .add('lower', 'string', 'The string in lower case.', ofText(lowerCase))
   .add('upper', 'string', 'The string in upper case.', ofText(upperCase))

@@ -8,6 +8,7 @@ import { Declarations, type Implementation } from './declaration.ts';
 import { lowerCase, upperCase } from './letter-case.ts';
 import { likePattern } from './like-patterns.ts';
 import { regularExpression } from './regular-expressions.ts';
+import { characterBefore } from './text-search.ts';
 
 interface Options {
   readonly fold: (word: string) => string;
@@ -38,9 +39,20 @@ function* wordsOf(text: string, options: Options): Iterable<string> {
   for (const [word] of text.matchAll(/[\p{L}\p{N}]+/gu)) yield options.fold(word);
   if (!options.specials) return;
   for (const [part] of text.matchAll(/[^\s()[\]{}]+/gu)) {
-    const trimmed = part.replace(/[^\p{L}\p{N}]+$/u, '');
+    const trimmed = part.slice(0, endOfWords(part));
     if (trimmed !== '') yield options.fold(trimmed);
   }
+}
+
+/** Where the last letter or digit ends. A regular expression for what follows it would begin anew at each character. */
+function endOfWords(part: string): number {
+  let end = part.length;
+  while (end > 0) {
+    const last = characterBefore(part, end);
+    if (/[\p{L}\p{N}]/u.test(last)) break;
+    end -= last.length;
+  }
+  return end;
 }
 
 /** Words of strings and names; other values unchanged. */

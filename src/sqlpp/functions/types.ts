@@ -33,7 +33,7 @@ function toAtom(value: Value): Value {
   return items.length === 1 ? toAtom(items[0]) : null;
 }
 
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 function toNumber(value: Value): Value {
   if (typeof value === 'boolean') return value ? 1 : 0;

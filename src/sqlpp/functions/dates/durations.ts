@@ -11,10 +11,14 @@ const unitNs: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 
+/** The longest text of a duration: the numbers of longer ones would take quadratic time. */
+const durationMax = 1_000;
+
 /** Nanoseconds; undefined if the text is not a duration. */
 export function readDuration(text: string): bigint | undefined {
   if (text === '0' || text === '+0' || text === '-0') return 0n;
-  const match = /^([+-]?)((?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.exec(text);
+  if (text.length > durationMax) return undefined;
+  const match = /^([+-]?)((?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.exec(text);
   if (match === null) return undefined;
   let sum = 0n;
   for (const [, integerPart = '', fraction = '', unit = ''] of text.matchAll(

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import fc from 'fast-check';
+import { SqlError } from '../errors/sql-error.ts';
+import { renewSteps } from '../values/step-limit.ts';
+import { newObject, type Value } from '../values/value.ts';
+import { functionNamed } from './catalog.ts';
+import type { EvaluationContext } from './context.ts';
+import { likePattern } from './like-patterns.ts';
+import { RegularExpression } from './regular-expressions.ts';
+import { indexOfText, TextSearch } from './text-search.ts';
+
+beforeEach(renewSteps);
+
+function call(name: string, ...values: readonly Value[]): Value {
+  renewSteps();
+  const declaration = functionNamed(name);
+  assert.ok(declaration, name);
+  return declaration.run(values, {} as EvaluationContext, {});
+}
+
+const million = 1_000_000;
+const long = 'a'.repeat(60 * million);
+/** Matches the text up to its middle from every position. */
+const almost = `${'a'.repeat(million)}b${'a'.repeat(million)}`;
+const members = (fields: Readonly<Record<string, Value>>): Value => Object.assign(newObject(), fields);
+
+/** Each of these would take from minutes to years if its steps grew with the product of lengths. */
+const products: Readonly<Record<string, readonly [name: string, ...values: Value[]]>> = {
+  'a position of a long text': ['position', long, almost],
+  'whether a text contains a long one': ['contains', long, almost],
+  'a replacement of a long text': ['replace', long, almost, ''],
+  'parts between long texts': ['split', long, almost],
+  'a LIKE with a long literal': ['like', long, `%${almost}%`],
+  'a LIKE with single characters': ['like', long, `%a_${almost}%`],
+  'the suffix of a LIKE pattern of wildcards': ['like_suffix', '%'.repeat(60 * million)],
+  'the words before signs': ['tokens', `a${'!'.repeat(million)}a`, members({ specials: true })],
+  'a number of digits and a letter': ['tonumber', `${'1'.repeat(million)}a`],
+  'a number of a million digits': ['tonumber', '1'.repeat(50 * million)],
+  'a duration of a million digits': ['str_to_duration', '1'.repeat(million)],
+  'a mask of many injected characters': [
+    'mask',
+    'a'.repeat(million),
+    members({ mask: '#'.repeat(million), inject: `${'x'.repeat(30 * million)}#` }),
+  ],
+  'a match of a large pattern as a whole': ['regexp_like', long, '.*a.{1000}.*c'],
+  'the position of a match of a large pattern': ['regexp_position', long, '(?:.{450}a|.{400}b){2}c|d$'],
+  'matches that each read the whole text': ['regexp_matches', 'ab'.repeat(million), 'a.*c|b|.*d'],
+  'a long literal as a regular expression': [
+    'regexp_contains',
+    long,
+    `${'a'.repeat(4_000)}b${'a'.repeat(4_000)}`,
+  ],
+  'a pattern of a million instructions': ['regexp_like', long, '\\pL{1000}'.repeat(1_000)],
+};
+
+for (const [title, [name, ...values]] of Object.entries(products))
+  test(`computes ${title}, or refuses it, in a bounded number of steps`, () => {
+    try {
+      call(name, ...values);
+    } catch (error) {
+      assert.ok(error instanceof SqlError && [5010, 5035].includes(error.code), String(error));
+    }
+  });
+
+test('long texts have the results of short ones', () => {
+  const text = `${'ab'.repeat(10 * million)}c`;
+  assert.equal(call('position', text, 'c'), 20 * million);
+  assert.equal(call('contains', text, 'ba'.repeat(1_000)), true);
+  assert.equal(call('replace', `${'x'.repeat(million)}yx`, 'y', ''), 'x'.repeat(million + 1));
+  assert.equal((call('replace', text, 'c', 'dd') as string).length, 20 * million + 2);
+  assert.equal((call('split', `${'word '.repeat(million)}end`, ' ') as Value[]).length, million + 1);
+  assert.equal(call('like', text, '%bc'), true);
+  assert.equal(call('like', text, 'a%_b_%c'), true);
+  assert.equal(call('trim', `${' '.repeat(million)}${text} `), text);
+  assert.equal((call('reverse', text) as string).slice(0, 3), 'cba');
+  assert.equal(call('regexp_position', text, 'b+c'), 20 * million - 1);
+  assert.equal(call('regexp_like', text, '(ab)*c'), true);
+  assert.equal(
+    (call('regexp_replace', `${'a1 '.repeat(million)}`, '[0-9]', '') as string).length,
+    2 * million,
+  );
+  assert.equal((call('regexp_matches', 'a1 '.repeat(100_000), '[a-z]') as Value[]).length, 100_000);
+});
+
+test('a search without V8 finds what V8 finds', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 12 });
+  fc.assert(
+    fc.property(letters, letters, letters, (before, searched, after) => {
+      renewSteps();
+      // Repeated so that the product of the lengths is above the limit of V8's search.
+      const long = `${`${searched}c`.repeat(3_000)}${searched}`;
+      const text = `${`${before}${after}c`.repeat(40_000)}${long}${after}${'b'.repeat(200_000)}`;
+      const search = new TextSearch(long, text.length);
+      assert.equal(search.find(text), text.indexOf(long));
+      assert.equal(search.find(text, 1), text.indexOf(long, 1));
+    }),
+    { numRuns: 20 },
+  );
+  assert.equal(indexOfText('', ''), 0);
+  assert.equal(indexOfText('a', 'ab'), -1);
+});
+
+test('splitting, replacing and trimming agree with the methods of strings', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\u{1f600}'), maxLength: 20 });
+  const count = fc.integer({ min: 0, max: 4 });
+  fc.assert(
+    fc.property(text, text, text, count, (whole, searched, by, times) => {
+      const repeated = whole.repeat(600);
+      assert.deepEqual(
+        call('split', repeated, searched),
+        searched === '' ? [...repeated] : repeated.split(searched),
+      );
+      assert.deepEqual(
+        call('split', repeated),
+        repeated.split(/\s+/).filter((word) => word !== ''),
+      );
+      assert.deepEqual(call('split', whole, searched), searched === '' ? [...whole] : whole.split(searched));
+      assert.deepEqual(
+        call('split', whole),
+        whole.split(/\s+/).filter((word) => word !== ''),
+      );
+      if (searched !== '') assert.equal(call('replace', whole, searched, by), whole.split(searched).join(by));
+      else assert.equal(call('replace', whole, '', by), ['', ...whole, ''].join(by));
+      let left = times;
+      const some = whole.replace(/a/g, () => (left-- > 0 ? by : 'a'));
+      assert.equal(call('replace', whole, 'a', by, times), some);
+      assert.equal(call('trim', whole), whole.trim());
+      assert.equal(call('rtrim', whole, '\u{1f600}'), whole.replace(/\u{1f600}+$/u, ''));
+    }),
+  );
+});
+
+test('LIKE counts a pair of surrogates as one character, also from the end', () => {
+  const cases: readonly (readonly [string, string, boolean])[] = [
+    ['\u{1f600}a', '_a', true],
+    ['\u{1f600}a', '__a', false],
+    ['x\u{1f600}', '%x_', true],
+    ['x\u{1f600}', '%x__', false],
+    ['ab\u{1f600}c', '%b_c', true],
+    ['ab', '%b_%', false],
+    ['ab', 'a_b', false],
+    ['', '_', false],
+    ['', '%', true],
+  ];
+  for (const [text, pattern, isMatch] of cases)
+    assert.equal(likePattern(pattern, '\\')(text), isMatch, `${text} ${pattern}`);
+});
+
+test('a plan keeps no text that a regular expression was matched with', () => {
+  const expression = new RegularExpression('x+y');
+  assert.equal(expression.test(`${'a'.repeat(5_000)}xy`), true);
+  assert.equal(expression.search(`${'a'.repeat(6_000)}xxy`), 6_000);
+  assert.equal(expression.test('a'.repeat(5_002)), false);
+});
