@@ -12,9 +12,9 @@ const viewport = { width: 1100, height: 760 };
 const quality = 75;
 const statement = [
   'SELECT a.name, COUNT(*) AS routes -- of each airline',
-  'FROM travel.inventory.route AS r',
-  'JOIN travel.inventory.airline AS a ON META(a).id = r.airlineId',
-  'WHERE r.source IS NOT MISSING',
+  'FROM `travel-sample`.inventory.route AS r',
+  'JOIN `travel-sample`.inventory.airline AS a ON META(a).id = r.airlineid',
+  'WHERE r.sourceairport = "SFO"',
   'GROUP BY a.name ORDER BY routes DESC LIMIT 5',
 ].join('\n');
 
@@ -37,9 +37,9 @@ try {
 
 async function takeAll(page: Page, rest: string): Promise<void> {
   await goTo(page, 'Buckets');
-  await page.getByRole('rowheader', { name: 'travel' }).waitFor();
+  await page.getByRole('rowheader', { name: 'travel-sample' }).waitFor();
   await take(page, 'console-buckets');
-  await page.goto(`${rest}/ui/#/documents/travel/inventory/airline`);
+  await page.goto(`${rest}/ui/#/documents/travel-sample/inventory/airline`);
   await page.getByRole('rowheader').first().getByRole('button').click();
   await page.locator('.cm-content').waitFor();
   await take(page, 'console-document');

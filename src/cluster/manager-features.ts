@@ -5,8 +5,13 @@ import { AuditLog } from './audit/audit-log.ts';
 import { defaultAuditSettings } from './audit/audit-settings.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
 import { localTimeOfDay } from './auto-compaction/compaction-decision.ts';
+import { BucketMaps } from './buckets/bucket-maps.ts';
+import { BucketsService } from './buckets/buckets.service.ts';
+import { BucketsStore } from './buckets/buckets.store.ts';
+import { everyNode } from './buckets/every-node.ts';
 import { createCertificates } from './certificates/certificates.feature.ts';
 import { ClientAllowlist } from './client-allowlist/client-allowlist.ts';
+import { CollectionsService } from './collections/collections.service.ts';
 import { applyWaitMs } from './config/apply-wait.ts';
 import { ClusterView } from './config/cluster-view.ts';
 import { productOf } from './config/product.ts';
@@ -30,6 +35,9 @@ import { Orchestration } from './orchestrator/orchestration.ts';
 import { passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import type { InterNode } from './peers/inter-node.ts';
 import { QueryNodes } from './query-nodes/query-nodes.ts';
+import { SampleLoader } from './samples/sample-loader.ts';
+import { noSampleLoads, sampleLoadsSetting } from './samples/sample-loads.ts';
+import { SamplesService } from './samples/samples.service.ts';
 import { createSecurity } from './security/security.feature.ts';
 import { targetsOf } from './users/role-targets.ts';
 import { createUsers } from './users/users.feature.ts';
@@ -142,8 +150,32 @@ export function createFeatures(options: ClusterManagerOptions) {
     peers: interNode.peers,
     encryptionLevel: () => security.service.encryptionLevel,
   });
+  const dataOfAllNodes = everyNode({ ...options, view, nodeId, data, peers: interNode.peers });
+  const buckets = new BucketsService({
+    ...options,
+    view,
+    data: dataOfAllNodes,
+    isReplicated: (name) => xdcr.isSource(name),
+    store: new BucketsStore(store),
+    maps: new BucketMaps(store, nodeId),
+    disk: () => options.system.disk(),
+  });
+  const collections = new CollectionsService({ ...options, view, data: dataOfAllNodes });
+  const sampleLoads = new WatchedSetting(store, sampleLoadsSetting, noSampleLoads);
+  const samples = new SamplesService({
+    ...options,
+    view,
+    nodeId,
+    loads: sampleLoads,
+    events: events.log,
+    loader: new SampleLoader({ ...options, view, buckets, collections, indexes, indexAdmin, indexNodes }),
+  });
   return {
     view,
+    buckets,
+    collections,
+    samples,
+    sampleLoads,
     policy,
     users,
     ldap,

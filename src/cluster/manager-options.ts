@@ -17,7 +17,7 @@ import type { IssueCertificates } from './certificates/issue.ts';
 import type { PassphraseSources } from './certificates/passphrase.ts';
 import type { Edition, Vocabulary } from './config/cluster-state.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
-import type { DataPortAccess } from './documents/documents.service.ts';
+import type { DataPortAccess } from './documents/open-bucket.ts';
 import type { OpenJournal } from './events/events.feature.ts';
 import type { NodeMembership } from './joining/join-messages.ts';
 import type { CallRemote } from './joining/remote-node.ts';

@@ -285,6 +285,7 @@ function startAndStop(
     features.auditSettings,
     features.nodeCertificates,
     features.xdcr,
+    features.sampleLoads,
   ];
   return {
     async open() {
@@ -308,10 +309,12 @@ function startAndStop(
       compactor.start();
       alertWatch.start();
       features.abandonedJoins.start();
+      features.samples.resume();
     },
     applied: (timeoutMs) => data.applied(view.latestRevision(), timeoutMs),
     async stop() {
       ownEntry.stop();
+      await features.samples.stop();
       features.abandonedJoins.stop();
       alertWatch.stop();
       await features.logCollection.cancel();

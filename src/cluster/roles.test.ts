@@ -190,7 +190,7 @@ const table: [RegExp, readonly Who[]][] = [
   [/^cluster\.admin\.setup!write$/, ['full', 'cluster']],
   [/^cluster\.admin\.memcached!read$/, ['full', 'cluster', ...security]],
   [/^cluster\.admin\.memcached!write$/, ['full', 'cluster']],
-  [/^cluster\.(tasks|nodes|logs)!read$/, everyone],
+  [/^cluster\.(tasks|nodes|logs|samples)!read$/, everyone],
   [/^cluster\.admin\.logs!read$/, ['full', 'cluster']],
   [/^cluster\.admin\.stats_export!read$/, exporters],
   [/^cluster\.server_groups!read$/, everyone],

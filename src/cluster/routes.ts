@@ -15,15 +15,13 @@ import { AutoCompactionService } from './auto-compaction/auto-compaction.service
 import { autoFailoverRoutes } from './auto-failover/auto-failover.routes.ts';
 import { FailoverSettingsService } from './auto-failover/auto-failover.service.ts';
 import { backupProxyRoutes } from './backup-proxy/backup-proxy.routes.ts';
-import { BucketMaps } from './buckets/bucket-maps.ts';
 import { bucketRoutes } from './buckets/buckets.routes.ts';
-import { BucketsService } from './buckets/buckets.service.ts';
+import type { BucketsService } from './buckets/buckets.service.ts';
 import { BucketsStore } from './buckets/buckets.store.ts';
-import { everyNode } from './buckets/every-node.ts';
 import type { Certificates } from './certificates/certificates.feature.ts';
 import { certificateRoutes } from './certificates/certificates.routes.ts';
 import { collectionRoutes } from './collections/collections.routes.ts';
-import { CollectionsService } from './collections/collections.service.ts';
+import type { CollectionsService } from './collections/collections.service.ts';
 import { ClusterStore } from './config/cluster.store.ts';
 import type { Edition, Vocabulary } from './config/cluster-state.ts';
 import type { ClusterView } from './config/cluster-view.ts';
@@ -34,7 +32,8 @@ import { clusterCompatibility, type Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { dataSettingsRoutes } from './data-settings/data-settings.routes.ts';
 import { documentRoutes } from './documents/documents.routes.ts';
-import { type DataPortAccess, DocumentsService } from './documents/documents.service.ts';
+import { DocumentsService } from './documents/documents.service.ts';
+import type { DataPortAccess } from './documents/open-bucket.ts';
 import { NetworkService } from './encryption/network.service.ts';
 import type { EngineMove } from './engine/engine-move.ts';
 import type { FounderChange } from './founder/founder-change.ts';
@@ -69,6 +68,8 @@ import { type Administrators, ProvisioningService } from './provisioning/provisi
 import { StatsSettings } from './provisioning/stats-settings.ts';
 import { queryProxyRoutes } from './query-settings/query-proxy.routes.ts';
 import { querySettingsRoutes } from './query-settings/query-settings.routes.ts';
+import { sampleRoutes } from './samples/samples.routes.ts';
+import type { SamplesService } from './samples/samples.service.ts';
 import type { SecurityService } from './security/security.service.ts';
 import { serverGroupRoutes } from './server-groups/server-groups.routes.ts';
 import { ServerGroupsService } from './server-groups/server-groups.service.ts';
@@ -90,6 +91,9 @@ export interface ManagerRouteParts
   nodeFigures: NodeFigures;
   nodeCertificates: NodeCertificates;
   store: ConfigStore;
+  buckets: BucketsService;
+  collections: CollectionsService;
+  samples: SamplesService;
   identity: NodeIdentity;
   view: ClusterView;
   data: DataService;
@@ -124,15 +128,6 @@ const notHere: ServiceAddress = () => Promise.resolve(null);
 export function managerRoutes(parts: ManagerRouteParts): BoundRoute[] {
   const provisioned = () => parts.administrators.administratorName() !== null;
   const { snapshots } = parts;
-  const dataOfAllNodes = everyNode({ ...parts, nodeId: parts.identity.nodeId, peers: parts.interNode.peers });
-  const buckets = new BucketsService({
-    ...parts,
-    data: dataOfAllNodes,
-    isReplicated: (name) => parts.xdcr.isSource(name),
-    store: new BucketsStore(parts.store),
-    maps: new BucketMaps(parts.store, parts.identity.nodeId),
-    disk: () => parts.system.disk(),
-  });
   return [
     ...setUpRoutes(parts, provisioned),
     ...poolRoutes({
@@ -145,12 +140,13 @@ export function managerRoutes(parts: ManagerRouteParts): BoundRoute[] {
     ...bucketRoutes({
       ...parts,
       snapshots,
-      service: buckets,
+      service: parts.buckets,
       timeSeries: parts.metrics.store,
       watched: parts.metrics.watched,
       peers: parts.interNode.peers,
     }),
-    ...collectionRoutes({ ...parts, service: new CollectionsService({ ...parts, data: dataOfAllNodes }) }),
+    ...collectionRoutes({ ...parts, service: parts.collections }),
+    ...sampleRoutes(parts.samples),
     ...documentRoutes(new DocumentsService(parts)),
     ...alertRoutes(parts.alerts, parts.alertList),
     ...querySettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),

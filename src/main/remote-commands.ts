@@ -36,7 +36,7 @@ export const remoteCommands: Readonly<Record<string, RemoteCommand>> = {
     load: async () => (await import('./load/load-verbs.ts')).loadVerbs,
   },
   sample: {
-    doc: 'sample data with collections and indexes: divan sample travel',
+    doc: 'the sample bucket of tutorials, with collections and indexes: divan sample travel',
     load: async () => (await import('./sample/sample-verbs.ts')).sampleVerbs,
   },
   xdcr: {

@@ -7,8 +7,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { prng } from '../../src/base/prng.ts';
-import { travelData } from '../../src/main/sample/travel-data.ts';
 import { lockFolder } from '../../src/ports/folder-lock.ts';
 import { runCommand, startCommand } from '../support/command.ts';
 import { eventuallyWithin, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
@@ -82,36 +80,26 @@ describe('divan load', () => {
 });
 
 describe('divan sample', () => {
-  it('creates collections, documents and indexes that queries use, and can be repeated', async () => {
+  it('installs the bucket of tutorials, and can be repeated', async () => {
     for (const _ of [1, 2]) {
       const { status, out, error } = await run('sample travel --json');
       assert.deepEqual([status, error], [0, '']);
-      assert.deepEqual(JSON.parse(out), {
-        bucket: 'travel',
-        scope: 'inventory',
-        collections: ['airline', 'airport', 'route', 'hotel'],
-        documents: 4_860,
-        indexes: 10,
-      });
+      assert.deepEqual(JSON.parse(out), { bucket: 'travel-sample', indexes: true });
     }
     const environment = { ...nodeEnvironment(node), DIVAN_URL: node.ready.node.query };
-    const query = (statement: string) => runCommand(['query', statement, '--json'], environment);
-    const join = `SELECT a.name, COUNT(*) AS routes FROM travel.inventory.route r JOIN travel.inventory.airline a ON KEYS r.airlineId
-      WHERE r.source IS NOT MISSING GROUP BY a.name ORDER BY routes DESC LIMIT 1`;
-    assert.ok(JSON.parse((await query(join)).out).routes > 0);
-    assert.match(
-      (await query('EXPLAIN SELECT name FROM travel.inventory.hotel WHERE city = "x"')).out,
-      /hotel_city/,
-    );
+    const statement =
+      'SELECT RAW airportname FROM `travel-sample`.inventory.airport WHERE city = "San Francisco" AND faa = "SFO"';
+    const { out } = await runCommand(['query', statement, '--json'], environment);
+    assert.equal(out, '"San Francisco Intl"\n');
   });
 
-  it('makes the same documents from the same seed, others from another, and each airport code once', () => {
-    const text = (seed: number) => JSON.stringify(travelData(seed).map(({ documents: all }) => [...all]));
-    const seed = prng(7).below(1_000_000);
-    assert.equal(text(seed), text(seed));
-    assert.notEqual(text(seed), text(seed + 1));
-    const codes = [...(travelData(1)[1]?.documents ?? [])].map(({ value }) => value['code']);
-    assert.equal(new Set(codes).size, codes.length);
+  it('ends with the reason when the quota of the node is too small', async () => {
+    await using small = await NodeProcess.start({
+      args: ['--memory-quota', '256', '--bucket', 'b:couchbase:200'],
+    });
+    const { status, error } = await runCommand(['sample', 'travel'], nodeEnvironment(small));
+    assert.equal(status, 1);
+    assert.match(error, /Not enough Quota, you need to allocate 100MB to install sample buckets/);
   });
 });
 

@@ -25,7 +25,7 @@ import {
   type NodeState,
   type Vocabulary,
 } from '../../src/cluster/config/cluster-state.ts';
-import type { DataPortAccess } from '../../src/cluster/documents/documents.service.ts';
+import type { DataPortAccess } from '../../src/cluster/documents/open-bucket.ts';
 import type { OpenJournal } from '../../src/cluster/events/events.feature.ts';
 import type { NodeMembership } from '../../src/cluster/joining/join-messages.ts';
 import type { CallRemote } from '../../src/cluster/joining/remote-node.ts';

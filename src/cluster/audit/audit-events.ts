@@ -47,6 +47,7 @@ const changes: readonly AuditEvent[] = [
   event(8202, 'modify bucket', 'A bucket was changed', 'buckets.edit'),
   event(8203, 'delete bucket', 'A bucket was deleted', 'buckets.delete'),
   event(8204, 'flush bucket', 'A bucket was flushed', 'buckets.flush'),
+  event(8205, 'start loading sample', 'A sample bucket was installed', 'samples.install'),
   event(
     8206,
     'disk storage conf',

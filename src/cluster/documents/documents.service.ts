@@ -1,30 +1,18 @@
 // Reads and changes documents of a collection over the data ports of the nodes that have them, with an account of this node. The permission of the route has
 // checked the rights of the caller.
 import type { BucketClient } from '#client/bucket-client.ts';
-import type { ClusterLayout } from '#client/cluster-routes.ts';
-import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Form } from '#contract/route.ts';
-import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { documentRefusals } from '../refusals/documents.refusals.ts';
 import { content, readDocument } from './document-reader.ts';
 import { badRequest, refusalOf } from './document-refusals.ts';
+import { type OpenBucketDeps, openBucket } from './open-bucket.ts';
 import type { Page } from './page-query.ts';
 
-/** How this node's own connections reach its data port. */
-export type DataPortAccess = () => Promise<{
-  address: WireAddress;
-  account: WireAccount;
-  /** The other nodes with documents; null or absent while this one is alone. */
-  cluster?: ClusterLayout | null;
-}>;
-
-export interface DocumentsDeps {
+export interface DocumentsDeps extends OpenBucketDeps {
   readonly view: ClusterView;
-  readonly dataPort: DataPortAccess;
-  readonly clock: Clock;
 }
 
 export interface CollectionPath {
@@ -129,11 +117,10 @@ export class DocumentsService {
   }
 
   private async withClient<T>(bucket: string, act: (client: BucketClient) => Promise<T>): Promise<T> {
-    // The first request loads the client, since most nodes get no such requests.
     const { DataPortError, StatusError } = await import('#client/data-port-error.ts');
     let client: BucketClient | null = null;
     try {
-      client = await this.open(bucket);
+      client = await openBucket(this.deps, bucket);
       return await act(client);
     } catch (error) {
       if (error instanceof StatusError) throw await refusalFor(error.status);
@@ -142,18 +129,6 @@ export class DocumentsService {
     } finally {
       client?.close();
     }
-  }
-
-  private async open(bucket: string): Promise<BucketClient> {
-    const { clock, dataPort } = this.deps;
-    const { cluster = null, ...access } = await dataPort();
-    if (cluster === null)
-      return (await import('#client/bucket-client.ts')).BucketClient.open({ ...access, bucket });
-    const [{ ClusterBucketClient }, { ClusterRoutes }] = await Promise.all([
-      import('#client/cluster-bucket-client.ts'),
-      import('#client/cluster-routes.ts'),
-    ]);
-    return ClusterBucketClient.openAll({ ...access, bucket, clock, routes: new ClusterRoutes(cluster) });
   }
 
   private collectionId({ bucket, scope, collection }: CollectionPath): number {

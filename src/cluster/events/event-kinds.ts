@@ -140,6 +140,24 @@ export const eventKinds = {
     code: 1,
     text: ({ text }) => String(text),
   },
+  sample_loaded: {
+    ...nodeEvent,
+    eventId: 1006,
+    description: 'Sample bucket loaded',
+    module: 'samples_loader_tasks',
+    code: 1,
+    text: ({ bucket, indexes }) =>
+      `Completed loading sample bucket ${bucket}${indexes === 0 ? ', without indexes: no node has the index service' : ''}.`,
+  },
+  sample_load_failed: {
+    ...nodeEvent,
+    eventId: 1007,
+    description: 'Sample bucket not loaded',
+    severity: 'error',
+    module: 'samples_loader_tasks',
+    code: 2,
+    text: ({ bucket, reason }) => `Loading sample bucket ${bucket} failed: ${reason}`,
+  },
   login_failed: {
     ...refusalEvent,
     eventId: 10200,

@@ -120,7 +120,7 @@ export const GetTasks = defineRoute({
   path: '/pools/default/tasks',
   access: readTasks,
   answer: { json: tasksShape },
-  doc: 'Background tasks: rebalance (always listed), buckets that warm up, compactions, support bundles, replications to other clusters, buckets that are being deleted, tasks of the backup service.',
+  doc: 'Background tasks: rebalance (always listed), buckets that warm up, compactions, support bundles, replications to other clusters, sample buckets that are being loaded, buckets that are being deleted, tasks of the backup service.',
 });
 
 export const GetRebalanceProgress = defineRoute({

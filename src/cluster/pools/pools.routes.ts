@@ -40,6 +40,7 @@ export interface PoolRoutesDeps {
   alerts: { read(): Promise<{ popUps: readonly AlertKind[] }> };
   logCollection: Pick<LogCollection, 'state'>;
   xdcr: { tasks(): Promise<Record<string, unknown>[]> };
+  samples: { tasks(): Record<string, unknown>[] };
   backupTasks?: () => readonly Record<string, unknown>[];
   orchestration: { readonly orchestrator: string | null };
   /** Sentences for `alerts` in addition to those of the buckets. */
@@ -156,11 +157,18 @@ function bootstrapRoutes({ view, data }: PoolRoutesDeps): BoundRoute[] {
   ];
 }
 
-function taskRoutes({ view, snapshots, logCollection, xdcr, backupTasks }: PoolRoutesDeps): BoundRoute[] {
+function taskRoutes({
+  view,
+  snapshots,
+  logCollection,
+  xdcr,
+  samples,
+  backupTasks,
+}: PoolRoutesDeps): BoundRoute[] {
   return [
     bind(contract.GetTasks, async ({ query }, context) => {
       const nodes = await snapshots.all(context);
-      const ofServices = [...(await xdcr.tasks()), ...(backupTasks?.() ?? [])];
+      const ofServices = [...samples.tasks(), ...(await xdcr.tasks()), ...(backupTasks?.() ?? [])];
       return reply.json(tasks(view, nodes, query, logCollection.state, ofServices));
     }),
     bind(contract.GetRebalanceProgress, () => reply.json(progressAnswer(view))),

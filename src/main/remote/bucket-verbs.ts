@@ -168,11 +168,7 @@ const summaryOf = ({ name, bucketType, quota, replicaNumber = 0, basicStats }: R
 });
 
 /** Resolves when every node serves the bucket. */
-export async function createReadyBucket(
-  node: RemoteNode,
-  name: string,
-  fields: RestFields,
-): Promise<RawBucket> {
+async function createReadyBucket(node: RemoteNode, name: string, fields: RestFields): Promise<RawBucket> {
   await node.request('POST', '/pools/default/buckets', { name, ...fields });
   return whenReady(node, name);
 }

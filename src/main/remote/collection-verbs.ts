@@ -119,21 +119,3 @@ async function create(
 async function waitForManifest(node: RemoteNode, bucket: string, uid: string): Promise<void> {
   await node.request('POST', urlPath`/pools/default/buckets/${bucket}/scopes/@ensureManifest/${uid}`, {});
 }
-
-/** Creates what is missing of a scope and its collections. */
-export async function ensureCollections(
-  node: RemoteNode,
-  bucket: string,
-  scope: string,
-  collections: readonly string[],
-): Promise<void> {
-  const scopes = urlPath`/pools/default/buckets/${bucket}/scopes`;
-  const { uid, scopes: present } = (await node.get(scopes)) as Manifest;
-  const existing = present.find(({ name }) => name === scope);
-  let last = uid;
-  if (existing === undefined) last = await create(node, scopes, { name: scope });
-  for (const name of collections)
-    if (!existing?.collections.some((one) => one.name === name))
-      last = await create(node, `${scopes}/${encodeURIComponent(scope)}/collections`, { name });
-  await waitForManifest(node, bucket, last);
-}

@@ -1,0 +1,194 @@
+// Installs sample buckets: accepts requests, keeps a record of each load until it is complete, and continues interrupted ones.
+import type { Log } from '#ports/log.ts';
+import { otherQuotasMb } from '../buckets/bucket-rules/read-bucket.ts';
+import type { StoredBucket } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { WatchedSetting } from '../config/watched-setting.ts';
+import type { EventLog } from '../events/event-log.ts';
+import { sampleRefusals } from '../refusals/samples.refusals.ts';
+import type { SampleBucket } from './sample-bucket.ts';
+import type { SampleLoader } from './sample-loader.ts';
+import { isLoading, type SampleLoad, type SampleLoads, withLoad, withoutLoad } from './sample-loads.ts';
+
+export interface SamplesDeps {
+  readonly view: ClusterView;
+  readonly nodeId: string;
+  readonly loads: WatchedSetting<SampleLoads>;
+  readonly loader: SampleLoader;
+  readonly events: Pick<EventLog, 'record'>;
+  readonly log: Log;
+}
+
+/** On each node with documents. */
+const sampleQuotaMb = 100;
+const mib = 1024 * 1024;
+
+/** The documents are made only when they are needed. */
+const samples: Readonly<Record<string, () => Promise<SampleBucket>>> = {
+  'travel-sample': async () => (await import('./travel/travel-sample.ts')).travelSample,
+};
+
+export class SamplesService {
+  readonly #deps: SamplesDeps;
+  readonly #stopping = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(deps: SamplesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Continues what this node was loading when it stopped. */
+  resume(): void {
+    const { loads, nodeId } = this.#deps;
+    for (const [name, load] of Object.entries(loads.value.byName)) {
+      if (load.nodeId === nodeId && load.state === 'loading')
+        this.#run(name, () => this.#resumed(name, load));
+    }
+  }
+
+  /** Interrupts all loads of this node. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#running);
+  }
+
+  list() {
+    return Object.keys(samples).map((name) => ({
+      name,
+      installed: this.#deps.view.liveBucket(name) !== undefined && this.#unfinished(name) === undefined,
+      quotaNeeded: sampleQuotaMb * mib,
+    }));
+  }
+
+  tasks(): Record<string, unknown>[] {
+    const { loads, view } = this.#deps;
+    return Object.entries(loads.value.byName)
+      .filter(([, load]) => isLoading(load, view.activeNodes))
+      .map(([name, { nodeId }]) => ({
+        type: 'loadingSampleBucket',
+        status: 'running',
+        bucket: name,
+        pid: nodeId,
+      }));
+  }
+
+  /** Resolves when the buckets and their collections exist; documents and indexes follow. */
+  async install(body: unknown): Promise<void> {
+    const names = [...new Set(namesIn(body))];
+    const problems = names.flatMap((name) => this.#problem(name) ?? []);
+    if (problems.length > 0) throw sampleRefusals.notInstalled(problems);
+    this.#checkQuota(names.filter((name) => this.#unfinished(name) === undefined).length);
+    for (const name of names) {
+      const bucket = await this.#created(name, await this.#recorded(name));
+      this.#run(name, async () => bucket);
+    }
+  }
+
+  #problem(name: string): string | null {
+    const { view } = this.#deps;
+    const load = this.#unfinished(name);
+    if (load !== undefined) return isLoading(load, view.activeNodes) ? beingLoaded(name) : null;
+    const bucket = this.#bucketNamed(name);
+    if (bucket?.state === 'deleting') return `Sample bucket ${name} is being deleted.`;
+    if (bucket !== undefined) return `Sample bucket ${name} is already loaded.`;
+    return Object.hasOwn(samples, name) ? null : `Sample ${name} is not a valid sample.`;
+  }
+
+  #checkQuota(count: number): void {
+    const { buckets } = this.#deps.view;
+    const quota = count * sampleQuotaMb;
+    if (buckets.memoryQuotaMb - otherQuotasMb(buckets, null) < quota) throw sampleRefusals.noQuota({ quota });
+  }
+
+  /** The load of a sample whose bucket exists, or is yet to be created, and is not complete. */
+  #unfinished(name: string): SampleLoad | undefined {
+    const { loads, view } = this.#deps;
+    const { byName } = loads.value;
+    const load = Object.hasOwn(byName, name) ? byName[name] : undefined;
+    if (load === undefined) return undefined;
+    if (load.bucketUuid === null) return isLoading(load, view.activeNodes) ? load : undefined;
+    return view.buckets.byUuid[load.bucketUuid]?.state === 'ready' ? load : undefined;
+  }
+
+  #bucketNamed(name: string): StoredBucket | undefined {
+    const lower = name.toLowerCase();
+    const buckets = Object.values(this.#deps.view.buckets.byUuid);
+    return buckets.find((bucket) => bucket.name.toLowerCase() === lower);
+  }
+
+  /** Written before the bucket is created, so that the load is continued after a crash. */
+  async #recorded(name: string): Promise<SampleLoad> {
+    const { loads, nodeId, view } = this.#deps;
+    const bucketUuid = this.#unfinished(name)?.bucketUuid ?? null;
+    const load: SampleLoad = { nodeId, state: 'loading', bucketUuid };
+    await loads.change((before) => {
+      const other = Object.hasOwn(before.byName, name) ? before.byName[name] : undefined;
+      if (other !== undefined && isLoading(other, view.activeNodes))
+        throw sampleRefusals.notInstalled([beingLoaded(name)]);
+      return withLoad(before, name, load);
+    });
+    return load;
+  }
+
+  /** Creates the bucket and its collections. If the bucket is refused, no record is left. */
+  async #created(name: string, load: SampleLoad): Promise<StoredBucket> {
+    const { loads, loader } = this.#deps;
+    try {
+      const bucket = await loader.bucketOf(name, load.bucketUuid, sampleQuotaMb);
+      await loads.change((before) => withLoad(before, name, { ...load, bucketUuid: bucket.uuid }));
+      return bucket;
+    } catch (error) {
+      if (load.bucketUuid === null) await loads.change((before) => withoutLoad(before, name));
+      throw error;
+    }
+  }
+
+  /** A bucket of this name was created by the load: its request was accepted because there was none. */
+  async #resumed(name: string, load: SampleLoad): Promise<StoredBucket> {
+    const bucketUuid = load.bucketUuid ?? this.#deps.view.liveBucket(name)?.uuid ?? null;
+    return await this.#created(name, { ...load, bucketUuid });
+  }
+
+  #run(name: string, bucket: () => Promise<StoredBucket>): void {
+    const running = this.#load(name, bucket).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async #load(name: string, bucket: () => Promise<StoredBucket>): Promise<void> {
+    const { loads, loader, log, events } = this.#deps;
+    const { signal } = this.#stopping;
+    try {
+      const sample = samples[name];
+      if (sample === undefined) throw new Error('this version has no such sample');
+      const loaded = await loader.load(await bucket(), await sample(), signal);
+      await loads.change((before) => withoutLoad(before, name));
+      log.info('sample.loaded', { bucket: name, ...loaded });
+      events.record('sample_loaded', { bucket: name, indexes: loaded.indexes });
+    } catch (error) {
+      // The record stays, so that the node continues after its start.
+      if (signal.aborted) return;
+      await this.#failed(name, (error as Error).message);
+    }
+  }
+
+  async #failed(name: string, reason: string): Promise<void> {
+    const { loads, log, events, nodeId } = this.#deps;
+    log.warn('sample.load_failed', { bucket: name, reason });
+    events.record('sample_load_failed', { bucket: name, reason });
+    const failed = (before: SampleLoads): SampleLoads => {
+      const load = before.byName[name];
+      return load?.nodeId === nodeId ? withLoad(before, name, { ...load, state: 'failed' }) : before;
+    };
+    await loads.change(failed).catch((error: Error) => {
+      log.warn('sample.load_failed', { bucket: name, reason: error.message });
+    });
+  }
+}
+
+const beingLoaded = (name: string): string => `Sample bucket ${name} is being loaded.`;
+
+function namesIn(body: unknown): string[] {
+  const isList = Array.isArray(body) && body.every((name) => typeof name === 'string');
+  if (!isList) throw sampleRefusals.notAList();
+  return body;
+}
