@@ -36,9 +36,9 @@ export function openStreams(request: Request): Status {
   if (session.has(Feature.unorderedExecution)) {
     return request.refuse(Status.notSupported, 'Change streams require ordered execution');
   }
-  if (bucket.producers.isFull)
-    return request.refuse(Status.temporaryFailure, 'Too many connections with change streams');
   const name = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);
+  if (!bucket.producers.admits(name))
+    return request.refuse(Status.temporaryFailure, 'Too many connections with change streams');
   const { clock, directory } = environment;
   const { output } = request;
   const producer = new Producer({ name, flags, connection, bucket, directory, output, clock });

@@ -25,7 +25,7 @@ export interface StreamConnection {
 }
 
 /** Each may use some megabytes of pages. */
-const producersMax = 256;
+export const producersMax = 256;
 /** Limit of streams of all connections on one bucket: each needs some hundred bytes. */
 export const bucketStreamsMax = 65_536;
 
@@ -34,8 +34,9 @@ export class Producers {
   /** All kinds since the start: a metric of a kind without connections reports 0 instead of vanishing. */
   private readonly seen = new Set<string>([otherKind]);
 
-  get isFull(): boolean {
-    return this.byName.size >= producersMax;
+  /** A connection that takes over a name replaces the older one, so it needs no further place. */
+  admits(name: string): boolean {
+    return this.byName.size < producersMax || this.byName.has(name);
   }
 
   get isFullOfStreams(): boolean {

@@ -15,9 +15,10 @@ import { eventually } from '../../../test/support/node-process.ts';
 import { type KvDesired, Privilege } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 import type { Producer } from '../producer/producer.ts';
-import { bucketStreamsMax, Producers } from '../served/producers.ts';
+import { bucketStreamsMax, Producers, producersMax } from '../served/producers.ts';
 
 const desiredState = aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] });
+const temporaryFailure = 0x86;
 const [disconnected, tooSlow, lostPrivileges] = [3, 4, 8];
 
 /** Timers run as usual, but the clock that is read is slow, so that a busy machine reaches no limit, and can be advanced. */
@@ -122,6 +123,20 @@ test('a newer connection of the same name ends the streams of the older one as d
   await older.connection.closed;
 });
 
+test('with the most change stream connections a new name is refused, and a client that returns under its name is not', async () => {
+  await using service = await startService(desiredState);
+  const connections = await Promise.all(
+    Array.from({ length: producersMax }, async (_, n) =>
+      new DcpClient(await service.ready()).open(`client ${n}`),
+    ),
+  );
+  const open = { opcode: 0x50, extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]) };
+  const kv = await service.ready();
+  assert.equal((await kv.ask({ ...open, key: Buffer.from('another client') })).status, temporaryFailure);
+  assert.equal((await kv.ask({ ...open, key: Buffer.from('client 7') })).status, 0);
+  await connections[7]?.connection.closed;
+});
+
 test('a bucket has a limited number of streams', () => {
   const producers = new Producers();
   const of = (name: string, streamCount: number) => ({ name, streamCount }) as Producer;
@@ -143,7 +158,7 @@ test('a request for one stream too many gets a temporary failure, and earlier st
   const reply = await client.stream(0, { value: { sid: 9 } });
   assert.deepEqual(
     [reply.status, JSON.parse(reply.value.toString()).error.context],
-    [0x86, 'Too many streams on the connection'],
+    [temporaryFailure, 'Too many streams on the connection'],
   );
   assert.equal((await client.ask({ opcode: 0x52, vb: 5, framing: Buffer.from([0x22, 0, 1]) })).status, 0);
   assert.equal((await client.stream(0, { value: { sid: 9 } })).status, 0);
