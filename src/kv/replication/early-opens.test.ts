@@ -4,11 +4,11 @@ import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { EarlyOpens, earlyOpensMax } from './early-opens.ts';
 import type { Open } from './frames.ts';
 
-const anOpen = (shard: number, bucket = 'b'): Open => ({
+const anOpen = (shard: number, bucket = 'b', epoch = 1): Open => ({
   kind: 'open',
   bucket,
   shard,
-  epoch: 1,
+  epoch,
   incarnation: 1,
   feed: shard,
 });
@@ -39,6 +39,20 @@ test('a request that was put back keeps its age: after a second it is not return
   early.add('a', anOpen(1));
   await clock.run(200);
   assert.deepEqual(shardsIn(early), [1]);
+});
+
+test('the request of the later active is kept, in whatever order the requests arrive', () => {
+  for (const epochs of [
+    [1, 2],
+    [2, 1],
+  ] as const) {
+    const early = new EarlyOpens(new SimulatedClock());
+    for (const epoch of epochs) early.add(`active ${epoch}`, anOpen(0, 'b', epoch));
+    assert.deepEqual(
+      early.take('b').map(({ node }) => node),
+      ['active 2'],
+    );
+  }
 });
 
 test('the number of early requests is bounded', () => {

@@ -15,7 +15,7 @@ interface EarlyOpen {
 }
 
 export class EarlyOpens {
-  /** By uuid of the bucket and shard: the newest request. */
+  /** By uuid of the bucket and shard: the newest request of the latest active. */
   private readonly opens = new Map<string, EarlyOpen>();
   private readonly clock: Clock;
 
@@ -23,9 +23,10 @@ export class EarlyOpens {
     this.clock = clock;
   }
 
-  /** `sinceMs`: when it arrived, if it is added again. */
+  /** Keeps the request of the later active, which has the higher epoch. `sinceMs`: when it arrived, if it is added again. */
   add(node: string, open: Open, sinceMs = this.clock.monotonicMs()): void {
     const key = keyOf(open);
+    if ((this.opens.get(key)?.open.epoch ?? 0) > open.epoch) return;
     // Requests for buckets that this node never gets stay until there are too many requests.
     if (this.opens.size >= earlyOpensMax && !this.opens.has(key)) this.opens.clear();
     this.opens.set(key, { node, open, sinceMs });
