@@ -116,7 +116,14 @@ describe('divan user', () => {
     const changed = await json('user edit reader --roles data_writer[b]');
     assert.deepEqual([changed.name, changed.roles], ['A Reader', ['data_writer[b]']]);
     await login('first-password');
-    await failed(2, /user "reader" exists/, 'user create reader --new-password other-password');
+    await failed(
+      2,
+      /exists; change it with divan user edit reader\n/,
+      'user create reader --new-password other-password',
+    );
+    await done('user create jane --domain external');
+    const ofJane = /user "jane" exists; change it with divan user edit jane --domain external\n/;
+    await failed(2, ofJane, 'user create jane --domain external');
     await done('user delete reader');
     await failed(4, /404/, 'user edit reader --name x');
     await failed(2, /password of the user is missing/, 'user create another');

@@ -15,19 +15,20 @@ const wordsAt = ({ next, options }: CompletionPlace): string[] => [
   '--help',
 ];
 
-/** The cases of options whose value is chosen from a list, and of all others with a value. */
+/** The cases of options whose value is chosen from a list, is the path of a file, or is any text. */
 function valueCases(places: readonly CompletionPlace[]) {
   const all = places.flatMap(({ place, options }) =>
     options.map(({ name, value }) => ({ case: quoted(`${place} --${name}`), value })),
   );
   return {
     chosen: all.filter(({ value }) => Array.isArray(value)),
-    free: all.filter(({ value }) => value === 'file' || value === 'text'),
+    files: all.filter(({ value }) => value === 'file').map((one) => one.case),
+    texts: all.filter(({ value }) => value === 'text').map((one) => one.case),
   };
 }
 
 function bashScript(places: readonly CompletionPlace[]): string {
-  const { chosen, free } = valueCases(places);
+  const { chosen, files, texts } = valueCases(places);
   return `# Completion of divan for bash: source it, or put it into /etc/bash_completion.d.
 _divan() {
   local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} place= candidates= i
@@ -39,7 +40,8 @@ _divan() {
   done
   case "$place $before" in
 ${chosen.map((one) => `    ${one.case}) candidates=${quoted((one.value as string[]).join(' '))} ;;`).join('\n')}
-    ${free.map((one) => one.case).join('|')}) ;;
+    ${files.join('|')}) ;;
+    ${texts.join('|')}) COMPREPLY=(); return ;;
     *) case "$place" in
 ${places.map((one) => `      ${quoted(one.place)}) candidates=${quoted(wordsAt(one).join(' '))} ;;`).join('\n')}
     esac ;;
@@ -52,7 +54,7 @@ complete -o filenames -F _divan divan
 }
 
 function zshScript(places: readonly CompletionPlace[]): string {
-  const { chosen, free } = valueCases(places);
+  const { chosen, files, texts } = valueCases(places);
   const list = (words: readonly string[]): string => words.map(quoted).join(' ');
   return `#compdef divan
 # Completion of divan for zsh: put it as _divan into a folder of $fpath, or source it.
@@ -66,7 +68,8 @@ _divan() {
   done
   case "$place \${words[CURRENT-1]}" in
 ${chosen.map((one) => `    (${one.case}) compadd -- ${list(one.value as string[])}; return ;;`).join('\n')}
-    (${free.map((one) => one.case).join('|')}) _files; return ;;
+    (${files.join('|')}) _files; return ;;
+    (${texts.join('|')}) return ;;
   esac
   case "$place" in
 ${places.map((one) => `    (${quoted(one.place)}) compadd -- ${list(wordsAt(one))} ;;`).join('\n')}

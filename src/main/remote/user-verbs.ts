@@ -65,7 +65,9 @@ export const userVerbs = [
       const node = new RemoteNode(options);
       const path = urlPath`/settings/rbac/users/${options.domain}/${id}`;
       if ((await node.send('GET', path)).status === 200)
-        throw new UsageError(`user "${id}" exists; change it with divan user edit ${id}`);
+        throw new UsageError(
+          `user "${id}" exists; change it with divan user edit ${id}${options.domain === 'local' ? '' : ` --domain ${options.domain}`}`,
+        );
       const password = newPasswordOf(options);
       if (options.domain === 'local' && password === undefined)
         throw new UsageError(
