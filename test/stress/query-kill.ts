@@ -79,7 +79,10 @@ class KillRun {
         failure ??= error;
       }),
     );
-    while (!isEnough() && failure === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    const { process: node } = this.node;
+    while (!isEnough() && failure === undefined && node.running)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    if (!node.running) failure ??= new Error('the node ended by itself');
     this.isRunning = false;
     await this.node.process.stop('SIGKILL');
     this.count('kills');

@@ -61,7 +61,10 @@ class SimulatedLink implements Link, End {
 
   close(reason: string): void {
     this.end(reason);
-    this.#net.carry(this.#from, this.node, () => this.other?.end('closed by the other node'));
+    this.#net.carry(this.#from, this.node, (isLost) => {
+      if (!isLost && !this.#isBroken) this.other?.end('closed by the other node');
+      else this.#net.clock.after(brokenMs, () => this.other?.end('lost'));
+    });
   }
 
   deliver(bytes: Buffer): void {
