@@ -75,7 +75,7 @@ export const securitySettings: readonly SettingGroup[] = [
         '`control`, `all`, `strict`',
         'live',
         'effective',
-        '`strict` closes the plain REST, CAPI and data ports to other machines; the others concern traffic between nodes',
+        '`strict` closes the plain ports of REST, CAPI and the data, query, index and backup services to other machines; the others concern traffic between nodes',
       ),
     ],
   },

@@ -8,7 +8,7 @@ export class DefinitionCompiler {
   private language: typeof language | null = null;
   private loading: Promise<void> = Promise.resolve();
 
-  /** Resolves when `compile` can compile these definitions, in the order of the calls. */
+  /** Resolves when `compile` can compile these definitions, in the order of the calls. If the language cannot be loaded, the index thread ends. */
   prepare(definitions: readonly IndexDefinition[]): Promise<void> {
     this.loading = this.loading.then(async () => {
       if (definitions.every(hasFieldKeysOnly)) return;

@@ -38,6 +38,7 @@ const service = new IndexService({
   changed: reportSoon,
 });
 
+// A call that fails ends the thread, and the main thread starts another one (service-thread.ts).
 port.on('message', (call: IndexThreadCall) => void take(call));
 releaseMemoryWhenIdle({ growthBytes: 4 << 20 });
 

@@ -70,7 +70,7 @@ const replace: Implementation = ([object, searched, by]) => {
   return copy;
 };
 
-/** Replaces arrays with a single item (not counting MISSING) by the item. */
+/** Replaces arrays with a single item (not counting MISSING) by the item. As published, an object with one member stays as it is. */
 function inner(object: ValueObject): ValueObject {
   if (Object.keys(object).length === 1) return object;
   const copy = newObject();
@@ -148,14 +148,14 @@ export const objects = new Declarations('object')
   .add(
     'object_innerpairs',
     'object',
-    'Names and values of the members in order of names; an array of one item is replaced by the item.',
+    'Names and values of the members in order of names; an array of one item is replaced by the item, except in an object with one member.',
     ofObject((object) => pairs(inner(object))),
     synonyms('object_inner_pairs'),
   )
   .add(
     'object_innervalues',
     'object',
-    'The values in order of names; an array of one item is replaced by the item.',
+    'The values in order of names; an array of one item is replaced by the item, except in an object with one member.',
     ofObject((object) => values(inner(object))),
     synonyms('object_inner_values'),
   )
