@@ -5,11 +5,14 @@ import { Privilege } from '#auth/privileges.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
+import { DocFlag, SubdocOpcode as Op, PathFlag } from '#wire/subdoc-opcodes.ts';
 import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 
 const key = Buffer.from('\0k');
 const cas = (value: bigint) => ({ casHi: Number(value >> 32n), casLo: Number(value & 0xffffffffn) });
+/** As the transactions of SDKs insert a document: it is there for those only that read deleted ones. */
+const stagedInsert = DocFlag.createAsDeleted | DocFlag.add | DocFlag.accessDeleted;
 const noExtras = Buffer.alloc(0);
 
 type LookupSpec = readonly [opcode: number, path: string, flags?: number];
@@ -20,7 +23,7 @@ function lookup(specs: readonly LookupSpec[], docFlags = 0): RequestParts {
     Buffer.concat([Buffer.from([opcode, flags, 0, path.length]), Buffer.from(path)]),
   );
   const extras = docFlags === 0 ? noExtras : Buffer.from([docFlags]);
-  return { opcode: 0xd0, key, extras, value: Buffer.concat(parts) };
+  return { opcode: Op.multiLookup, key, extras, value: Buffer.concat(parts) };
 }
 
 function mutation(
@@ -33,7 +36,7 @@ function mutation(
     return Buffer.concat([head, Buffer.from(path + value)]);
   });
   const extras = docFlags === 0 ? noExtras : Buffer.from([docFlags]);
-  return { opcode: 0xd1, key, extras, value: Buffer.concat(parts), ...rest };
+  return { opcode: Op.multiMutation, key, extras, value: Buffer.concat(parts), ...rest };
 }
 
 /** Status and value of each path. */
@@ -58,21 +61,21 @@ test('looks up several paths, of a compressed document too', async () => {
   const text = Buffer.from(JSON.stringify({ a: { b: [1, 2] }, filler: 'x'.repeat(500) }));
   await store(client, snappyCompress(text, 0, text.length), 2);
   const found = await lookUp(client, [
-    [0xc5, 'a.b[1]'],
-    [0xc6, 'none'],
-    [0xd2, 'a.b'],
+    [Op.get, 'a.b[1]'],
+    [Op.exists, 'none'],
+    [Op.getCount, 'a.b'],
   ]);
   assert.deepEqual(found, {
     status: Status.subdocMultiPathFailure,
     results: [
       [0, '2'],
-      [0xc0, ''],
+      [Status.subdocPathNotFound, ''],
       [0, '2'],
     ],
   });
-  assert.equal((await lookUp(client, [[0xc5, 'a']])).status, Status.success);
-  assert.equal((await client.ask({ ...lookup([[0xc5, 'a']]), key: Buffer.from('\0none') })).status, 1);
-  assert.equal((await client.ask({ opcode: 0xd0, key })).status, Status.subdocInvalidCombo);
+  assert.equal((await lookUp(client, [[Op.get, 'a']])).status, Status.success);
+  assert.equal((await client.ask({ ...lookup([[Op.get, 'a']]), key: Buffer.from('\0none') })).status, 1);
+  assert.equal((await client.ask({ opcode: Op.multiLookup, key })).status, Status.subdocInvalidCombo);
 });
 
 test('changes several paths at once or none, with the token of the mutation', async () => {
@@ -81,8 +84,8 @@ test('changes several paths at once or none, with the token of the mutation', as
   await store(client, '{"n":1}');
   const changed = await client.ask(
     mutation([
-      [0xc8, 'x', '"y"'],
-      [0xcf, 'n', '5'],
+      [Op.dictUpsert, 'x', '"y"'],
+      [Op.counter, 'n', '5'],
     ]),
   );
   assert.deepEqual([changed.status, changed.extras.length], [0, 16]);
@@ -91,8 +94,8 @@ test('changes several paths at once or none, with the token of the mutation', as
   assert.deepEqual(JSON.parse(await body(client)), { n: 6, x: 'y' });
   const refused = await client.ask(
     mutation([
-      [0xc8, 'z', '1'],
-      [0xc7, 'x', '2'],
+      [Op.dictUpsert, 'z', '1'],
+      [Op.dictAdd, 'x', '2'],
     ]),
   );
   assert.deepEqual(
@@ -106,7 +109,7 @@ test('checks CAS and lock before the paths', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stored = await store(client, '{}');
-  const refusedMutation = mutation([[0xca, 'none', '1']]);
+  const refusedMutation = mutation([[Op.replace, 'none', '1']]);
   assert.equal((await client.ask({ ...refusedMutation, casLo: 9 })).status, Status.keyExists);
   assert.equal(
     (await client.ask({ ...refusedMutation, ...cas(stored.cas) })).status,
@@ -114,9 +117,9 @@ test('checks CAS and lock before the paths', async () => {
   );
   const locked = await client.ask({ opcode: 0x94, key });
   assert.equal((await client.ask(refusedMutation)).status, Status.locked);
-  const acceptedMutation = mutation([[0xc8, 'a', '1']], 0, cas(locked.cas));
+  const acceptedMutation = mutation([[Op.dictUpsert, 'a', '1']], 0, cas(locked.cas));
   assert.equal((await client.ask(acceptedMutation)).status, Status.success);
-  assert.equal((await client.ask(mutation([[0xc8, 'a', '2']]))).status, Status.success);
+  assert.equal((await client.ask(mutation([[Op.dictUpsert, 'a', '2']]))).status, Status.success);
 });
 
 test('single-path commands answer in the header', async () => {
@@ -125,37 +128,41 @@ test('single-path commands answer in the header', async () => {
   await store(client, '{"n":1}');
   const single = (opcode: number, path: string, value = '') =>
     client.ask({ opcode, key, extras: Buffer.from([0, path.length, 0]), value: Buffer.from(path + value) });
-  assert.equal((await single(0xc5, 'n')).value.toString(), '1');
-  assert.equal((await single(0xc5, 'x')).status, Status.subdocPathNotFound);
-  const counted = await single(0xcf, 'n', '41');
+  assert.equal((await single(Op.get, 'n')).value.toString(), '1');
+  assert.equal((await single(Op.get, 'x')).status, Status.subdocPathNotFound);
+  const counted = await single(Op.counter, 'n', '41');
   assert.deepEqual([counted.status, counted.value.toString(), counted.extras.length], [0, '42', 16]);
-  assert.equal((await single(0xc8, 'n', 'not json')).status, Status.subdocValueCantInsert);
+  assert.equal((await single(Op.dictUpsert, 'n', 'not json')).status, Status.subdocValueCantInsert);
 });
 
 test('creates a document as deleted, sees it with access to deleted ones, and revives it', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const staged = await client.ask(mutation([[0xc8, 'txn.op', '"insert"', 0x05]], 0x08 | 0x02 | 0x04));
+  const staged = await client.ask(
+    mutation([[Op.dictUpsert, 'txn.op', '"insert"', PathFlag.xattr | PathFlag.mkdirP]], stagedInsert),
+  );
   assert.equal(staged.status, Status.subdocSuccessDeleted);
   assert.equal((await client.ask({ opcode: 0, key })).status, Status.keyNotFound);
   const seen = await lookUp(
     client,
     [
-      [0xc5, 'txn.op', 0x04],
-      [0xc5, 'a'],
+      [Op.get, 'txn.op', PathFlag.xattr],
+      [Op.get, 'a'],
     ],
-    0x04,
+    DocFlag.accessDeleted,
   );
   assert.deepEqual(seen.results[0], [0, '"insert"']);
-  assert.equal((await lookUp(client, [[0xc5, 'txn.op', 0x04]])).status, Status.keyNotFound);
-  const again = await client.ask(mutation([[0xc8, 'txn.op', '"insert"', 0x05]], 0x08 | 0x02 | 0x04));
+  assert.equal((await lookUp(client, [[Op.get, 'txn.op', PathFlag.xattr]])).status, Status.keyNotFound);
+  const again = await client.ask(
+    mutation([[Op.dictUpsert, 'txn.op', '"insert"', PathFlag.xattr | PathFlag.mkdirP]], stagedInsert),
+  );
   assert.equal(again.status, Status.keyExists);
   const revived = mutation(
     [
-      [0xc9, 'txn', '', 0x04],
-      [0x01, '', '{"a":1}'],
+      [Op.delete, 'txn', '', PathFlag.xattr],
+      [Op.setDoc, '', '{"a":1}'],
     ],
-    0x10 | 0x04,
+    DocFlag.revive | DocFlag.accessDeleted,
     cas(staged.cas),
   );
   assert.equal((await client.ask(revived)).status, Status.success);
@@ -168,35 +175,41 @@ test('attributes survive a new version of the document, and system attributes it
   await client.ask(
     mutation(
       [
-        [0xc8, '_sys', '1', 0x04],
-        [0x01, '', '{"a":1}'],
+        [Op.dictUpsert, '_sys', '1', PathFlag.xattr],
+        [Op.setDoc, '', '{"a":1}'],
       ],
-      0x01,
+      DocFlag.mkdoc,
     ),
   );
-  await client.ask(mutation([[0xc8, 'user', '2', 0x04]]));
+  await client.ask(mutation([[Op.dictUpsert, 'user', '2', PathFlag.xattr]]));
   await store(client, '{"b":2}');
-  assert.deepEqual((await lookUp(client, [[0xc5, '_sys', 4]])).results, [[0, '1']]);
-  assert.deepEqual((await lookUp(client, [[0xc5, 'user', 4]])).results, [[0, '2']]);
+  assert.deepEqual((await lookUp(client, [[Op.get, '_sys', PathFlag.xattr]])).results, [[0, '1']]);
+  assert.deepEqual((await lookUp(client, [[Op.get, 'user', PathFlag.xattr]])).results, [[0, '2']]);
   assert.equal(await body(client), '{"b":2}');
   await client.ask({ opcode: 4, key });
-  assert.deepEqual((await lookUp(client, [[0xc5, '_sys', 4]], 0x04)).results, [[0, '1']]);
-  assert.deepEqual((await lookUp(client, [[0xc5, 'user', 4]], 0x04)).results, [[0xc0, '']]);
+  assert.deepEqual(
+    (await lookUp(client, [[Op.get, '_sys', PathFlag.xattr]], DocFlag.accessDeleted)).results,
+    [[0, '1']],
+  );
+  assert.deepEqual(
+    (await lookUp(client, [[Op.get, 'user', PathFlag.xattr]], DocFlag.accessDeleted)).results,
+    [[Status.subdocPathNotFound, '']],
+  );
 });
 
 test('expands macros to CAS and seqno of the mutation', async () => {
   await using service = await startService();
   const client = await service.ready();
   const specs = [
-    [0xc8, 'm', `"\${Mutation.CAS}"`, 0x14],
-    [0x01, '', '{}'],
+    [Op.dictUpsert, 'm', `"\${Mutation.CAS}"`, PathFlag.xattr | PathFlag.expandMacros],
+    [Op.setDoc, '', '{}'],
   ] as const;
-  const stored = await client.ask(mutation(specs, 0x01));
+  const stored = await client.ask(mutation(specs, DocFlag.mkdoc));
   const swapped = Buffer.alloc(8);
   swapped.writeBigUInt64LE(stored.cas);
   const found = await lookUp(client, [
-    [0xc5, 'm', 4],
-    [0xc5, '$document.CAS', 4],
+    [Op.get, 'm', PathFlag.xattr],
+    [Op.get, '$document.CAS', PathFlag.xattr],
   ]);
   const plain = stored.cas.toString(16).padStart(16, '0');
   assert.deepEqual(found.results, [
@@ -209,7 +222,7 @@ test('replies to a durable sub-document write once it is durable', async () => {
   await using service = await startService();
   const client = await service.ready();
   const framing = Buffer.from([0x11, 3]);
-  const reply = await client.ask(mutation([[0xc8, 'a', '1']], 0x01, { framing }));
+  const reply = await client.ask(mutation([[Op.dictUpsert, 'a', '1']], DocFlag.mkdoc, { framing }));
   assert.deepEqual([reply.status, reply.extras.length], [0, 16]);
   assert.equal(await body(client), '{"a":1}');
 });
@@ -219,9 +232,15 @@ test('system attributes and deletion require separate privileges', async () => {
   const clerk = aUser('clerk', 'password', { node: 0, buckets: { b: { privileges: read | upsert } } });
   await using service = await startService(aDesired({ users: [clerk] }));
   const client = await service.ready({ user: 'clerk' });
-  assert.equal((await client.ask(mutation([[0xc8, '_sys', '1', 0x04]], 0x01))).status, Status.noAccess);
-  assert.equal((await client.ask(mutation([[0xc8, 'user', '1', 0x04]], 0x01))).status, Status.success);
-  const refused = await client.ask(mutation([[0x04, '']]));
+  assert.equal(
+    (await client.ask(mutation([[Op.dictUpsert, '_sys', '1', PathFlag.xattr]], DocFlag.mkdoc))).status,
+    Status.noAccess,
+  );
+  assert.equal(
+    (await client.ask(mutation([[Op.dictUpsert, 'user', '1', PathFlag.xattr]], DocFlag.mkdoc))).status,
+    Status.success,
+  );
+  const refused = await client.ask(mutation([[Op.deleteDoc, '']]));
   assert.equal(refused.status, Status.noAccess);
   assert.match(refused.value.toString(), /Requires privilege: Delete"/);
 });
@@ -229,8 +248,13 @@ test('system attributes and deletion require separate privileges', async () => {
 test('refuses replica reads of a vbucket that is active here', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [...usualFeatures, 0x1c] });
-  const specs = Buffer.concat([Buffer.from([0xc5, 0, 0, 1]), Buffer.from('a')]);
-  const inReplica = { opcode: 0xd0, key: Buffer.from('\0k'), extras: Buffer.from([0x20]), value: specs };
+  const specs = Buffer.concat([Buffer.from([Op.get, 0, 0, 1]), Buffer.from('a')]);
+  const inReplica = {
+    opcode: Op.multiLookup,
+    key: Buffer.from('\0k'),
+    extras: Buffer.from([DocFlag.replicaRead]),
+    value: specs,
+  };
   assert.equal((await client.ask(inReplica)).status, Status.notMyVbucket);
   assert.equal((await client.ask({ opcode: 0x83, key: Buffer.from('\0k') })).status, Status.notMyVbucket);
   const older = await service.ready();
@@ -238,9 +262,9 @@ test('refuses replica reads of a vbucket that is active here', async () => {
 });
 
 for (const [name, request] of [
-  ['lookups', lookup([[0xc5, 'n']])],
-  ['a counter', { opcode: 0xcf, key, extras: Buffer.from([0, 1, 0]), value: Buffer.from('n1') }],
-  ['counters among several paths', mutation([[0xcf, 'n', '1']])],
+  ['lookups', lookup([[Op.get, 'n']])],
+  ['a counter', { opcode: Op.counter, key, extras: Buffer.from([0, 1, 0]), value: Buffer.from('n1') }],
+  ['counters among several paths', mutation([[Op.counter, 'n', '1']])],
 ] as const)
   test(`replies to ${name} are whole when the output grows in the middle of many`, async () => {
     await using service = await startService();
@@ -256,7 +280,7 @@ for (const [name, request] of [
     const head = first.value.subarray(0, -digits);
     let n = Number(first.value.subarray(-digits));
     for (const _ of asked) {
-      if (request.opcode !== 0xd0) n++;
+      if (request.opcode !== Op.multiLookup) n++;
       const { value } = (await client.next()) as { value: Buffer };
       assert.deepEqual(value, Buffer.concat([head, Buffer.from(String(n))]));
     }

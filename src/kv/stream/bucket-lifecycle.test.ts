@@ -4,6 +4,8 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { OpenFlag, StreamFlag } from '#wire/dcp.ts';
+import { Status } from '#wire/status.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
 import {
   aBucket,
@@ -25,7 +27,7 @@ const { uuid } = aBucket('b');
 const stateChanged = 2;
 const disconnected = 3;
 const rolledBack = 6;
-const temporaryFailure = 0x86;
+const { rollback, temporaryFailure } = Status;
 const persisted = Buffer.from([0x11, 0x03]);
 
 const requestOf = (key: string, value: string, vb: number) => ({
@@ -72,7 +74,7 @@ function assertCopy(client: DcpClient, expected: Map<string, string>, vb = 0): v
 const openStreams = async (service: TestService, name: string, bufferBytes = 0): Promise<DcpClient> =>
   await new DcpClient(await service.ready()).open(
     name,
-    0x05,
+    OpenFlag.producer | OpenFlag.includeXattrs,
     bufferBytes > 0 ? { connection_buffer_size: `${bufferBytes}` } : {},
   );
 
@@ -125,7 +127,7 @@ test('a flush ends a stream during its backfill, and its client starts from zero
   client.acknowledge();
   await client.until(() => client.copyOf(0).endReason === stateChanged);
   const reply = await client.stream(0);
-  assert.deepEqual([reply.status, reply.value.readBigUInt64BE(0)], [0x23, 0n]);
+  assert.deepEqual([reply.status, reply.value.readBigUInt64BE(0)], [rollback, 0n]);
   client.copies.delete(0);
   await storeAll(await service.ready(), texts(3, 10));
   assert.equal((await client.stream(0)).status, 0);
@@ -166,7 +168,7 @@ test('streams over TLS send everything to clients that read and to clients that 
   await connection.hello(usualFeatures);
   await connection.plain('admin', 'password');
   await connection.select('b');
-  const client = await new DcpClient(connection).open('tls', 0x05);
+  const client = await new DcpClient(connection).open('tls', OpenFlag.producer | OpenFlag.includeXattrs);
   await client.stream(0);
   await client.until(() => client.copyOf(0).position > 100);
   connection.socket.pause();
@@ -194,6 +196,7 @@ test('a backfill continues while its file is compacted and written to', async ()
     for (const [key] of texts(3000, 1000)) expected.set(key, `${key} again`);
     await storeAll(kv, [...expected].slice(0, 3000));
     const end = await untilPersisted(kv);
+    // The compaction writes the second generation of the file.
     await eventually(() => assert.equal(globSync(`${dataDir}/**/data-0.2.db`).length, 1));
     client.ackBytes = 50_000;
     client.acknowledge();
@@ -232,6 +235,7 @@ test('only a client that may have missed purged deletions rolls back to zero', a
     assert.ok(middle.copyOf(0).position > 0);
 
     await service.service.compact(uuid, { origin: 'bucket', purgeBeforeSeconds: 'all' });
+    // The last of the four files is compacted.
     await eventually(() => assert.equal(globSync(`${dataDir}/**/data-3.2.db`).length, 1));
     await eventually(async () => {
       assert.equal((await service.service.report()).buckets[0]?.compaction, null);
@@ -240,19 +244,23 @@ test('only a client that may have missed purged deletions rolls back to zero', a
     const again = async (client: DcpClient, flags = 0): Promise<number> => {
       const next = await openStreams(service, `again ${tries++}`);
       const { status, value } = await next.resume(client).stream(0, { flags });
-      if (status === 0x23) assert.equal(value.readBigUInt64BE(0), 0n);
+      if (status === rollback) assert.equal(value.readBigUInt64BE(0), 0n);
       next.connection.close();
       return status;
     };
-    assert.equal(await again(early), 0x23, 'ten deletions are missing');
-    assert.equal(await again(early, 0x80), 0, 'a client that ignores purged deletions continues');
+    assert.equal(await again(early), rollback, 'ten deletions are missing');
+    assert.equal(
+      await again(early, StreamFlag.ignorePurged),
+      0,
+      'a client that ignores purged deletions continues',
+    );
     assert.equal(await again(at), 0, 'it has the last of them');
     assert.equal(await again(past), 0);
     middle.ackBytes = 50_000;
     middle.acknowledge();
     await middle.until(() => middle.copyOf(0).endReason === rolledBack);
     assert.ok(middle.copyOf(0).position < 2010, 'the snapshot is not complete');
-    assert.equal(await again(middle), 0x23);
+    assert.equal(await again(middle), rollback);
     await storeAll(kv, texts(1, 10, 5000));
     await live.reach([[0, end + 1]]);
     await fresh.stream(0);
