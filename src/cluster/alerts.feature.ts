@@ -19,7 +19,9 @@ interface AlertSources {
   readonly events: EventLog;
   /** The authorities that mail servers are checked against. */
   readonly trusted: Parameters<ClusterManagerOptions['mailer']>[0];
+  /** How the other nodes are. */
   readonly peers: AlertWatchDeps['peers'];
+  /** Sends requests to the other nodes. */
   readonly connections: SharedAlertsDeps['peers'];
 }
 

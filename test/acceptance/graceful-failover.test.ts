@@ -6,6 +6,7 @@ import { administrator, eventuallyWithin, NodeProcess } from '../support/node-pr
 import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
+/** As a cluster names its first node, and the next one on the same machine. */
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1'] as const;
 
 async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {

@@ -21,6 +21,7 @@ await runRestore(
   },
   {
     node: new BackupNode({ host: hostname, port: Number(port), username: 'Administrator', password }),
+    // By this clock, progress is due after every vbucket.
     clock: advancingClock(),
     signal: new AbortController().signal,
     progress: () => {},

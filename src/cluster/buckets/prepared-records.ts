@@ -25,6 +25,7 @@ interface Prepared {
   readonly parts: readonly string[];
   /** The beginning of each node, up to its status. */
   readonly nodes: readonly string[];
+  /** The share of the configured copies that are in sync, 0 to 1. */
   readonly replication: number;
   /** The newest text of a stream: streams of all clients share it. */
   streamed: { readonly nodes: string; readonly text: string } | null;

@@ -33,7 +33,7 @@ const name = 'privateKeyPassphrase';
 
 const noPassphrase: Passphrase = { text: async () => null, publicSource: {} };
 
-/** The body of a reload: nothing, or an object with the source of the key's passphrase. */
+/** The body of a request to reload the node's certificate: nothing, or an object with the source of the key's passphrase. */
 export async function readPassphrase(body: string, sources: PassphraseSources): Promise<Passphrase> {
   if (body.trim() === '') return noPassphrase;
   const request = new Fields(parsed(body), '');

@@ -11,7 +11,7 @@ export interface CollectionForm {
   /** Null: the default folder. */
   logDir: string | null;
   redaction: RedactionLevel;
-  /** Null: a random one for each bundle. */
+  /** Hashed with the redacted values. Null: a random one for each bundle. */
   salt: string | null;
   auditLog: boolean;
 }
@@ -30,10 +30,10 @@ const noUpload = 'bundles are not uploaded in this version; leave it out and sen
 export function readCollectionForm(form: Form, facts: FormFacts): CollectionForm {
   const problems: Record<string, string> = {};
   for (const name of Object.keys(form))
-    if (!Object.hasOwn(readers, name)) problems[name] = fieldText.unsupported;
-  for (const [name, read] of Object.entries(readers)) {
+    if (!Object.hasOwn(checks, name)) problems[name] = fieldText.unsupported;
+  for (const [name, check] of Object.entries(checks)) {
     const sent = form[name];
-    const problem = sent === undefined ? null : read(sent, facts);
+    const problem = sent === undefined ? null : check(sent, facts);
     if (problem !== null) problems[name] = problem;
   }
   if (form['nodes'] === undefined) problems['nodes'] = noNode;
@@ -52,15 +52,17 @@ export function readCollectionForm(form: Form, facts: FormFacts): CollectionForm
 
 const noNode = 'Please select at least one node.';
 
-type Read = (sent: string, facts: FormFacts) => string | null;
+/** The problem with a field, null if there is none. */
+type Check = (sent: string, facts: FormFacts) => string | null;
 
 const namesIn = (sent: string): string[] => sent.split(',').filter((name) => name !== '');
 
-const folder: Read = (sent) => (isAbsolute(sent) && !sent.includes('\0') ? null : 'Must be an absolute path');
-const flag: Read = (sent) => (['true', 'false'].includes(sent) ? null : fieldText.oneOf(['true', 'false']));
-const refused: Read = () => noUpload;
+const folder: Check = (sent) =>
+  isAbsolute(sent) && !sent.includes('\0') ? null : 'Must be an absolute path';
+const flag: Check = (sent) => (['true', 'false'].includes(sent) ? null : fieldText.oneOf(['true', 'false']));
+const refused: Check = () => noUpload;
 
-const readers: Readonly<Record<string, Read>> = {
+const checks: Readonly<Record<string, Check>> = {
   nodes(sent, { otpNodes }) {
     const names = namesIn(sent);
     if (names.length === 0) return noNode;

@@ -183,7 +183,7 @@ describe('cluster reads', () => {
   });
 });
 
-describe('view ports', () => {
+describe('view ports (CAPI)', () => {
   it('report that views are not available', async () => {
     const { request, requestCapi } = await aManager();
     await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });

@@ -16,6 +16,7 @@ const roles = [
   'eventing_admin',
   'data_reader[*]',
 ];
+/** A character for each role, in their order: `y` where it may do so. */
 const reads = 'yyyyyyyyy.';
 const writes = 'y.y....y..';
 

@@ -10,7 +10,7 @@ import type { FileIdentity, IndexFile, IndexReader, IndexReaders, IndexStore } f
 
 const suffix = '.index';
 /** What SQLite appends to the name of a file for its log, shared memory and journal. */
-const parts = ['', '-wal', '-shm', '-journal'];
+const endings = ['', '-wal', '-shm', '-journal'];
 
 export class IndexFolder implements IndexStore {
   private readonly folder: string;
@@ -82,5 +82,5 @@ function safe(name: string): string {
 }
 
 function removeFile(path: string): void {
-  for (const part of parts) rmSync(path + part, { force: true });
+  for (const ending of endings) rmSync(path + ending, { force: true });
 }

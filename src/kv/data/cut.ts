@@ -164,7 +164,7 @@ export class CutWriter {
     return this.cutStart >= 0;
   }
 
-  /** Opens a cut. Its items follow, then `finish`. */
+  /** Opens a cut whose failover log, which may be absent, has this length. Its items follow, then `finish`. */
   begin(failoverBytes: number): void {
     assert(this.cutStart < 0, 'a cut is open');
     this.reserve(cutHeaderBytes + failoverBytes);

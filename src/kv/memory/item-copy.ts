@@ -29,7 +29,7 @@ export class ItemCopy implements MemoryDocument {
   end = 0;
   private readonly words = new Uint32Array(this.bytes.buffer, 0, headerBytes / 4);
 
-  /** Copies the item; false if it is too large. While the item is being changed it may have any size. */
+  /** Copies the item at `unit`, in units of 16 bytes; false if it is too large. While the item is being changed it may have any size. */
   copy({ bytes, words }: ItemPage, unit: number, keyBytes: number): boolean {
     const valueBytes = words[(unit << 2) + Word.valueBytes] as number;
     if (valueBytes > valueBytesMax) return false;
@@ -39,7 +39,7 @@ export class ItemCopy implements MemoryDocument {
     return bytes.copy(this.bytes, 0, from, from + this.end) === this.end;
   }
 
-  /** Whether a read does no more than look the document up. */
+  /** Whether a read does no more than look the document up. The data thread reads those that expire within a second: its clock decides. */
   isReadable(clock: ReaderClock): boolean {
     const state = this.words[Word.state] as number;
     if ((state & allBits & ~ignoredBits) !== neededBits) return false;

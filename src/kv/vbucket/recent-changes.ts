@@ -12,6 +12,7 @@ export class RecentChanges {
   /** Called when there are changes for the first time since `takeChanged`. */
   onChange: () => void = () => {};
   private readonly rings: Uint32Array[];
+  /** The first and the last seqno that the ring of the vbucket holds. */
   private readonly first: Float64Array;
   private readonly last: Float64Array;
   /** The first seqno that some follower has not read; the ring keeps it unless it would grow above its largest length. */

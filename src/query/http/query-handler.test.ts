@@ -96,15 +96,15 @@ test('each request of a connection is authenticated by its own credentials', asy
 test('authenticates a connection once, and again after a change of accounts', async () => {
   using server = await served();
   const { authority } = server;
-  let questions = 0;
+  let authentications = 0;
   const authenticate = authority.authenticate;
   authority.authenticate = (credential) => {
-    questions++;
+    authentications++;
     return authenticate(credential);
   };
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   for (let round = 0; round < 3; round++) assert.equal(await server.ask(1, login, agent), 200);
-  assert.equal(questions, 1);
+  assert.equal(authentications, 1);
   authority.authenticate = () => Promise.resolve(null);
   authority.revision++;
   assert.equal(await server.ask(1, login, agent), 401);

@@ -1,7 +1,7 @@
 // Scans of an index. One with few rows needs no promise.
-import type { IndexRow, IndexScan as StoredScan } from '../datastore/indexes.ts';
+import type { IndexRow, IndexScan } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
-import type { IndexScan } from '../plan/operators.ts';
+import type { IndexScan as PlannedScan } from '../plan/operators.ts';
 import { nestableBounds } from '../plan/spans.ts';
 import { compileHasNested, compileSpans, type SpansCode } from './bounds.ts';
 import type { BlockCompiler, Code } from './code.ts';
@@ -9,7 +9,7 @@ import { type Batch, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { ended, type Step, StepIterator } from './step-iterator.ts';
 
-export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
+export function indexScan(compiler: BlockCompiler, scan: PlannedScan): Pull {
   const isPushed = scan.limit !== undefined || scan.offset !== undefined;
   const parts: ScanParts = {
     scan,
@@ -23,7 +23,7 @@ export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
 }
 
 interface ScanParts {
-  readonly scan: IndexScan;
+  readonly scan: PlannedScan;
   readonly spans: SpansCode;
   readonly limit: Code | undefined;
   readonly offset: Code | undefined;
@@ -36,6 +36,7 @@ interface ScanParts {
 class IndexRows extends StepIterator<Batch> {
   readonly #parts: ScanParts;
   readonly #run: Run;
+  /** Each row of the scan is a copy of it, with the values of the index added. */
   readonly #seed: Row;
   #hasBegun = false;
   /** The rows of a scan that waits, or has many. */
@@ -57,7 +58,7 @@ class IndexRows extends StepIterator<Batch> {
     return wanted instanceof Promise ? this.#begin(wanted) : this.#now(wanted);
   }
 
-  #now(wanted: StoredScan): Step<Batch> | Promise<Step<Batch>> {
+  #now(wanted: IndexScan): Step<Batch> | Promise<Step<Batch>> {
     const rows = this.#run.context.datastore.indexes.scanNow?.(wanted) ?? 'waits';
     if (rows === 'waits') return this.#begin(wanted);
     return rows === 'many' ? this.#begin({ ...wanted, hasManyRows: true }) : this.#all(rows);
@@ -69,13 +70,16 @@ class IndexRows extends StepIterator<Batch> {
     return ended;
   }
 
-  #begin(wanted: StoredScan | Promise<StoredScan | null>): Promise<Step<Batch>> {
+  #begin(wanted: IndexScan | Promise<IndexScan | null>): Promise<Step<Batch>> {
     this.#later = this.#rows(wanted);
     return this.#later.next();
   }
 
-  /** The scan of the stored index; null: the scan has no rows. A promise if a bound or a limit needs a subquery, or the scan a vector. */
-  #wanted(): StoredScan | null | Promise<StoredScan | null> {
+  /**
+   * The request to the index; null: the scan has no rows. A promise if a bound or a limit needs a subquery, or the scan consistency the
+   * seqnos of the data service.
+   */
+  #wanted(): IndexScan | null | Promise<IndexScan | null> {
     const { scan } = this.#parts;
     const spans = this.#spans();
     if (spans instanceof Promise) return this.#wantedLater(spans);
@@ -97,7 +101,7 @@ class IndexRows extends StepIterator<Batch> {
     pendingSpans: Spans | Promise<Spans>,
     pendingLimit?: number | Promise<number>,
     pendingOffset?: number | Promise<number>,
-  ): Promise<StoredScan | null> {
+  ): Promise<IndexScan | null> {
     const { scan } = this.#parts;
     const spans = await pendingSpans;
     if (this.#isEmpty(spans)) return null;
@@ -123,7 +127,7 @@ class IndexRows extends StepIterator<Batch> {
     return this.#parts.isWider(this.#run, this.#seed) ? {} : this.#parts;
   }
 
-  #scanOf(spans: Spans, limit: number, offset: number, consistency: StoredScan['consistency']): StoredScan {
+  #scanOf(spans: Spans, limit: number, offset: number, consistency: IndexScan['consistency']): IndexScan {
     const { scan, keys } = this.#parts;
     const { context } = this.#run;
     return {
@@ -150,7 +154,7 @@ class IndexRows extends StepIterator<Batch> {
     return { done: false, value: found.map((entry) => this.#row(entry)) };
   }
 
-  async *#rows(pending: StoredScan | Promise<StoredScan | null>): AsyncGenerator<Batch, undefined> {
+  async *#rows(pending: IndexScan | Promise<IndexScan | null>): AsyncGenerator<Batch, undefined> {
     const wanted = await pending;
     if (wanted === null) return;
     const batches = this.#run.context.datastore.indexes.scan(wanted);
@@ -177,7 +181,7 @@ class IndexRows extends StepIterator<Batch> {
   }
 }
 
-type Spans = StoredScan['spans'];
+type Spans = IndexScan['spans'];
 
 export const limitOf = (code: Code | undefined, run: Run, seed: Row): number | Promise<number> =>
   code ? run.count(code, seed, 'LIMIT') : Number.POSITIVE_INFINITY;
