@@ -65,6 +65,20 @@ test('at the total limit the source with the most connections loses its oldest o
   assert.equal(newcomer.destroyed, false);
 });
 
+test('where the oldest is replaced, a source that is alone gets new connections in place of its own', () => {
+  const limits = { perSource: 9, total: 3, replacesOldest: true };
+  const unauthenticated = new UnauthenticatedSockets(() => limits, new ManualClock());
+  const crowd = [from('10.0.0.1'), from('10.0.0.1'), from('10.0.0.2')];
+  for (const socket of crowd) assert.ok(unauthenticated.enter(socket));
+  const newcomers = [from('10.0.0.1'), from('10.0.0.2')];
+  for (const socket of newcomers) assert.ok(unauthenticated.enter(socket));
+  assert.deepEqual(
+    [...crowd, ...newcomers].map(({ destroyed }) => destroyed),
+    [true, true, false, false, false],
+  );
+  assert.equal(unauthenticated.total, 3);
+});
+
 test('an IPv6 network is one source', () => {
   const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 1, total: 9 }), new ManualClock());
   assert.ok(unauthenticated.enter(from('2001:db8:1:2::1')));

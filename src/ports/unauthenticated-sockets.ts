@@ -8,6 +8,11 @@ export interface UnauthenticatedLimits {
   /** From one IPv4 address, or one IPv6 network of 64 bits. */
   perSource: number;
   total: number;
+  /**
+   * A new connection may take the place of the oldest one of its own source: for ports whose clients authenticate at once, such as
+   * nodes, and may have the address of a client that never does.
+   */
+  replacesOldest?: boolean;
 }
 
 /** The longest TLS handshake. */
@@ -120,11 +125,11 @@ export class UnauthenticatedSockets {
 
   /**
    * Closes the oldest connection of the source with the most, if that has at least two more than the new connection's source,
-   * which has `count`. For a source that has none yet any other source loses one.
+   * which has `count`, or as many with `replacesOldest`. For a source that has none yet any other source loses one.
    */
   #makeRoom(count: number): boolean {
     let most: Set<Entry> | null = null;
-    const least = count === 0 ? 1 : count + 2;
+    const least = count === 0 ? 1 : count + (this.#limits().replacesOldest ? 0 : 2);
     for (const entries of this.#bySource.values())
       if (entries.size >= least && entries.size > (most?.size ?? 0)) most = entries;
     const [oldest] = most ?? [];
@@ -142,3 +147,7 @@ export class UnauthenticatedSockets {
     if (left?.size === 0) this.#bySource.delete(source);
   }
 }
+
+/** For a port of nodes. */
+export const unauthenticatedNodes = (total: number): UnauthenticatedSockets =>
+  new UnauthenticatedSockets(() => ({ perSource: total + 1, total, replacesOldest: true }));

@@ -11,6 +11,7 @@ import {
 import { nodeServerName } from '#base/node-uri.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
+import { markAuthenticated, unauthenticatedNodes } from '#ports/unauthenticated-sockets.ts';
 import {
   type NodeCredentials,
   type NodeProtocol,
@@ -33,11 +34,14 @@ export interface DistPortsOptions {
 export type ServeNode = (socket: TLSSocket, nodeId: string, protocol: NodeProtocol) => void;
 
 const connectionsMax = 256;
+/** Connections to the TLS port that have shown no certificate of a node: fewer than `connectionsMax`, so that strangers cannot keep nodes out. */
+const unauthenticatedMax = 128;
 const idleMs = 10_000;
 
 export class DistPorts {
   readonly #options: DistPortsOptions;
   readonly #sockets = new Set<Socket>();
+  readonly #unauthenticated = unauthenticatedNodes(unauthenticatedMax);
   readonly #plain: Server;
   #secure: TlsServer | null = null;
   #nodeService: { context: SecureContext; serve: ServeNode } | null = null;
@@ -67,6 +71,9 @@ export class DistPorts {
     const secure = createTlsServer(options, (socket) => this.#serve(socket));
     secure.on('tlsClientError', () => {}); // a client without TLS gets the error from the handshake
     this.#secure = this.#withLimits(secure);
+    secure.on('connection', (socket: Socket) => {
+      if (!socket.destroyed) this.#unauthenticated.enterHandshake(socket);
+    });
     return this.#listen(this.#secure, this.#options.tlsPort);
   }
 
@@ -100,6 +107,7 @@ export class DistPorts {
   }
 
   #serve(socket: TLSSocket): void {
+    this.#unauthenticated.handshaken(socket);
     const { servername, alpnProtocol } = socket as { servername?: string | false } & TLSSocket;
     if (servername !== nodeServerName || this.#nodeService === null) {
       this.#greet(socket);
@@ -108,8 +116,12 @@ export class DistPorts {
     const peer = peerOf(socket);
     socket.on('error', () => {}); // the other node has disconnected
     socket.setTimeout(0);
-    if (peer === null || !alpnProtocol) socket.destroy();
-    else this.#nodeService.serve(socket, peer, alpnProtocol as NodeProtocol);
+    if (peer === null || !alpnProtocol) {
+      socket.destroy();
+      return;
+    }
+    markAuthenticated(socket);
+    this.#nodeService.serve(socket, peer, alpnProtocol as NodeProtocol);
   }
 
   #greet(socket: Socket): void {

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import type { TlsSpec } from '#ports/tls.ts';
+import { connectToNode, nodeProtocols } from '#replog/served/node-connect.adapter.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
+import { aNodeAuthority } from '../../../test/support/node-authority.ts';
 import { DistPorts } from './dist-ports.host.ts';
 
 const aTls = async (): Promise<TlsSpec> => ({
@@ -38,5 +41,26 @@ it('reports which port is in use', async () => {
   const port = await ports.startPlain();
   const second = new DistPorts({ host: '127.0.0.1', port, tlsPort: 0, greeting: '' });
   await assert.rejects(second.startPlain(), { code: 'EADDRINUSE', port });
+  await ports.stop();
+});
+
+it('serves a node while strangers of its address hold more connections than are accepted', async () => {
+  const issue = await aNodeAuthority();
+  const credentials = async (node: string) => {
+    const { certificate, key, authority } = await issue(node);
+    return { cert: certificate, key, ca: authority };
+  };
+  const host = '127.0.0.1';
+  const ports = new DistPorts({ host, port: 0, tlsPort: 0, greeting: '' });
+  const port = await ports.startTls(await aTls());
+  const served = Promise.withResolvers<string>();
+  ports.serveNodes(await credentials('b'), (_, node) => served.resolve(node));
+  const strangers = Array.from({ length: 300 }, () => connect(port, host).on('error', () => {}));
+  await Promise.all(strangers.map((stranger) => once(stranger, 'connect')));
+  const { manager } = nodeProtocols;
+  const channel = await connectToNode({ nodeId: 'b', host, port }, await credentials('a'), manager);
+  assert.equal(await served.promise, 'a');
+  channel.close();
+  for (const stranger of strangers) stranger.destroy();
   await ports.stop();
 });

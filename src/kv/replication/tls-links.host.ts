@@ -1,13 +1,25 @@
 // Connections between the data services of a cluster: both sides show a certificate of the cluster's authority, which names their node.
+import type { Socket } from 'node:net';
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
 import { nodeDataProtocol, nodeIdIn } from '#base/node-uri.ts';
 import { readEncryptedInto } from '#ports/encrypted-reads.ts';
+import {
+  markAuthenticated,
+  type UnauthenticatedSockets,
+  unauthenticatedNodes,
+} from '#ports/unauthenticated-sockets.ts';
 import type { PeerTls } from '../admin.ts';
 import type { Link, LinkAddress, LinkHandler, LinkHost } from './link.ts';
 
 const connectMs = 3_000;
-/** Connections of nodes, including those whose certificate is not checked yet. */
-const connectionsMax = 2_048;
+export interface LinkLimits {
+  /** Connections of nodes, including those whose certificate is not checked yet. */
+  connections: number;
+  /** Those whose certificate is not checked yet: fewer, so that strangers cannot keep nodes out. */
+  unauthenticated: number;
+}
+
+const usualLimits: LinkLimits = { connections: 2_048, unauthenticated: 256 };
 /** A TLS record has at most this many bytes, and each read returns one record. */
 const readBytes = 16 * 1024;
 
@@ -17,8 +29,15 @@ export class TlsLinks implements LinkHost<PeerTls> {
   private server: Server | null = null;
   private tls: PeerTls | null = null;
   private readonly sockets = new Set<TLSSocket>();
+  private readonly limits: LinkLimits;
+  private readonly unauthenticated: UnauthenticatedSockets;
   /** The buffer into which all links are read; null until the first link. */
   private shared: Buffer | null = null;
+
+  constructor(limits = usualLimits) {
+    this.limits = limits;
+    this.unauthenticated = unauthenticatedNodes(limits.unauthenticated);
+  }
 
   async listen(host: string, port: number): Promise<number> {
     const server = createServer(
@@ -32,7 +51,8 @@ export class TlsLinks implements LinkHost<PeerTls> {
       },
       (socket) => this.take(socket),
     );
-    server.maxConnections = connectionsMax;
+    server.maxConnections = this.limits.connections;
+    server.on('connection', (socket: Socket) => this.unauthenticated.enterHandshake(socket));
     server.on('tlsClientError', (_, socket) => socket.destroy());
     this.server = server;
     if (this.tls !== null) server.setSecureContext(contextOf(this.tls));
@@ -89,7 +109,9 @@ export class TlsLinks implements LinkHost<PeerTls> {
   }
 
   private take(socket: TLSSocket): void {
+    this.unauthenticated.handshaken(socket);
     const node = nodeIdIn(socket.getPeerX509Certificate()?.subjectAltName);
+    if (node !== null) markAuthenticated(socket);
     if (node === null) socket.destroy();
     else if (socket.alpnProtocol === nodeDataProtocol) this.takeClient(socket, node);
     else this.accepted(this.linkOf(socket, node));

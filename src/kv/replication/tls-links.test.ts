@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { aNodeAuthority } from '../../../test/support/node-authority.ts';
 import type { Link } from './link.ts';
@@ -56,4 +58,20 @@ test('a node of another name, or with a certificate of another authority, is not
   await refused.promise;
   assert.ok(accepted <= 1, 'only the connection that the first node gave up');
   await Promise.all([a.close(), b.close(), foreign.close()]);
+});
+
+test('a node is connected while strangers of its address hold more connections than are accepted', async () => {
+  const issue = await aNodeAuthority();
+  const [a, b] = [new TlsLinks(), new TlsLinks({ connections: 10, unauthenticated: 5 })];
+  a.useTls(await issue('a'));
+  b.useTls(await issue('b'));
+  const port = await b.listen(host, 0);
+  const strangers = Array.from({ length: 20 }, () => connect(port, host).on('error', () => {}));
+  await Promise.all(strangers.map((stranger) => once(stranger, 'connect')));
+  const accepted = Promise.withResolvers<Link>();
+  b.accepted = accepted.resolve;
+  await a.connect({ host, port, node: 'b' });
+  assert.equal((await accepted.promise).node, 'a');
+  for (const stranger of strangers) stranger.destroy();
+  await Promise.all([a.close(), b.close()]);
 });
