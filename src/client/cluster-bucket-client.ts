@@ -6,7 +6,7 @@ import { Status } from '#wire/status.ts';
 import { BucketClient, type PartialReplies, type StoreReply, type StoreRequest } from './bucket-client.ts';
 import { ClusterConnection, type ClusterConnectionOptions } from './cluster-connection.ts';
 import type { ClusterRoutes } from './cluster-routes.ts';
-import { StatusError } from './data-port-error.ts';
+import { StatusError, UnsentError } from './data-port-error.ts';
 import { vbucketCount, vbucketOf } from './document-key.ts';
 import { itemsGroup, itemsIn } from './item-counts.ts';
 import { seqnosIn, seqnosRequest } from './seqnos.ts';
@@ -44,7 +44,7 @@ export class ClusterBucketClient extends BucketClient {
     replies?: PartialReplies,
   ): Promise<StoreReply[]> {
     const reaching = this.nodes.reach(requests.map(({ key }) => vbucketOf(key)));
-    if (reaching !== undefined) await (signal === undefined ? reaching : untilAborted(signal, reaching));
+    if (reaching !== undefined) await (signal === undefined ? reaching : reachedBefore(signal, reaching));
     return await super.storeMany(collectionId, requests, signal, replies);
   }
 
@@ -122,6 +122,16 @@ export class ClusterBucketClient extends BucketClient {
 
   private senderTo(node: string): Pick<ClusterConnection, 'send'> {
     return { send: (request, take) => this.nodes.sendTo(node, request, take) };
+  }
+}
+
+/** @throws UnsentError also when the signal aborts: a caller learns that nothing was sent */
+async function reachedBefore(signal: AbortSignal, reaching: Promise<void>): Promise<void> {
+  try {
+    await untilAborted(signal, reaching);
+  } catch (error) {
+    if (error === signal.reason) throw new UnsentError((error as Error).message, { cause: error });
+    throw error;
   }
 }
 

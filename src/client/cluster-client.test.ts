@@ -6,8 +6,10 @@ import { nodeDataProtocol } from '#base/node-uri.ts';
 import { realClock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import { type DataNode, DataNodes } from '../../test/support/data-nodes.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { aNodeAuthority } from '../../test/support/node-authority.ts';
 import { eventually } from '../../test/support/node-process.ts';
+import { Relay } from '../../test/support/relay.ts';
 import { BucketClient, type PartialReplies, type StoreRequest } from './bucket-client.ts';
 import { ClusterBucketClient } from './cluster-bucket-client.ts';
 import { addressOfNode, ClusterRoutes } from './cluster-routes.ts';
@@ -120,6 +122,79 @@ test('fails for the documents of a node that is down, and not for the others', a
   assert.equal(reply?.status, Status.success);
   client.close();
   await assert.rejects(client.storeMany(orders, changes), UnsentError);
+});
+
+/** Two nodes, of which the second is reached over a relay; `fail` lets the first one have all vbuckets. */
+async function withRelay() {
+  const nodes = await DataNodes.start();
+  const [first, second] = nodes.nodes as [DataNode, DataNode];
+  const relay = await Relay.open(second.replicationPort);
+  const state = {
+    ...nodes.stateOf(first),
+    nodes: [{ node: second.id, host: '127.0.0.1', port: relay.port }],
+  };
+  const routes = new ClusterRoutes(state);
+  const clock = new ManualClock();
+  const client = await ClusterBucketClient.openAll({ ...nodes.accessOf(), routes, clock });
+  const onSecond = keys.find((key) => vbucketOf(key) % 64 === 1) as string;
+  const shards = state.actives['b'] ?? [];
+  return {
+    client,
+    clock,
+    relay,
+    onSecond,
+    fail: () => routes.set({ ...state, actives: { b: shards.map(() => first.id) } }),
+    [Symbol.asyncDispose]: async () => {
+      client.close();
+      await relay[Symbol.asyncDispose]();
+      await nodes[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Lets what is under way in sockets of this process arrive. */
+const arrivals = () => new Promise((resolve) => setTimeout(resolve, 50));
+
+test('requests under way to a node that hangs fail three seconds after it has lost all vbuckets', async () => {
+  await using parts = await withRelay();
+  const { client, clock, relay, onSecond, fail } = parts;
+  await client.storeMany(orders, [writing(onSecond)]);
+  relay.hang();
+  const failures: unknown[] = [];
+  const reading = client.getMany(orders, [onSecond]).catch((error: unknown) => failures.push(error));
+  const writes = assert.rejects(client.storeMany(orders, [writing(onSecond)]), DataPortError);
+  clock.advance(60_000);
+  fail();
+  clock.advance(2_999);
+  await arrivals();
+  assert.equal(failures.length, 0);
+  clock.advance(1);
+  await Promise.all([reading, writes]);
+  assert.ok(failures[0] instanceof DataPortError);
+});
+
+test('a node that answers keeps its connections when it loses its vbuckets', async () => {
+  await using parts = await withRelay();
+  const { client, clock, relay, onSecond, fail } = parts;
+  await client.storeMany(orders, [writing(onSecond)]);
+  const reading = client.getMany(orders, [onSecond]);
+  fail();
+  const [found] = await reading;
+  assert.equal(typeof found, 'object');
+  clock.advance(60_000);
+  await arrivals();
+  assert.equal(relay.cuts, 0);
+  assert.equal(relay.connections, 1);
+});
+
+test('writes to a node that cannot be connected in time are reported as not sent', async () => {
+  await using parts = await withRelay();
+  const { client, relay, onSecond } = parts;
+  relay.hang();
+  const ending = new AbortController();
+  const writes = client.storeMany(orders, [writing(onSecond)], ending.signal);
+  ending.abort(new Error('no answer in time'));
+  await assert.rejects(writes, UnsentError);
 });
 
 test('the replication port serves only nodes of the cluster, and no client can log in with their account', async () => {

@@ -29,15 +29,24 @@ const attemptsMax = 30;
 const collectionAttemptsMax = 10;
 /** A node may get a new bucket later than this one. */
 const selectRetry = { attemptsMax: 20, pauseMs: 100 } as const;
+/**
+ * A node that serves no vbuckets any more answers what it got before, as in a planned change. After so long a silence it counts as one that hangs
+ * and was failed over: its requests fail now, and not after the time limit of a connection, so that reads are repeated elsewhere.
+ */
+const leftSilenceMs = 3_000;
 
 export class ClusterConnection implements RequestSender {
   private readonly options: ClusterConnectionOptions;
   private readonly connections = new Map<string, NodeConnection>();
   private readonly delayed = new Map<TakeReply, Timer>();
+  /** By connection to a node that serves no vbuckets any more: the end of its time to answer. */
+  private readonly left = new Map<NodeConnection, Timer>();
+  private readonly changes: { stop(): void };
   private hasEnded = false;
 
   private constructor(options: ClusterConnectionOptions) {
     this.options = options;
+    this.changes = options.routes.onChange(() => this.watchLeft());
   }
 
   /** Connects to this node; to the others with the first request for each. */
@@ -87,6 +96,9 @@ export class ClusterConnection implements RequestSender {
   close(): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
+    this.changes.stop();
+    for (const timer of this.left.values()) timer.cancel();
+    this.left.clear();
     for (const connection of this.connections.values()) connection.close();
     this.connections.clear();
     const delayed = [...this.delayed];
@@ -110,11 +122,33 @@ export class ClusterConnection implements RequestSender {
       else this.retryLater(request, take, attempts);
       return;
     }
-    this.connectionTo(node).send(request, (frame) => {
+    const connection = this.connectionTo(node);
+    connection.send(request, (frame) => {
+      connection.replies++;
       if (frame === null || !this.mayRetry(frame, node, attempts)) return take(frame);
       this.retryLater(request, take, attempts);
       return true;
     });
+  }
+
+  private watchLeft(): void {
+    const { routes, bucket } = this.options;
+    for (const [node, connection] of this.connections) {
+      const isWatched = this.left.has(connection) || connection.hasEnded || node === routes.self;
+      if (!isWatched && !routes.isServing(node, bucket)) this.closeIfSilent(node, connection);
+    }
+  }
+
+  private closeIfSilent(node: string, connection: NodeConnection): void {
+    const { routes, bucket, clock } = this.options;
+    const { replies } = connection;
+    const timer = clock.after(leftSilenceMs, () => {
+      this.left.delete(connection);
+      if (!connection.isWaiting || routes.isServing(node, bucket)) return;
+      if (connection.replies === replies) connection.close();
+      else this.closeIfSilent(node, connection);
+    });
+    this.left.set(connection, timer);
   }
 
   private async connectTo(nodes: ReadonlySet<string | null>): Promise<void> {
@@ -178,6 +212,8 @@ class NodeConnection {
   /** Resolves when the connection ended, or could not be opened. */
   readonly ended: Promise<void>;
   hasEnded = false;
+  /** How many replies to requests for vbuckets were received. */
+  replies = 0;
   private connection: WireConnection | null = null;
   private waiting: { request: RequestParts; take: TakeReply }[] = [];
 
@@ -193,6 +229,12 @@ class NodeConnection {
 
   get isOpen(): boolean {
     return this.connection !== null && !this.hasEnded;
+  }
+
+  /** Whether requests are not answered. */
+  get isWaiting(): boolean {
+    if (this.hasEnded) return false;
+    return this.connection === null ? this.waiting.length > 0 : this.connection.inFlight > 0;
   }
 
   send(request: RequestParts, take: TakeReply): void {

@@ -57,6 +57,12 @@ export class ClusterRoutes {
     return shards[vb % shards.length] ?? null;
   }
 
+  /** Whether any vbucket of the bucket is on the node. */
+  isServing(node: string, bucket: string): boolean {
+    const shards = this.state.actives[bucket];
+    return shards === undefined || shards.length === 0 ? node === this.state.self : shards.includes(node);
+  }
+
   /** The vbuckets of each node that serves any; under null those that no node serves. */
   vbuckets(bucket: string): Map<string | null, number[]> {
     const byNode = new Map<string | null, number[]>();

@@ -1,15 +1,20 @@
-// Passes the bytes of connections on to a port of this machine, and cuts all of them when a test asks for it.
+// Passes the bytes of connections on to a port of this machine, until a test has it cut all of them, or hang like a stopped process.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export class Relay implements AsyncDisposable {
   /** Connections that were cut. */
   cuts = 0;
+  private hangs = false;
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
 
   private constructor(target: number) {
     this.server = createServer((socket) => {
+      if (this.hangs) {
+        this.sockets.add(socket);
+        return;
+      }
       const onward = connect({ host: '127.0.0.1', port: target, noDelay: true });
       for (const [one, other] of [
         [socket, onward],
@@ -35,6 +40,16 @@ export class Relay implements AsyncDisposable {
 
   get port(): number {
     return (this.server.address() as AddressInfo).port;
+  }
+
+  get connections(): number {
+    return this.sockets.size / 2;
+  }
+
+  /** Passes nothing on any more; connections remain, and new ones are accepted. */
+  hang(): void {
+    this.hangs = true;
+    for (const socket of this.sockets) socket.unpipe().pause();
   }
 
   cut(): void {
