@@ -1,6 +1,13 @@
 // Airlines, airports and routes of the sample data.
 import type { Prng } from '#base/prng.ts';
-import { cities, countries, knownAirlines, knownAirports, type Position } from './travel-places.ts';
+import {
+  cities,
+  countries,
+  knownAirlines,
+  knownAirports,
+  knownRoutes,
+  type Position,
+} from './travel-places.ts';
 import { oneIn, placeName, twoFigures } from './travel-words.ts';
 
 export interface Airline {
@@ -94,37 +101,44 @@ export function routesOf(
   const flying = airlines.filter(({ iata }) => iata !== null);
   const known = flying.slice(0, knownAirlines.length);
   return Array.from({ length: count }, (_, index) => {
-    const isLarge = index % 2 === 0;
-    const from = random.pick(isLarge ? large : served);
-    const to = otherThan(from, random.pick(isLarge && index % 4 === 0 ? large : served), served);
-    const airline = random.pick(isLarge ? known : flying);
+    const route = knownRoutes[index] ?? inventedRoute(index);
     return {
       id: firstRouteId + index,
       type: 'route',
-      airline: airline.iata,
-      airlineid: `airline_${airline.id}`,
-      sourceairport: from.faa,
-      destinationairport: to.faa,
-      stops: oneIn(random, 200) ? 1 : 0,
+      airline: route.airline,
+      airlineid: `airline_${route.airlineId}`,
+      sourceairport: route.from.faa,
+      destinationairport: route.to.faa,
+      stops: route.stops,
       equipment: random.pick(equipment),
-      schedule: scheduleOf(random, airline.iata as string),
-      distance: distanceKm(from.geo, to.geo),
+      schedule: scheduleOf(random, route.airline),
+      distance: distanceKm(route.from.geo, route.to.geo),
     };
   });
+
+  function inventedRoute(index: number) {
+    const isLarge = index % 2 === 0;
+    const from = random.pick(isLarge ? large : served);
+    const to = otherThan(from, random.pick(isLarge && index % 4 === 0 ? large : served), served);
+    const { id, iata } = random.pick(isLarge ? known : flying);
+    return { airline: iata as string, airlineId: id, from, to, stops: oneIn(random, 200) ? 1 : 0 };
+  }
 }
 
 const otherThan = (from: Airport, to: Airport, others: readonly Airport[]): Airport =>
   to !== from ? to : (others[(others.indexOf(from) + 1) % others.length] as Airport);
 
-/** Up to three flights on each day of the week. */
-const scheduleOf = (random: Prng, airline: string) =>
-  Array.from({ length: daysOfWeek }, (_, day) =>
-    Array.from({ length: random.below(4) }, () => ({
+/** Up to three flights on each day of the week; of some routes up to six. */
+const scheduleOf = (random: Prng, airline: string) => {
+  const perDay = oneIn(random, 8) ? 7 : 4;
+  return Array.from({ length: daysOfWeek }, (_, day) =>
+    Array.from({ length: random.below(perDay) }, () => ({
       day,
       utc: `${twoFigures(random.below(24))}:${twoFigures(random.below(60))}:00`,
       flight: `${airline}${twoFigures(random.below(10))}${random.below(10)}`,
     })),
   ).flat();
+};
 
 /** On a sphere. */
 function distanceKm(from: Position, to: Position): number {

@@ -59,7 +59,10 @@ export function hotelsOf(random: Prng, count: number) {
       free_internet: oneIn(random, 2),
       free_parking: oneIn(random, 2),
       public_likes: Array.from({ length: random.below(likesMax + 1) }, () => personName(random)),
-      reviews: Array.from({ length: random.below(reviewsMax + 1) }, () => reviewOf(random)),
+      reviews: Array.from(
+        { length: random.below(1 + (oneIn(random, 10) ? 2 * reviewsMax : reviewsMax)) },
+        () => reviewOf(random),
+      ),
     };
   });
 }

@@ -85,7 +85,9 @@ const cityRows: Readonly<Record<Country, readonly CityRow[]>> = {
     ['Las Vegas', 'Nevada', 36.17, -115.14, 'America/Los_Angeles'],
     ['Seattle', 'Washington', 47.61, -122.33, 'America/Los_Angeles'],
     ['Portland', 'Oregon', 45.52, -122.68, 'America/Los_Angeles'],
+    ['Washington', 'District of Columbia', 38.91, -77.04],
     ['Anchorage', 'Alaska', 61.22, -149.9, 'America/Anchorage'],
+    ['Barrow', 'Alaska', 71.29, -156.79, 'America/Anchorage'],
     ['Honolulu', 'Hawaii', 21.31, -157.86, 'Pacific/Honolulu'],
   ],
 };
@@ -161,6 +163,9 @@ const airportRows: readonly AirportRow[] = [
   [3731, 'San Diego Intl', 'San Diego', 'SAN', 'KSAN', 32.734, -117.19, 17],
   [3748, 'Norman Y Mineta San Jose Intl', 'San Jose', 'SJC', 'KSJC', 37.363, -121.929, 62],
   [3751, 'Denver Intl', 'Denver', 'DEN', 'KDEN', 39.862, -104.673, 5431],
+  [3520, 'Ronald Reagan Washington Natl', 'Washington', 'DCA', 'KDCA', 38.852, -77.038, 15],
+  [3714, 'Washington Dulles Intl', 'Washington', 'IAD', 'KIAD', 38.945, -77.456, 313],
+  [3491, 'Wiley Post Will Rogers Mem', 'Barrow', 'BRW', 'PABR', 71.285, -156.766, 44],
   [3774, 'Ted Stevens Anchorage Intl', 'Anchorage', 'ANC', 'PANC', 61.174, -149.996, 152],
   [3797, 'John F Kennedy Intl', 'New York', 'JFK', 'KJFK', 40.64, -73.779, 13],
   [3830, 'Chicago Ohare Intl', 'Chicago', 'ORD', 'KORD', 41.979, -87.905, 668],
@@ -181,6 +186,7 @@ const airlineRows: Readonly<Record<Country, readonly AirlineRow[]>> = {
     [10, '40-Mile Air', 'Q5', 'MLA', 'MILE-AIR'],
     [24, 'American Airlines', 'AA', 'AAL', 'AMERICAN'],
     [439, 'Alaska Airlines', 'AS', 'ASA', 'ALASKA'],
+    [1316, 'AirTran Airways', 'FL', 'TRS', 'CITRUS'],
     [2009, 'Delta Air Lines', 'DL', 'DAL', 'DELTA'],
     [2688, 'Hawaiian Airlines', 'HA', 'HAL', 'HAWAIIAN'],
     [3029, 'JetBlue Airways', 'B6', 'JBU', 'JETBLUE'],
@@ -191,6 +197,7 @@ const airlineRows: Readonly<Record<Country, readonly AirlineRow[]>> = {
   ],
   'United Kingdom': [
     [1355, 'British Airways', 'BA', 'BAW', 'SPEEDBIRD'],
+    [2264, 'Excel Airways', 'JN', 'XLA', 'EXPO'],
     [2297, 'easyJet', 'U2', 'EZY', 'EASY'],
     [5347, 'Virgin Atlantic Airways', 'VS', 'VIR', 'VIRGIN'],
   ],
@@ -210,3 +217,52 @@ export const knownAirlines: readonly KnownAirline[] = countries.flatMap((country
     country,
   })),
 );
+
+/** Airports of other countries, which only routes name. */
+const airportsElsewhere: Readonly<Record<string, Position>> = {
+  TLV: { lat: 32.011, lon: 34.887 },
+  ALG: { lat: 36.691, lon: 3.215 },
+};
+
+export interface KnownRoute {
+  readonly airline: string;
+  readonly airlineId: number;
+  readonly from: { readonly faa: string; readonly geo: Position };
+  readonly to: { readonly faa: string; readonly geo: Position };
+  readonly stops: number;
+}
+
+type RouteRow = readonly [airline: string, airlineId: number, from: string, to: string, stops?: number];
+
+/** Routes for which tutorials look, some of airlines of other countries, which no document describes. */
+const routeRows: readonly RouteRow[] = [
+  ['AF', 137, 'TLV', 'MRS'],
+  ['AF', 137, 'TLV', 'NCE'],
+  ['AF', 137, 'TLS', 'ORY'],
+  ['AH', 794, 'TLS', 'ALG'],
+  ['AH', 794, 'MRS', 'ALG'],
+  ['AI', 218, 'LHR', 'CDG'],
+  ['KL', 3090, 'ABQ', 'ATL'],
+  ['KL', 3090, 'SFO', 'ATL'],
+  ['DL', 2009, 'SFO', 'ATL'],
+  ['DL', 2009, 'ABQ', 'ATL'],
+  ['UA', 5209, 'SFO', 'JFK'],
+  ['AA', 24, 'SFO', 'JFK'],
+  ['B6', 3029, 'SFO', 'JFK'],
+  ['FL', 1316, 'ATL', 'MCO', 1],
+];
+
+export const knownRoutes: readonly KnownRoute[] = routeRows.map(
+  ([airline, airlineId, from, to, stops = 0]) => ({
+    airline,
+    airlineId,
+    from: endOf(from),
+    to: endOf(to),
+    stops,
+  }),
+);
+
+function endOf(faa: string) {
+  const known = knownAirports.find((airport) => airport.faa === faa);
+  return { faa, geo: known ?? (airportsElsewhere[faa] as Position) };
+}

@@ -1,7 +1,23 @@
 // The words of which names and texts of the sample data are made.
 import type { Prng } from '#base/prng.ts';
 
-const starts = ['Al', 'Bre', 'Cor', 'Da', 'El', 'Fa', 'Gor', 'Hal', 'Is', 'Ka', 'Lin', 'Mo', 'Nor', 'Os'];
+const starts = [
+  'Al',
+  'Bre',
+  'Cor',
+  'Da',
+  'El',
+  'Fa',
+  'Gor',
+  'Hal',
+  'In',
+  'Is',
+  'Ka',
+  'Lin',
+  'Mo',
+  'Nor',
+  'Os',
+];
 const middles = ['ba', 'de', 'la', 'lo', 'ma', 'mi', 'na', 'ra', 'ri', 'sa', 'ta', 'va'];
 const ends = ['burg', 'dal', 'field', 'ford', 'haven', 'holm', 'mont', 'port', 'stad', 'ville', 'wick'];
 const firstNames = [
