@@ -2,7 +2,7 @@
 import type { Aggregate } from '../tree/query.ts';
 import { add, divide } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
-import { identityOf } from '../values/identity.ts';
+import { shownIdentityOf } from '../values/identity.ts';
 import { resolveDeep } from '../values/json-parse.ts';
 import { isNumber } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
@@ -244,7 +244,7 @@ class Distinct implements AggregateState {
 
   add(value: Value): void {
     if (value === undefined) return;
-    const identity = identityOf(value);
+    const identity = shownIdentityOf(value);
     if (this.values.has(identity)) return;
     this.values.set(identity, value);
     this.inner.add(value);

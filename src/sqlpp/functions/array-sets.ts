@@ -1,5 +1,5 @@
 // Functions that treat arrays as sets: items that collate equal count once. Results have the order of first appearance.
-import { identityOf } from '../values/identity.ts';
+import { shownIdentityOf } from '../values/identity.ts';
 import { isArray } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
@@ -12,7 +12,7 @@ const missing = { nulls: 'missing' } as const;
 function counts(arrays: readonly Items[]): { readonly value: Value; readonly count: number }[] {
   const found = new Map<string, { value: Value; count: number }>();
   for (const items of arrays) {
-    for (const [identity, value] of new Map(items.map((item) => [identityOf(item), item]))) {
+    for (const [identity, value] of new Map(items.map((item) => [shownIdentityOf(item), item]))) {
       const entry = found.get(identity) ?? { value, count: 0 };
       entry.count++;
       found.set(identity, entry);
@@ -42,8 +42,8 @@ const intersect: Implementation = ofArrays((arrays) =>
 );
 
 const except: Implementation = ofArrays(([items = [], others = []]) => {
-  const excluded = new Set(others.map(identityOf));
-  return items.filter((item) => !excluded.has(identityOf(item)));
+  const excluded = new Set(others.map((item) => shownIdentityOf(item)));
+  return items.filter((item) => !excluded.has(shownIdentityOf(item)));
 });
 
 export const arraySets = new Declarations('array')

@@ -17,6 +17,21 @@ test('arrays that differ by MISSING and NULL are one row', async () => {
   await answers('SELECT RAW v FROM [[MISSING]] AS v INTERSECT SELECT RAW w FROM [[NULL]] AS w', [[null]]);
 });
 
+test('MISSING and NULL of a row are two, also among several keys', async () => {
+  const rows = '[{"a": 1}, {"a": 1, "b": NULL}, {"b": NULL}] AS v';
+  await answers(`SELECT DISTINCT v.a, v.b FROM ${rows}`, [{ a: 1 }, { a: 1, b: null }, { b: null }]);
+  await answers(`SELECT RAW COUNT(*) FROM ${rows} GROUP BY v.a, v.b`, [1, 1, 1]);
+  await answers(`SELECT RAW COUNT(*) FROM ${rows} GROUP BY v.b ORDER BY v.b`, [1, 2]);
+  const lists = '[[NULL, MISSING], [NULL, NULL], [MISSING, MISSING]] AS v';
+  await answers(`SELECT RAW COUNT(*) FROM ${lists} GROUP BY v, v[0]`, [2, 1]);
+});
+
+test('a subquery gets other results for an array with MISSING than for one with NULL', async () => {
+  const inner = '(SELECT RAW ARRAY_COUNT(ARRAY x FOR x IN v WHEN x IS NULL END))';
+  await answers(`SELECT RAW ${inner} FROM [[MISSING], [NULL]] AS v`, [[0], [0]]);
+  await answers('SELECT RAW (SELECT RAW v[0] IS NULL) FROM [[MISSING], [NULL]] AS v', [[null], [true]]);
+});
+
 test('arrays with MISSING or NULL are equal to none in a join', async () => {
   for (const [left, right] of [
     ['MISSING', 'NULL'],

@@ -3,7 +3,7 @@
 import type { AggregateState } from '../functions/aggregate-states.ts';
 import type { Value } from '../values/value.ts';
 import type { Code } from './code.ts';
-import { valueKey } from './keys.ts';
+import { groupKey } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
 import type { Run } from './run.ts';
 import { sizeOf } from './size.ts';
@@ -66,7 +66,7 @@ export class Groups {
   async add(inputs: readonly GroupInput[]): Promise<void> {
     const before = this.#bytes;
     for (const input of inputs) {
-      const key = input.keys.length === 0 ? '' : valueKey(input.keys);
+      const key = input.keys.length === 0 ? '' : groupKey(input.keys);
       const group = this.#groupOf(input, key);
       if (group >= 0) this.#addTo(group, input);
     }

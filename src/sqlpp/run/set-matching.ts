@@ -1,7 +1,7 @@
 // INTERSECT and EXCEPT: counts the values of the right side in memory. Above the request's memory share, values without a count
 // are written to scratch files with the values of the left side that may match them.
 import type { Value } from '../values/value.ts';
-import { valueKey } from './keys.ts';
+import { groupKey } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
 import type { Run } from './run.ts';
 
@@ -31,7 +31,7 @@ export async function* matchingValues(
     if (counts.spilled) spilled = new PartitionedRows(run, level);
     for await (const values of left) {
       yield values.filter((value) => {
-        const key = valueKey([value]);
+        const key = groupKey([value]);
         if (!spilled || counts.has(key)) return counts.take(key, rule.isAll) === rule.isIntersect;
         spilled.add(key, [value]);
         return false;
@@ -93,7 +93,7 @@ class RightCounts {
   }
 
   #addOne(value: Value): void {
-    const key = valueKey([value]);
+    const key = groupKey([value]);
     const count = this.#counts.get(key);
     if (count === undefined && this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
       this.spilled ??= new PartitionedRows(this.#run, this.#level);

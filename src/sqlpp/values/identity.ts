@@ -1,5 +1,5 @@
-// A text per value that is equal exactly for values that collate equal: the keys of maps for DISTINCT, GROUP BY,
-// hash joins and set operations.
+// A text per value that is equal exactly for values that collate equal: the keys of maps for memos and joins, and with a
+// difference for DISTINCT, GROUP BY and set operations.
 import { memberNames } from './collation.ts';
 import { resolve } from './json-parse.ts';
 import { contiguous, numberText } from './json-text.ts';
@@ -7,6 +7,21 @@ import { countSteps, writtenSteps } from './step-limit.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 export function identityOf(value: Value): string {
+  return identityText(value, Number.POSITIVE_INFINITY);
+}
+
+/** The same for values that answers show alike: in arrays, MISSING counts as NULL. */
+export function shownIdentityOf(value: Value): string {
+  return identityText(value, 0);
+}
+
+/** The same for a list of values, of which each is itself shown: MISSING differs from NULL in the list, but not in arrays below. */
+export function shownIdentityOfAll(values: readonly Value[]): string {
+  return identityText(values, 1);
+}
+
+/** `nullFrom`: from arrays at this depth on, MISSING items count as NULL. */
+function identityText(value: Value, nullFrom: number): string {
   switch (typeof value) {
     case 'string':
       return `"${value}`;
@@ -20,37 +35,37 @@ export function identityOf(value: Value): string {
       return 'm';
   }
   if (value === null) return 'n';
-  if (value instanceof RawJson) return identityOf(resolve(value));
+  if (value instanceof RawJson) return identityText(resolve(value), nullFrom);
   let text = '';
-  append(value);
+  append(value, 0);
   // Maps keep these texts for long.
   return contiguous(text);
 
-  function append(part: Value): void {
+  function append(part: Value, depth: number): void {
     if (typeof part === 'string') {
       // The length in front delimits strings, and binary values below.
       text += `"${part.length}:${part}`;
-    } else if (part instanceof RawJson) append(resolve(part));
+    } else if (part instanceof RawJson) append(resolve(part), depth);
     else if (Array.isArray(part)) {
       countSteps(writtenSteps * part.length);
       text += '[';
-      // As in the answer, MISSING is NULL there.
-      for (const item of part as readonly Value[]) append(item ?? null);
+      for (const item of part as readonly Value[])
+        append(item === undefined && depth >= nullFrom ? null : item, depth + 1);
       text += ']';
     } else if (part instanceof Binary) {
       text += `b${part.bytes.length}:${Buffer.from(part.bytes).toString('latin1')}`;
-    } else if (typeof part === 'object' && part !== null) appendObject(part as ValueObject);
+    } else if (typeof part === 'object' && part !== null) appendObject(part as ValueObject, depth);
     else if (typeof part === 'number') text += `${part === 0 ? '0' : numberText(part)},`;
     else text += `${identityOf(part)},`;
   }
 
-  function appendObject(object: ValueObject): void {
+  function appendObject(object: ValueObject, depth: number): void {
     const names = memberNames(object);
     countSteps(writtenSteps * names.length);
     text += '{';
     for (const name of names) {
-      append(name);
-      append(object[name]);
+      append(name, depth);
+      append(object[name], depth + 1);
     }
     text += '}';
   }
