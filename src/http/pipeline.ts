@@ -55,7 +55,7 @@ export interface PipelineOptions {
   readonly meter?: RequestMeter;
   /** Absent: only the Authorization header and certificates identify callers. */
   readonly sessions?: Pick<Sessions, 'authorizationOf' | 'end'>;
-  /** A user without roles gets 403 with the permission, or the routes for any identity; otherwise 401. */
+  /** A user without roles gets 403, as one without the permission, and may use routes that any identity may; otherwise 401. */
   readonly forbidsRoleless?: boolean;
 }
 
@@ -124,7 +124,8 @@ export class Pipeline {
       caller: null,
       out,
     };
-    const entered = this.#options.throttle?.enter(target) ?? noCount;
+    // Ends the count of the request, or is the refusal of one that is too many.
+    const entered = this.#options.throttle?.enter(target) ?? doNothing;
     this.#open.add(end);
     this.#options.meter?.started();
     out.once('close', () => {
@@ -149,7 +150,7 @@ export class Pipeline {
 
   #send(exchange: Exchange, out: ServerResponse, answer: Reply): void {
     const headers = this.#options.hooks.responseHeaders?.() ?? {};
-    const sent = exchange.traffic?.sent ?? noCount;
+    const sent = exchange.traffic?.sent ?? doNothing;
     const options = { end: exchange.end, headers, sent };
     if (answer.kind === 'stream') this.#endWhenAccessChanges(exchange, out);
     try {
@@ -225,18 +226,18 @@ export class Pipeline {
       admission = await this.#admit(exchange, match);
       if (admission === null) throw this.#unauthenticated(request);
     }
-    const { caller, provisioned: asOf } = admission;
-    const context = contextOf(request, caller, { provisioned: asOf, end: exchange.end });
+    const { caller, provisioned: wasProvisioned } = admission;
+    const context = contextOf(request, caller, { provisioned: wasProvisioned, end: exchange.end });
     return await this.#run(exchange, match, context, sent);
   }
 
   /** Adds the Authorization header of the caller's session. Returns a function that ends the session, if one was used. */
   #useSession(request: IncomingMessage): () => void {
     const { headers, socket } = request;
-    if (headers.authorization !== undefined || headers.cookie === undefined) return noCount;
+    if (headers.authorization !== undefined || headers.cookie === undefined) return doNothing;
     const from = { headers, port: socket.localPort ?? 0 };
     const authorization = this.#options.sessions?.authorizationOf(from) ?? null;
-    if (authorization === null) return noCount;
+    if (authorization === null) return doNothing;
     headers.authorization = authorization;
     return () => this.#options.sessions?.end(from);
   }
@@ -374,4 +375,4 @@ export class Pipeline {
   }
 }
 
-const noCount = (): void => {};
+const doNothing = (): void => {};

@@ -52,7 +52,7 @@ export class BreakingData extends TransactionData {
   }
 }
 
-/** Loses the replies to the writes of one request, which the data service has made. */
+/** Loses the replies to one request, whose writes the data service has made. */
 export class ForgettingData extends TransactionData {
   private readonly lostRequest: number;
   private sent = 0;
@@ -80,6 +80,7 @@ export class FullData extends TransactionData {
     requests: readonly StoreRequest[],
     limits: DataLimits,
   ): Promise<StoreReply[]> {
+    // `ins`: the documents that the attempt inserts.
     const hasNames = requests.some(({ parts }) => parts?.writes.some(({ path }) => path.endsWith('.ins')));
     if (!hasNames) return await super.store(keyspace, requests, limits);
     return requests.map(() => ({ status: Status.tooBig, cas: 0n, token: null, failedPart: 0 }));

@@ -6,7 +6,7 @@ import { ArchiveError } from '../format/archive-error.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 
 /** The time within which the vbuckets of a new bucket are on the nodes. */
-const placedMs = 30_000;
+const vbucketsMs = 30_000;
 
 export class KnownCluster {
   private readonly clock: Clock;
@@ -31,23 +31,23 @@ export class KnownCluster {
     return { ...access, ownCluster: { ...ownCluster, layoutWith } };
   }
 
-  /** @throws ArchiveError if the bucket has no place for too long */
+  /** `first`: the layout when the job began. @throws ArchiveError if no node has vbuckets of the bucket in time */
   private async layoutWith(bucket: string, first: ClusterLayout | null): Promise<ClusterLayout | null> {
     const current = () => (this.layout === undefined ? first : this.layout);
-    const isPlaced = (): boolean => {
+    const hasVbuckets = (): boolean => {
       const layout = current();
       return layout === null || layout.nodes.length === 0 || Object.hasOwn(layout.actives, bucket);
     };
-    if (isPlaced()) return current();
+    if (hasVbuckets()) return current();
     const { promise, resolve } = Promise.withResolvers<void>();
     const recheck = () => {
-      if (isPlaced()) resolve();
+      if (hasVbuckets()) resolve();
     };
     this.waiting.add(recheck);
     const timeoutError = () =>
-      new ArchiveError(`bucket "${bucket}" has no vbuckets after ${placedMs / 1_000} s`);
+      new ArchiveError(`bucket "${bucket}" has no vbuckets after ${vbucketsMs / 1_000} s`);
     try {
-      await within(this.clock, placedMs, promise, timeoutError);
+      await within(this.clock, vbucketsMs, promise, timeoutError);
       return current();
     } finally {
       this.waiting.delete(recheck);

@@ -61,8 +61,8 @@ export class PlansService {
 
   #checkUnused(name: string, plans: BackupState['plans'], { repositories }: BackupState): void {
     if (!Object.hasOwn(plans, name)) throw backupRefusals.planNotFound();
-    const user = Object.values(repositories.active).find(({ plan }) => plan === name);
-    if (user !== undefined) throw backupRefusals.planInUse(user.id);
+    const using = Object.values(repositories.active).find(({ plan }) => plan === name);
+    if (using !== undefined) throw backupRefusals.planInUse(using.id);
   }
 
   async #change(

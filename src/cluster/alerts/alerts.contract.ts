@@ -38,6 +38,7 @@ export const TestAlerts = defineRoute({
   doc: testDoc,
 });
 
+/** The same under its other published path. */
 export const SendTestAlert = defineRoute({
   ...TestAlerts,
   id: 'alerts.send_test',

@@ -70,12 +70,12 @@ export class FolderJournal implements Journal {
     for (const number of this.#numbers().reverse()) {
       const path = this.#path(number);
       const text = await readFile(path, 'utf8').catch(absentIsEmpty);
-      yield this.#whole(path, text.split('\n'));
+      yield this.#wholeLines(path, text.split('\n'));
     }
   }
 
   /** Skips lines that do not match their checksum, and lines without one that follow lines with one. */
-  #whole(path: string, lines: readonly string[]): string[] {
+  #wholeLines(path: string, lines: readonly string[]): string[] {
     let hasChecksums = false;
     return lines.flatMap((text, index) => {
       if (text === '') return [];

@@ -27,12 +27,13 @@ export interface IndexOnNode {
   readonly lastScanMs?: number;
 }
 
-interface IndexesQuestion {
+interface IndexesRequest {
   readonly ids: readonly string[];
   readonly timeoutMs: number;
 }
 
-type Known = Pick<IndexReport, 'id' | 'state' | 'progress'> & Partial<Pick<IndexReport, 'lastScanMs'>>;
+/** What a node answers about one of its indexes. */
+type StateAnswer = Pick<IndexReport, 'id' | 'state' | 'progress'> & Partial<Pick<IndexReport, 'lastScanMs'>>;
 
 /** How long a node waits before it answers that it is not ready. */
 const readyMs = 5_000;
@@ -50,13 +51,13 @@ export class IndexNodes {
   constructor(deps: IndexNodesDeps) {
     this.#deps = deps;
     const { peers, indexAdmin } = deps;
-    peers.answer('indexesReady', (question: IndexesQuestion) => this.#ready(question));
-    peers.answer('indexesGone', (question: IndexesQuestion) => this.#gone(question));
+    peers.answer('indexesReady', (request: IndexesRequest) => this.#ready(request));
+    peers.answer('indexesGone', (request: IndexesRequest) => this.#gone(request));
     peers.answer('indexStates', async () => {
       await indexAdmin.refresh();
       const reports = indexAdmin.reports();
       return reports.map(
-        ({ id, state, progress, lastScanMs }): Known => ({ id, state, progress, lastScanMs }),
+        ({ id, state, progress, lastScanMs }): StateAnswer => ({ id, state, progress, lastScanMs }),
       );
     });
   }
@@ -65,12 +66,12 @@ export class IndexNodes {
   async readyOnOtherNodes(ids: readonly string[]): Promise<void> {
     const { clock, peers } = this.#deps;
     const endMs = clock.monotonicMs() + otherNodesMs;
-    const question: IndexesQuestion = { ids, timeoutMs: readyMs };
+    const request: IndexesRequest = { ids, timeoutMs: readyMs };
     await Promise.all(
       this.#others().map(async ({ uuid }) => {
         while (clock.monotonicMs() < endMs) {
           // A node that does not answer must not hold the statement up: it builds when it is back.
-          const answer = peers.ask<boolean>(uuid, 'indexesReady', question, readyMs + marginMs);
+          const answer = peers.ask<boolean>(uuid, 'indexesReady', request, readyMs + marginMs);
           if (await answer.catch(() => true)) return;
         }
       }),
@@ -79,10 +80,10 @@ export class IndexNodes {
 
   /** Resolves when the other nodes that are reached plan statements without these indexes, which were dropped, and show them no more. */
   async goneFromOtherNodes(ids: readonly string[]): Promise<void> {
-    const question: IndexesQuestion = { ids, timeoutMs: unknownMs };
+    const request: IndexesRequest = { ids, timeoutMs: unknownMs };
     const asking = this.#others().map(({ uuid }) =>
       // A node that does not answer learns of the drop when it is back.
-      this.#deps.peers.ask<boolean>(uuid, 'indexesGone', question, unknownMs + marginMs).catch(() => false),
+      this.#deps.peers.ask<boolean>(uuid, 'indexesGone', request, unknownMs + marginMs).catch(() => false),
     );
     await Promise.all(asking);
   }
@@ -92,8 +93,8 @@ export class IndexNodes {
     const { peers } = this.#deps;
     const found = await Promise.all(
       this.#others().map(async (node) => {
-        const states = await peers.ask<Known[]>(node.uuid, 'indexStates', null, askMs).catch(() => []);
-        return states.map((known) => ({ ...known, node }));
+        const states = await peers.ask<StateAnswer[]>(node.uuid, 'indexStates', null, askMs).catch(() => []);
+        return states.map((state) => ({ ...state, node }));
       }),
     );
     return Map.groupBy(found.flat(), ({ id }) => id);
@@ -107,13 +108,13 @@ export class IndexNodes {
     );
   }
 
-  async #gone({ ids, timeoutMs }: IndexesQuestion): Promise<boolean> {
+  async #gone({ ids, timeoutMs }: IndexesRequest): Promise<boolean> {
     const { clock, indexes } = this.#deps;
     const isGone = (): boolean => !indexes.all().some(({ definition }) => ids.includes(definition.id));
     return await until(indexes, isGone, timeoutMs, clock);
   }
 
-  async #ready({ ids, timeoutMs }: IndexesQuestion): Promise<boolean> {
+  async #ready({ ids, timeoutMs }: IndexesRequest): Promise<boolean> {
     const { clock, indexes, indexAdmin } = this.#deps;
     const startMs = clock.monotonicMs();
     const changing = {

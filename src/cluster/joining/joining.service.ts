@@ -34,8 +34,9 @@ export interface JoiningDeps {
   security: { readonly encryptionLevel: EncryptionLevel | null };
   memoryBytes: () => number;
   startedServices?: readonly string[] | undefined;
+  /** The published number of the compatibility version; the same in all nodes of one release line. */
   compatibility: number;
-  /** The version that this node publishes: `ownVersion`, but for tests. */
+  /** The version of protocols and records that this node knows: `ownVersion`, but for tests. */
   version: number;
   clock: Clock;
   random: Random;
@@ -65,7 +66,7 @@ export class JoiningService {
     this.#deps = deps;
   }
 
-  /** Answers a cluster that would add this node. */
+  /** Answers a cluster that will add this node: the first of its two calls. This node describes itself. */
   engage(body: unknown): EngagedNode {
     const { view, identity, membership, clock, random, compatibility } = this.#deps;
     const request = engageRequestOf(body);
@@ -93,7 +94,7 @@ export class JoiningService {
     };
   }
 
-  /** Joins. `credentials` are those of the call, `user:password`. */
+  /** Joins: the second call. `credentials` are those of the call, `user:password`. */
   async complete(body: unknown, credentials: string): Promise<void> {
     const { clusterUuid, sealed } = textsOf(body, ['clusterUuid', 'sealed']);
     const engagement = this.#engagement;

@@ -27,7 +27,7 @@ export const statScopesById = (request: Request, argument: string): Figures | St
 /** `collections-details [vb]`: the latest change of each collection in each vbucket. */
 export const statCollectionDetails = forVbuckets(function* (vb, documents, request): Figures {
   for (const entry of request.bucket.collections.all()) {
-    if (!isCounted(request, entry)) continue;
+    if (!showsStatistics(request, entry)) continue;
     const prefix = `vb_${vb}:${hex(entry.id)}`;
     yield [`${prefix}:name`, entry.name];
     yield [`${prefix}:scope`, hex(entry.scope.id)];
@@ -47,9 +47,9 @@ function collectionGroup(request: Request, matches: (entry: CollectionEntry) => 
     (entry) => matches(entry) && privilegesIn(request, entry) !== 0,
   );
   if (visible.length === 0) return Status.unknownCollection;
-  const counted = visible.filter((entry) => isCounted(request, entry));
-  if (counted.length === 0) return refuseMissing(request, Privilege.simpleStats);
-  return collectionFigures(request, counted);
+  const shown = visible.filter((entry) => showsStatistics(request, entry));
+  if (shown.length === 0) return refuseMissing(request, Privilege.simpleStats);
+  return collectionFigures(request, shown);
 }
 
 function scopeGroup(request: Request, matches: (scope: ScopeEntry) => boolean): Figures | Status {
@@ -57,17 +57,16 @@ function scopeGroup(request: Request, matches: (scope: ScopeEntry) => boolean): 
     (scope) => matches(scope) && privilegesInScope(request, scope) !== 0,
   );
   if (visible.length === 0) return Status.unknownScope;
-  const counted = visible.filter(
-    (scope) => (privilegesInScope(request, scope) & Privilege.simpleStats) !== 0,
-  );
-  if (counted.length === 0) return refuseMissing(request, Privilege.simpleStats);
-  return scopeFigures(request, counted);
+  const shown = visible.filter((scope) => (privilegesInScope(request, scope) & Privilege.simpleStats) !== 0);
+  if (shown.length === 0) return refuseMissing(request, Privilege.simpleStats);
+  return scopeFigures(request, shown);
 }
 
 const privilegesIn = ({ session }: Request, entry: CollectionEntry): number =>
   session.access?.bitsOf(entry.id) ?? 0;
 
-const isCounted = (request: Request, entry: CollectionEntry): boolean =>
+/** Whether the user may read statistics of the collection; one without that privilege may still see that the collection exists. */
+const showsStatistics = (request: Request, entry: CollectionEntry): boolean =>
   (privilegesIn(request, entry) & Privilege.simpleStats) !== 0;
 
 /** Privileges of the user in the scope or in one of its collections. */
@@ -92,10 +91,10 @@ function* scopeFigures(request: Request, scopes: readonly ScopeEntry[]): Figures
   const { collectionItems } = request.bucket.report();
   yield ['manifest_uid', `0x${request.bucket.collections.uid}`];
   for (const scope of scopes) {
-    const counted = scope.collections.filter((entry) => isCounted(request, entry));
-    const items = counted.reduce((sum, entry) => sum + (collectionItems[entry.id.toString(16)] ?? 0), 0);
+    const shown = scope.collections.filter((entry) => showsStatistics(request, entry));
+    const items = shown.reduce((sum, entry) => sum + (collectionItems[entry.id.toString(16)] ?? 0), 0);
     yield [`${hex(scope.id)}:name`, scope.name];
-    yield [`${hex(scope.id)}:collections`, counted.length];
+    yield [`${hex(scope.id)}:collections`, shown.length];
     yield [`${hex(scope.id)}:items`, items];
   }
 }

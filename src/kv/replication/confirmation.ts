@@ -35,6 +35,7 @@ export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardCh
   const members = spec.inSync ?? [];
   const own = members.find(({ node }) => node === self.node)?.boot;
   const continues = own !== undefined && boots.own.includes(own) ? own : undefined;
+  // Where the set has no other node, none has more writes than this one.
   const hasAllWrites = members.length <= 1 || own === self.boot || continues !== undefined;
   if (spec.stopped !== undefined && epoch <= spec.stopped) return [];
   if (!hasAllWrites) return changesAfterRestart(spec, { shard, epoch, self: self.node, boots });

@@ -192,7 +192,7 @@ export const operatorCommands: readonly OperatorCommand[] = [
   }),
   command(
     'user remove ID',
-    'removes a user, by id or address',
+    'removes a user, by id or email address',
     listOptions,
     (_options, [which]) =>
       async (storage) => {

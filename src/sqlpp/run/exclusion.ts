@@ -4,10 +4,11 @@ import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import type { Run } from './run.ts';
 
 export function compileExclusion(paths: readonly Expression[]): (run: Run, row: ValueObject) => Value {
-  const names = paths.map(namesOf).filter((path) => path.length > 0);
-  return (run, row) => names.reduce<Value>((value, path) => without(run, value, path), row);
+  const excluded = paths.map(namesOf).filter((path) => path.length > 0);
+  return (run, row) => excluded.reduce<Value>((value, path) => without(run, value, path), row);
 }
 
+/** The names of a path such as `a.b`. Empty for any other expression, which excludes nothing. */
 function namesOf(path: Expression): string[] {
   if (path.kind === 'identifier') return [path.name];
   if (path.kind !== 'field' || path.name.kind !== 'constant' || typeof path.name.value !== 'string')

@@ -27,6 +27,7 @@ for (const opensFirst of [true, false])
     const [origin, folder] = [join(disk.folder, 'origin'), join(disk.folder, 'killed')];
     const before = sqliteEngine();
     await before.open({ ...files, folder: origin });
+    // A file without a commit in its write-ahead log opens: it need not grow.
     if (!opensFirst) await before.commit(files.bucketUuid, 0, cutsOf([{ key: 'a', value, seqno: 1 }]));
     await before.commit(files.bucketUuid, 1, cutsOf([{ vb: 1, key: 'b', value, seqno: 1 }]));
     cpSync(origin, folder, { recursive: true });
