@@ -1,5 +1,6 @@
 // Functions that treat arrays as sets: items that collate equal count once. Results have the order of first appearance.
 import { shownIdentityOf } from '../values/identity.ts';
+import { countSteps } from '../values/step-limit.ts';
 import { isArray } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
@@ -8,11 +9,19 @@ type Items = readonly Value[];
 
 const missing = { nulls: 'missing' } as const;
 
+/** The steps of an item: its text and its place in a set take more than a hundred bytes. */
+const setItemSteps = 64;
+
+function countedIdentity(item: Value): string {
+  countSteps(setItemSteps);
+  return shownIdentityOf(item);
+}
+
 /** How many of the arrays have each item. */
 function counts(arrays: readonly Items[]): { readonly value: Value; readonly count: number }[] {
   const found = new Map<string, { value: Value; count: number }>();
   for (const items of arrays) {
-    for (const [identity, value] of new Map(items.map((item) => [shownIdentityOf(item), item]))) {
+    for (const [identity, value] of new Map(items.map((item) => [countedIdentity(item), item]))) {
       const entry = found.get(identity) ?? { value, count: 0 };
       entry.count++;
       found.set(identity, entry);
@@ -42,8 +51,8 @@ const intersect: Implementation = ofArrays((arrays) =>
 );
 
 const except: Implementation = ofArrays(([items = [], others = []]) => {
-  const excluded = new Set(others.map((item) => shownIdentityOf(item)));
-  return items.filter((item) => !excluded.has(shownIdentityOf(item)));
+  const excluded = new Set(others.map(countedIdentity));
+  return items.filter((item) => !excluded.has(countedIdentity(item)));
 });
 
 export const arraySets = new Declarations('array')

@@ -31,7 +31,14 @@ const withKnown =
   ([items, value]) =>
     isArray(items) && value !== null ? of(items, value) : null;
 
-const has = (items: Items, value: Value): boolean => items.some((item) => equal(value, item) === true);
+/** -1 if the array does not contain the value. */
+function positionOf(items: Items, value: Value): number {
+  const at = items.findIndex((item) => equal(value, item) === true);
+  countSteps(at < 0 ? items.length : at);
+  return at;
+}
+
+const has = (items: Items, value: Value): boolean => positionOf(items, value) >= 0;
 const isKnown = (value: Value): boolean => value !== null && value !== undefined;
 
 function isInteger(value: Value): value is number {
@@ -99,8 +106,7 @@ const replace: Implementation = ([items, searched, by, count]) => {
   return items.map((item) => (equal(searched, item) === true && left-- > 0 ? by : item));
 };
 
-const remove = (items: Items, values: Items): Items =>
-  items.filter((item) => !values.some((value) => equal(item, value) === true));
+const remove = (items: Items, values: Items): Items => items.filter((item) => !has(values, item));
 
 /** Appends the values that the array does not contain. */
 const put = (items: Items, values: Items): Items => [
@@ -239,7 +245,7 @@ export const arrays = new Declarations('array')
     'array_position',
     'array, value',
     'The first position of the value, from 0; -1 if the array does not contain it.',
-    withKnown((items, value) => items.findIndex((item) => equal(value, item) === true)),
+    withKnown(positionOf),
     { nulls: 'missing', synonyms: ['array_pos'] },
   )
   .add(

@@ -2,7 +2,7 @@
 // sort by type.
 import { collate, compareArrays, compareNumbers, compareObjects, compareStrings } from './collation.ts';
 import { resolve } from './json-parse.ts';
-import { countSteps } from './step-limit.ts';
+import { countNames, countSteps } from './step-limit.ts';
 import { isArray, isObject, rankOf } from './types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
@@ -32,8 +32,9 @@ function equalArrays(a: readonly Value[], b: readonly Value[]): boolean | null |
 
 function equalObjects(a: ValueObject, b: ValueObject): boolean | null {
   const names = Object.keys(a);
-  if (names.length !== Object.keys(b).length) return false;
-  countSteps(names.length);
+  const { length } = Object.keys(b);
+  countNames(names.length + length);
+  if (names.length !== length) return false;
   let result: boolean | null = true;
   for (const name of names) {
     const found = equal(a[name], b[name]);

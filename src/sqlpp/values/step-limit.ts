@@ -27,6 +27,14 @@ export function countSteps(steps: number): void {
   if (left < 0) refuseFurtherSteps();
 }
 
+/** V8 keeps objects of more members in hash tables, whose names take longer to list. */
+const manyNames = 1_000;
+
+/** Counts the names of an object's members where they are listed. */
+export function countNames(count: number): void {
+  countSteps(count > manyNames ? writtenSteps * count : count);
+}
+
 /** Shorter texts are not worth the count. */
 const shortCharacters = 1_024;
 

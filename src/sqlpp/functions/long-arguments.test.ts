@@ -25,6 +25,11 @@ const long = 'a'.repeat(60 * million);
 const almost = `${'a'.repeat(million)}b${'a'.repeat(million)}`;
 const members = (fields: Readonly<Record<string, Value>>): Value => Object.assign(newObject(), fields);
 
+const integers = Array.from({ length: million }, (_, at) => at);
+const halves = integers.map((integer) => integer + 0.5);
+const small = integers.map((a) => members({ a }));
+const large = members(Object.fromEntries(integers.slice(0, 200_000).map((name) => [`k${name}`, 1])));
+
 /** Each of these would take from minutes to years if its steps grew with the product of lengths. */
 const products: Readonly<Record<string, readonly [name: string, ...values: Value[]]>> = {
   'a position of a long text': ['position', long, almost],
@@ -50,6 +55,16 @@ const products: Readonly<Record<string, readonly [name: string, ...values: Value
     'regexp_contains',
     long,
     `${'a'.repeat(4_000)}b${'a'.repeat(4_000)}`,
+  ],
+  'whether an array contains one of another': ['array_contains_any', integers, halves],
+  'whether an array contains all of another': ['array_contains_all', integers, integers],
+  'whether an array of objects contains a large one': ['array_contains', small, large],
+  'the position of a large object': ['array_position', small, large],
+  'an array without a large object': ['array_remove', small, large],
+  'the largest of many large objects': ['array_max', Array<Value>(100_000).fill(large)],
+  'the different items of a long array': [
+    'array_distinct',
+    [...integers, ...halves].flatMap((n) => [n, -n, n / 8, n / 3]),
   ],
   'a pattern of a million instructions': ['regexp_like', long, '\\pL{1000}'.repeat(1_000)],
 };
