@@ -55,8 +55,11 @@ export interface CloudOptions {
   provisioner: Provisioner;
   /** Identifies the nodes of this process in the store. */
   home: string;
+  /** The local address of the own requests of the cloud (provisioner.ts). */
   operatorAddress: string | undefined;
+  /** Memory of all nodes of this process together. */
   capacityMb: number;
+  /** The share of an instance's memory that its node gets. */
   sizeScale: number;
   /** Requests per second per token. */
   requestsPerSecond: number;

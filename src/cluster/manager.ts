@@ -252,7 +252,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features, sessions
   const bundles = logCollectionRoutes({
     ...options,
     ...features,
-    reads: routes,
+    routes,
     files: options.bundleFiles,
     events: events.log,
     settings: new SettingsStore(options.store),

@@ -12,7 +12,7 @@ test('stores the administrator of `divan up` encrypted, in a file that only its 
   const administrator = { username: 'Administrator', password: 'made-up-password' };
   const folder = DataFolder.open(path, realRandom);
   assert.equal(folder.generatedAdministrator(), null);
-  folder.keepAdministrator(administrator);
+  folder.keepGeneratedAdministrator(administrator);
   assert.deepEqual(DataFolder.open(path, realRandom).generatedAdministrator(), administrator);
   for (const file of ['secret.key', 'administrator.sealed']) {
     assert.equal(statSync(join(path, file)).mode & 0o777, 0o600);

@@ -126,7 +126,7 @@ export class DataFolder {
     writePrivate(join(this.path, natsFile), `${JSON.stringify(state)}\n`);
   }
 
-  /** The administrator that `divan up` created on first start, if any. */
+  /** The name and the generated password of the administrator that `divan up` created on first start, if they are kept. */
   generatedAdministrator(): { username: string; password: string } | null {
     const path = join(this.path, passwordFile);
     if (!existsSync(path)) return null;
@@ -160,12 +160,12 @@ export class DataFolder {
     syncPath(this.path);
   }
 
-  /** Call when the administrator has, or gets, other credentials. */
-  removeAdministrator(): void {
+  /** Forgets the generated password. Call when the administrator has, or gets, other credentials. */
+  removeGeneratedAdministrator(): void {
     rmSync(join(this.path, passwordFile), { force: true });
   }
 
-  keepAdministrator(administrator: { username: string; password: string }): void {
+  keepGeneratedAdministrator(administrator: { username: string; password: string }): void {
     const sealed = this.secrets().seal(purpose, JSON.stringify(administrator));
     writePrivate(join(this.path, passwordFile), sealed);
   }

@@ -36,7 +36,7 @@ export async function resetPassword(options: ResetPasswordOptions): Promise<stri
   const store = openConfiguration(path);
   try {
     const name = await setAdministrator(store, options);
-    DataFolder.open(path, realRandom).removeAdministrator();
+    DataFolder.open(path, realRandom).removeGeneratedAdministrator();
     return `The administrator of ${path} is "${name}" with the new password.\n`;
   } finally {
     await store[Symbol.asyncDispose]();

@@ -40,7 +40,7 @@ const exitLost = 1;
 
 /** The processes that `divan up` starts beside the node. */
 export interface Companion {
-  /** Resolves with the cloud if there is one among them. */
+  /** `first`: the addresses of this node. Resolves with the cloud if there is one among them. */
   start(onLost: (reason: Error) => void, first: ReadyFile): Promise<NonNullable<ReadyFile['cloud']> | null>;
   stop(): Promise<void>;
 }
@@ -68,7 +68,7 @@ async function startNodeProcess(
   const reserve = new DiskReserveFile(options['data-dir'], realClock);
   reserve.useForStart();
   const folder = DataFolder.open(options['data-dir'], realRandom);
-  const held = lockDataFolder(options['data-dir']);
+  const folderLock = lockDataFolder(options['data-dir']);
   const log = jsonLog(options['log-level'], new NodeLogFile(join(options['data-dir'], 'logs')));
   const server = new OwnNatsServer(options, log);
   const running = new RunningNode({
@@ -77,7 +77,7 @@ async function startNodeProcess(
     server,
     folderKey: () => folder.key(),
     open: (present, membership) =>
-      openNode({ folder, reserve, lock: held, server, log }, present, membership, (reason) =>
+      openNode({ folder, reserve, lock: folderLock, server, log }, present, membership, (reason) =>
         endProcess(log, reason),
       ),
     onLost: (reason) => endProcess(log, reason),
@@ -90,7 +90,7 @@ async function startNodeProcess(
   };
   shutdown.stopWith(async () => {
     await stopParts();
-    held.release();
+    folderLock.release();
   });
   let opened = await running.open();
   try {
@@ -253,7 +253,7 @@ async function becomeReady(started: StartedNode): Promise<void> {
       startedInMs: performance.now(),
       provisioned: node.manager.authority.provisioned(),
       isGenerated,
-      isNew: isFirst,
+      isFirstStart: isFirst,
       isUnfinished: folder.firstStartPending,
       ignored: isFirst ? [] : firstStartFlags(options, started.hasJoined),
       damages,
@@ -273,8 +273,8 @@ async function becomeReady(started: StartedNode): Promise<void> {
 
 /** Call before the administrator is set: a password kept later, or left by an earlier start, could be another than the administrator's. */
 function keepGenerated(folder: DataFolder, credentials: Credentials | null): void {
-  if (credentials === null) folder.removeAdministrator();
-  else folder.keepAdministrator(credentials);
+  if (credentials === null) folder.removeGeneratedAdministrator();
+  else folder.keepGeneratedAdministrator(credentials);
 }
 
 /** The node serves while the companion starts. If the companion ends, the process ends too. */

@@ -11,7 +11,7 @@ export interface Summary {
   provisioned: boolean;
   /** The password was generated: it is printed once, on the first start. */
   isGenerated: boolean;
-  isNew: boolean;
+  isFirstStart: boolean;
   /** Options of the first start that were given to a later one. */
   ignored: readonly string[];
   /** A first start was interrupted. */
@@ -31,7 +31,7 @@ export function summary(parts: Summary): string {
     startedInMs,
     provisioned,
     isGenerated,
-    isNew,
+    isFirstStart,
     ignored,
     isUnfinished,
     damages,
@@ -43,7 +43,7 @@ export function summary(parts: Summary): string {
     ['pages', `${node.rest}/ui/  ${node.rest}/docs/api`],
     ['folder', dataDir],
     ...(configuration === null ? [] : [['config', configuration]]),
-    ...(isGenerated && ready.username !== undefined ? [['login', login(ready, isNew)]] : []),
+    ...(isGenerated && ready.username !== undefined ? [['login', login(ready, isFirstStart)]] : []),
     ...(provisioned
       ? []
       : [['next', 'not provisioned: set it up over REST, or start with --username and --password']]),
@@ -58,7 +58,7 @@ export function summary(parts: Summary): string {
 const unfinished =
   'the first start was not finished: start once more with its --username, --password, --bucket and --init';
 
-const login = ({ username, password }: ReadyFile, isNew: boolean): string =>
-  isNew
+const login = ({ username, password }: ReadyFile, isFirstStart: boolean): string =>
+  isFirstStart
     ? `${username}  ${password}  (shown this once)`
     : `${username}  with the password of the first start (--ready-file FILE writes it there)`;

@@ -193,7 +193,7 @@ test('no generated password of an interrupted first start is kept beside the giv
   // A first start with a generated password that was interrupted before the node had it.
   const folder = DataFolder.open(dataDir, realRandom);
   folder.beginFirstStart();
-  folder.keepAdministrator({ username: 'Administrator', password: 'generated' });
+  folder.keepGeneratedAdministrator({ username: 'Administrator', password: 'generated' });
   {
     await using node = await NodeProcess.start({ dataDir });
     await node.stop('SIGKILL');

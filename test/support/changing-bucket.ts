@@ -12,7 +12,7 @@ import { BucketUnderTest } from './a-bucket.ts';
 import { aBucket } from './data-service.ts';
 import { randomFrom } from './random.ts';
 
-export const changed = { bucket: 'b', collection: 8, documents: 10 } as const;
+export const changedCollection = { bucket: 'b', collection: 8, documents: 10 } as const;
 const vbuckets = 8;
 const changesPerTurn = 6;
 /** Turns between two flushes of the bucket. */
@@ -51,7 +51,7 @@ class ChangingBucket {
     this.written = written;
     this.random = randomFrom(seed);
     const directory = new Directory();
-    directory.buckets.set(changed.bucket, this.served);
+    directory.buckets.set(changedCollection.bucket, this.served);
     new DocumentBatches(directory, () => this.bucket.tick(0)).serve(port, new TurnClock(realClock));
   }
 
@@ -69,8 +69,8 @@ class ChangingBucket {
 
   private change(): void {
     const { bucket, random, written } = this;
-    const at = random(changed.documents);
-    const key = `${changed.collection}:${nameOf(at)}`;
+    const at = random(changedCollection.documents);
+    const key = `${changedCollection.collection}:${nameOf(at)}`;
     const version = (written[at] as number) + 1;
     const document = { vb: vbOf(at), value: valueAt(at, version), flags: version };
     const status = random(10) === 0 ? bucket.remove(key, { vb: vbOf(at) }) : bucket.store(key, document);
@@ -82,7 +82,7 @@ class ChangingBucket {
   private async flush(incarnation: number): Promise<void> {
     this.served.close();
     await this.bucket.bucket.flush(incarnation);
-    for (let at = 0; at < changed.documents; at++) Atomics.add(this.written, at, 1);
+    for (let at = 0; at < changedCollection.documents; at++) Atomics.add(this.written, at, 1);
     openBucket(this.served, this.bucket.bucket);
   }
 }

@@ -194,7 +194,7 @@ export class ReplicatedNode {
   }
 
   /** From now on the node does not change the map. */
-  holdChanges(): void {
+  holdMapChanges(): void {
     this.#hasMap = false;
   }
 

@@ -7,7 +7,7 @@ import type { Redactor } from './redactor.ts';
 
 export interface BundleSources {
   /** All routes of the node. */
-  reads: readonly BoundRoute[];
+  routes: readonly BoundRoute[];
   events: { read(query: EventQuery): Promise<EventRecord[]> };
   files: BundleFiles;
   /** The folder of the node's log. */
@@ -15,6 +15,7 @@ export interface BundleSources {
   /** Null: the bundle does not contain the audit log. */
   auditFolder: string | null;
   buckets: readonly string[];
+  /** What `bundle.json` says about the bundle. */
   facts: Readonly<Record<string, unknown>>;
 }
 
@@ -35,7 +36,7 @@ const perBucket = ['buckets.get', 'buckets.stats', 'collections.manifest'];
 
 /** The entries that the caller may read. `context` null: without answers of the REST API. */
 export function bundleEntries(sources: BundleSources, context: Context | null, redactor: Redactor | null) {
-  const { reads, events, files, logFolder, auditFolder, buckets, facts } = sources;
+  const { routes, events, files, logFolder, auditFolder, buckets, facts } = sources;
   const redacted = (text: string) => redactor?.redact(text) ?? text;
   const entry = (name: string, pieces: () => AsyncIterable<string>): BundleEntry => ({
     name,
@@ -63,11 +64,11 @@ export function bundleEntries(sources: BundleSources, context: Context | null, r
       yield await answered(route, params, caller);
     });
   const answerEntries = (caller: Context): BundleEntry[] => [
-    ...reads
+    ...routes
       .filter((read) => isPlainRead(read) && mayRead(read, caller))
       .map((read) => answerEntry(caller, read)),
     ...buckets.flatMap((bucket) =>
-      reads
+      routes
         .filter(({ route }) => perBucket.includes(route.id))
         .filter((read) => mayRead(read, caller, bucket))
         .map((read) => answerEntry(caller, read, { bucket })),

@@ -16,7 +16,7 @@ import type { LogCollection, NodeRun } from './log-collection.ts';
 import { NodeBundles, type WantedBundle } from './node-bundles.ts';
 import { Redactor } from './redactor.ts';
 
-export interface LogCollectionRoutesDeps extends Pick<BundleSources, 'reads' | 'events' | 'files'> {
+export interface LogCollectionRoutesDeps extends Pick<BundleSources, 'routes' | 'events' | 'files'> {
   logCollection: LogCollection;
   interNode: Pick<InterNode, 'peers'>;
   settings: SettingsStore;

@@ -109,6 +109,7 @@ for (const [name, options] of Object.entries(kinds)) {
     await runBackground(b, 12, 60_000);
     await runBackground(b, 300);
     checkOnlyActive(b, after, 'expiry by the pager');
+    // `expires` and `attributed` of the one active vbucket.
     assert.equal(b.bucket.stats().expired, expired + 2);
     await b.bucket.stop();
   });

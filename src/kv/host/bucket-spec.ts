@@ -26,6 +26,7 @@ export const rulesOf = (spec: BucketSpec): BucketRules => ({
 interface Storage {
   disk: DiskEngine;
   folder: string;
+  /** The lock file of the data folder. */
   lock?: OpenPlace | undefined;
 }
 

@@ -7,7 +7,7 @@ import { processMs, realClock } from '#ports/clock.ts';
 import type { DataMessage } from '#wire/document-batch.ts';
 import {
   type Changes,
-  changed,
+  changedCollection,
   nameOf,
   startChanges,
   valueAt,
@@ -16,7 +16,7 @@ import {
 import { printedSeed } from '../../../test/support/seed.ts';
 import { SharedDocuments } from './shared-documents.ts';
 
-const { bucket, collection, documents } = changed;
+const { bucket, collection, documents } = changedCollection;
 const reads = 5_000;
 const versionsMin = 200;
 

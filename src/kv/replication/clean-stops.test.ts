@@ -43,7 +43,7 @@ test('a member that stopped cleanly is promoted in place of an active that was k
   const { clock, map } = all.cluster;
   await all.begin();
   await all.write('a', 'durable', majority);
-  all.node('a').holdChanges();
+  all.node('a').holdMapChanges();
   await all.stop('b');
   all.kill('a');
   await all.start('a');
@@ -61,7 +61,7 @@ test('a clean stop does not count any more once the next process of that node wa
   const all = new Restarts(aSeed(t), ['a', 'b']);
   const { clock } = all.cluster;
   await all.begin();
-  all.node('a').holdChanges();
+  all.node('a').holdMapChanges();
   await all.stop('b');
   all.kill('a');
   await all.start('b');
@@ -78,7 +78,7 @@ test('an active that waits for a lost member serves once that one is failed over
   const { clock, map } = all.cluster;
   await all.begin();
   await all.write('a', 'durable', persisted);
-  for (const name of ['a', 'b']) all.node(name).holdChanges();
+  for (const name of ['a', 'b']) all.node(name).holdMapChanges();
   for (const name of ['a', 'b']) all.kill(name);
   await all.start('a');
   await clock.run(15_000);
@@ -95,13 +95,13 @@ test('an active that was killed continues if the bucket cannot start on another 
   const { clock } = all.cluster;
   await all.begin();
   await all.write('a', 'durable', persisted);
-  for (const name of ['a', 'b', 'c']) all.node(name).holdChanges();
+  for (const name of ['a', 'b', 'c']) all.node(name).holdMapChanges();
   for (const name of ['a', 'b', 'c']) all.kill(name);
   const [b, c] = ['b', 'c'].map((name) => new ReplicatedNode(all.cluster, name, `${name} after`)) as [
     Node,
     Node,
   ];
-  // Node b is asked afterwards, node c before.
+  // The bucket `b` of all tests. Node b is asked after it has failed there, node c before.
   b.replication.failed('b', []);
   await all.start('a');
   await clock.run(20_000);
@@ -118,7 +118,7 @@ test('where a promoted node and all other members were killed the last active co
   const { clock, map } = all.cluster;
   await all.begin();
   await all.write('a', 'durable', persisted);
-  all.node('b').holdChanges();
+  all.node('b').holdMapChanges();
   all.kill('a');
   await map.nameActive(0, 'b');
   await clock.run(1_000);

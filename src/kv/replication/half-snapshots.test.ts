@@ -30,7 +30,7 @@ async function aHalfReceivedSnapshot(t: Test) {
   const { columns } = b.bucket;
   const whole = columns.highSeqno[0] as number;
   // All nodes stay in the in-sync set.
-  a.holdChanges();
+  a.holdMapChanges();
   links.cut('a', 'b');
   for (const key of ['twice', 'once']) a.store(key, 0, { value: 'first' });
   await clock.run(50);

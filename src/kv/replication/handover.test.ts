@@ -135,7 +135,7 @@ test('a successor that restarts before it has confirmed gives the shard to a mem
   await clock.run(4_000);
   assert.equal(a?.store('k', 0, { value: 'kept' }), Status.success);
   await clock.run(50);
-  b?.holdChanges();
+  b?.holdMapChanges();
   await map.move(
     Array.from({ length: shardCount }, () => [1, 0]),
     'plan',

@@ -24,6 +24,7 @@ export class RecentSamples {
   readonly #slots: number;
   readonly #lookup: SeriesLookup<Recorded>;
   readonly #timesMs: Float64Array;
+  /** How often samples were appended: a round is one time, with the samples of all series. */
   #rounds = 0;
   #newestMs = Number.NEGATIVE_INFINITY;
 

@@ -2,13 +2,16 @@
 
 /** Extended attribute `txn` of a document that an attempt has staged. */
 export interface TxnAttribute {
+  /** The ids of the transaction, of the attempt, and of the operation that staged the document. */
   readonly id?: { readonly txn?: string; readonly atmpt?: string; readonly op?: string };
+  /** Where the record of the attempt is. */
   readonly atr?: {
     readonly id?: string;
     readonly bkt?: string;
     readonly scp?: string;
     readonly coll?: string;
   };
+  /** What was staged, and the checksum that the body had then: another writer may have changed it since. */
   readonly op?: { readonly type?: string; readonly crc32?: string };
 }
 
@@ -21,7 +24,9 @@ export interface RecordedDocument {
 
 /** An attempt in a record. */
 export interface RecordedAttempt {
+  /** The id of the transaction. */
   readonly tid?: string;
+  /** The state: `COMMITTED`, for example. */
   readonly st?: string;
   /** CAS of the record when the attempt started. */
   readonly tst?: string;
@@ -29,6 +34,7 @@ export interface RecordedAttempt {
   readonly exp?: number;
   /** Durability of its writes. */
   readonly d?: string;
+  /** The documents that it inserts, replaces and removes. */
   readonly ins?: readonly RecordedDocument[];
   readonly rep?: readonly RecordedDocument[];
   readonly rem?: readonly RecordedDocument[];
@@ -114,16 +120,18 @@ export function msOfCas(text: string | undefined): number {
 /** A macro that the data service replaces by its value. */
 export const macro = (name: 'CAS' | 'value_crc32c'): Buffer => Buffer.from(`"$\{Mutation.${name}}"`);
 
-const letters = {
+const durabilityLetters = {
   none: 'n',
   majority: 'm',
   majorityAndPersistActive: 'pa',
   persistToMajority: 'pp',
 } as const;
 
-export type RecordedDurability = keyof typeof letters;
+export type RecordedDurability = keyof typeof durabilityLetters;
 
-export const letterOf = (durability: RecordedDurability): string => letters[durability];
+export const letterOf = (durability: RecordedDurability): string => durabilityLetters[durability];
 
 export const durabilityOf = (letter: string | undefined): RecordedDurability =>
-  (Object.keys(letters) as RecordedDurability[]).find((name) => letters[name] === letter) ?? 'majority';
+  (Object.keys(durabilityLetters) as RecordedDurability[]).find(
+    (name) => durabilityLetters[name] === letter,
+  ) ?? 'majority';

@@ -22,7 +22,9 @@ export interface FileState {
   ends: CutBatch['ends'];
   /** Vbucket at which the next batch begins, so that a busy vbucket does not starve others. */
   cursor: number;
+  /** The size at which the next batch ends (batch-size.ts). */
   batchBytes: number;
+  /** The delay before the next flush. */
   timer: Timer | null;
   /** How often the delay was repeated. */
   delays: number;
@@ -30,6 +32,7 @@ export interface FileState {
   changes: number;
   /** The load that was measured at the end of the last delay. */
   load: number;
+  /** That load was high (`isUnderLoad`). */
   isLoaded: boolean;
   /** After a delay under load: how many vbuckets are still to be written before the next delay. */
   unvisitedVbuckets: number;
@@ -37,12 +40,15 @@ export interface FileState {
   defersReplicated: boolean;
   /** Since when such changes wait; null: none was deferred. */
   deferredSinceMs: number | null;
+  /** A client waits for changes that are not committed yet. */
   isUrgent: boolean;
   readonly urgentRelease: UrgentRelease;
+  /** The running flush: it encodes batches and commits them until nothing is due. */
   running: Promise<void> | null;
   failure: string | null;
   /** Batches that are not on disk, in order: the first is being written, or found the disk full. */
   readonly batches: CutBatch[];
+  /** Resolves when the writes of all batches so far have ended. */
   writing: Promise<void>;
   /** The first batch found the disk full, and is retried before anything else is written. */
   isFull: boolean;
