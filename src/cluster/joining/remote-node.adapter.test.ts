@@ -49,6 +49,18 @@ describe('calls of another node', () => {
     });
   });
 
+  it('say that the other node demands client certificates', async () => {
+    const { certificate, key } = await makeCertificate();
+    const demanding = { cert: certificate, key, requestCert: true, rejectUnauthorized: true };
+    await withServer(createTlsServer(demanding, echo), async (port) => {
+      // The system may report the end of the connection before what the node said.
+      await assert.rejects(call(`https://127.0.0.1:${port}`), {
+        name: 'RemoteError',
+        message: /\. (It demands client certificates; use its port without TLS|Could not connect to "127)/,
+      });
+    });
+  });
+
   it('come from the given address', {
     skip: process.platform !== 'linux' && 'needs addresses other than 127.0.0.1',
   }, async () => {

@@ -1,6 +1,7 @@
 // Calls another node over HTTP or HTTPS. Its certificate is not verified: before joining, the nodes have no authority in common. Secrets
 // in the call are sealed as well (sealed-exchange.ts).
 import type { IncomingMessage, RequestOptions } from 'node:http';
+import { demandsCertificate } from '#client/connection-problem.ts';
 import { deadline } from '#ports/deadline.ts';
 import { http, https } from '#ports/node-http.ts';
 import { type RemoteAnswer, type RemoteCall, RemoteError } from './remote-node.ts';
@@ -81,8 +82,11 @@ function encoded(content: RemoteCall['content']): { type: string; body: string }
 const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-function problemOf({ code, message }: NodeJS.ErrnoException, target: TargetAddress): string {
+function problemOf(error: NodeJS.ErrnoException, target: TargetAddress): string {
+  const { code, message } = error;
   const where = shownTarget(target);
+  if (demandsCertificate(error))
+    return `Failed to connect to ${where}. It demands client certificates; use its port without TLS, http://, or set the state of its /settings/clientCertAuth to "enable" meanwhile.`;
   if (code === 'ETIMEDOUT') return `Timeout connecting to ${where}.`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `Failed to resolve address for "${target.host}".  The hostname may be incorrect or not resolvable.`;

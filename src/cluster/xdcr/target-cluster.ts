@@ -3,6 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { hostAndPortOf, urlHost } from '#base/host-and-port.ts';
 import { reachedHost } from '#base/host-placeholder.ts';
+import { demandsCertificate } from '#client/connection-problem.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import type { RestReply, RestTarget } from '#client/rest.adapter.ts';
 
@@ -195,6 +196,10 @@ function problemOf(error: unknown, host: string, port: number): TargetError {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return new TargetError(
       `Failed to resolve address for "${host}". The hostname may be incorrect or not resolvable.`,
+    );
+  if (demandsCertificate(error))
+    return new TargetError(
+      `"${host}" on port ${port} demands a client certificate: give clientCertificate and clientKey in place of username and password`,
     );
   const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO/.test(code);
   if (isCertificate || noTlsCodes.includes(code))
