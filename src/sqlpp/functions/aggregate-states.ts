@@ -27,6 +27,10 @@ export function aggregateStateOf(
   return isDistinct ? new Distinct(state) : state;
 }
 
+/** Whether the aggregate reads more of a value than its type and, of a number, the number itself. */
+export const readsWholeValues = ({ name, isDistinct }: Pick<Aggregate, 'name' | 'isDistinct'>): boolean =>
+  isDistinct || name === 'min' || name === 'max' || name === 'array_agg';
+
 function stateNamed(name: string): AggregateState {
   switch (name) {
     case 'count':

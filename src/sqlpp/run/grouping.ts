@@ -1,7 +1,7 @@
 // GROUP BY and aggregates. The row of a group begins as the seed, which has the values that the block uses of its outer query; it gets the keys, the
 // aggregates and, with GROUP AS, the grouped rows.
 
-import { aggregateStateOf } from '../functions/aggregate-states.ts';
+import { aggregateStateOf, readsWholeValues } from '../functions/aggregate-states.ts';
 import type { LogicalGroup } from '../plan/logical.ts';
 import { parsedIfLarge } from '../values/json-parse.ts';
 import { isTrue } from '../values/types.ts';
@@ -18,6 +18,7 @@ export function group(compiler: BlockCompiler, input: Pull, node: LogicalGroup):
     return {
       slot,
       argument: argument && compiler.code(argument),
+      readsWholeValues: readsWholeValues(aggregate),
       filter: aggregate.filter && compiler.code(aggregate.filter),
       create: () => aggregateStateOf(aggregate),
     };
@@ -114,10 +115,11 @@ class GroupInputs {
     for (const code of this.#keys) keys.push(parsedIfLarge(code.run(row, evaluation)));
     const values: Value[] = [];
     const passesFilter: boolean[] = [];
-    for (const { argument, filter } of this.#aggregates) {
+    for (const { argument, filter, readsWholeValues: isWhole } of this.#aggregates) {
       const wanted = !filter || isTrue(filter.run(row, evaluation));
       passesFilter.push(wanted);
-      values.push(wanted && argument ? parsedIfLarge(argument.run(row, evaluation)) : undefined);
+      const value = wanted && argument ? argument.run(row, evaluation) : undefined;
+      values.push(isWhole ? parsedIfLarge(value) : value);
     }
     return { keys, values, passesFilter, member: this.#members && this.#memberOf(run, row) };
   }

@@ -11,6 +11,8 @@ import { sizeOf } from './size.ts';
 export interface AggregateCode {
   readonly slot: number;
   readonly argument: Code | undefined;
+  /** Whether large values are parsed for the aggregate. */
+  readonly readsWholeValues: boolean;
   readonly filter: Code | undefined;
   create(): AggregateState;
 }

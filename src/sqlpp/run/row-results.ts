@@ -28,6 +28,6 @@ export class RowResults {
     this.calls.clear();
     ofStatement.takeFrom(this.subqueries);
     this.needed.clear();
-    this.texts.clear();
+    this.texts.endRow();
   }
 }

@@ -16,21 +16,33 @@ export class ParseNeeded {
   }
 }
 
+interface ParsedText {
+  readonly raw: RawJson;
+  readonly value: Value;
+  isUsed: boolean;
+}
+
 /** The values of large texts that a row needs. Nobody may change them. */
 export class ParsedTexts {
-  private readonly list: { readonly raw: RawJson; readonly value: Value }[] = [];
+  private list: ParsedText[] = [];
 
   add(raw: RawJson, value: Value): void {
-    this.list.push({ raw, value });
+    this.list.push({ raw, value, isUsed: true });
   }
 
   /** Each evaluation of a row makes new objects for the same text. */
   find({ bytes, start, end }: RawJson): Value {
-    return this.list.find(({ raw }) => raw.bytes === bytes && raw.start === start && raw.end === end)?.value;
+    const found = this.list.find(({ raw }) => raw.bytes === bytes && raw.start === start && raw.end === end);
+    if (found === undefined) return undefined;
+    found.isUsed = true;
+    return found.value;
   }
 
-  clear(): void {
-    this.list.length = 0;
+  /** Ends a row. What it used stays for the next one: rows of an UNNEST have the same document. */
+  endRow(): void {
+    if (this.list.length === 0) return;
+    this.list = this.list.filter(({ isUsed }) => isUsed);
+    for (const text of this.list) text.isUsed = false;
   }
 }
 
