@@ -24,12 +24,12 @@ import {
   type PathWrite,
 } from './subdoc.ts';
 import {
-  casOf,
   type RequestSender,
   type WireAccount,
   type WireAddress,
   WireConnection,
 } from './wire-connection.adapter.ts';
+import { casOf } from './wire-reply.ts';
 
 const features = [
   Feature.mutationSeqno,

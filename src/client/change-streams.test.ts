@@ -103,6 +103,34 @@ test('flow control: the server stops at a paused client and continues after it r
   connection.close();
 });
 
+test('a client that pauses at a change gets the next one after it resumes, also if that has arrived', async () => {
+  await using service = await startService();
+  const client = await bucketClient(service.port);
+  const keys = Array.from({ length: 100 }, (_, index) => `k${index}`);
+  await client.storeMany(
+    0,
+    keys.map((key) => storing(key, '1')),
+  );
+  const seen = new SeenChanges();
+  const connection = await ChangeConnection.open(optionsFor(service.port, seen));
+  const { change } = seen;
+  let isPaused = false;
+  seen.change = (received) => {
+    assert.equal(isPaused, false);
+    change.call(seen, received);
+    isPaused = true;
+    connection.pause();
+    setImmediate(() => {
+      isPaused = false;
+      connection.resume();
+    });
+  };
+  await Promise.all(everyVbucket.map((vb) => stream(connection, seen, vb)));
+  await eventually(() => assert.equal(seen.changes.length, keys.length));
+  client.close();
+  connection.close();
+});
+
 async function unackedBytes(client: Awaited<ReturnType<typeof bucketClient>>): Promise<number> {
   const figures = [...(await client.stats('dcp'))].filter(([name]) => name.endsWith('unacked_bytes'));
   assert.equal(figures.length, 1, 'one connection has a statistic of unacknowledged bytes');

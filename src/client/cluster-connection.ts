@@ -8,14 +8,8 @@ import { Status } from '#wire/status.ts';
 import { type BucketClientOptions, openOnBucket } from './bucket-client.ts';
 import { addressOfNode, type ClusterRoutes } from './cluster-routes.ts';
 import { DataPortError, StatusError, UnsentError } from './data-port-error.ts';
-import {
-  type RequestSender,
-  replyOf,
-  successOf,
-  type TakeReply,
-  type WireConnection,
-  type WireReply,
-} from './wire-connection.adapter.ts';
+import type { RequestSender, TakeReply, WireConnection } from './wire-connection.adapter.ts';
+import { replyOf, successOf, type WireReply } from './wire-reply.ts';
 
 export interface ClusterConnectionOptions extends BucketClientOptions {
   readonly routes: ClusterRoutes;

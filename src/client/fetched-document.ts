@@ -7,7 +7,8 @@ import { Datatype, Status } from '#wire/status.ts';
 import { DataPortError } from './data-port-error.ts';
 import { documentKey, vbucketOf } from './document-key.ts';
 import { pipelined } from './pipelined.ts';
-import { casOf, type RequestSender } from './wire-connection.adapter.ts';
+import type { RequestSender } from './wire-connection.adapter.ts';
+import { casOf } from './wire-reply.ts';
 
 /** The largest body: 20 MiB and its extended attributes. */
 export const inflatedBytesMax = 22 << 20;

@@ -6,7 +6,8 @@ import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { documentKey, vbucketOf } from './document-key.ts';
-import { WireConnection, type WireReply } from './wire-connection.adapter.ts';
+import { WireConnection } from './wire-connection.adapter.ts';
+import type { WireReply } from './wire-reply.ts';
 
 /** A document in a reply to OBSERVE: state and CAS. */
 const observedStateBytes = 9;

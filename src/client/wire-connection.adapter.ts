@@ -5,12 +5,13 @@ import { connect as connectTls } from 'node:tls';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { nodeDataProtocol, nodeIdIn } from '#base/node-uri.ts';
 import { Hello, SaslAuth, SelectBucket } from '#wire/commands/session.ts';
-import { emptyFrame, type Frame, FrameResult, Magic, responseStatus } from '#wire/frame.ts';
+import { emptyFrame, type Frame, FrameResult, Magic } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
 import { Output, type RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
 import { logInByScram } from './scram.ts';
+import { replyOf, successOf, type WireReply } from './wire-reply.ts';
 import { putRequest, writeOutput } from './write-request.ts';
 
 export interface WireAddress {
@@ -79,16 +80,6 @@ export interface BucketSession {
   bucket: string;
 }
 
-/** A copied reply. */
-export interface WireReply {
-  status: number;
-  datatype: number;
-  cas: bigint;
-  extras: Buffer;
-  key: Buffer;
-  value: Buffer;
-}
-
 /** Receives a reply as offsets that are valid during the call; null if the connection ended. Returns true after the last reply. */
 export type TakeReply = (frame: Frame | null) => boolean;
 
@@ -119,6 +110,8 @@ export class WireConnection implements RequestSender {
   private lastOpaque = 0;
   private isFlushDue = false;
   private isOpen = false;
+  private isPaused = false;
+  private isDelivering = false;
 
   private constructor(address: WireAddress) {
     const { host, port, timeoutMs, connectMs = timeoutMs } = address;
@@ -301,13 +294,16 @@ export class WireConnection implements RequestSender {
     if (this.reason === null) this.write(message, message.opaque ?? 0);
   }
 
-  /** Stops reading from the socket until `resume`. */
+  /** Delivers no further frames until `resume`. */
   pause(): void {
+    this.isPaused = true;
     this.socket.pause();
   }
 
   resume(): void {
-    this.socket.resume();
+    this.isPaused = false;
+    this.deliverAll();
+    if (!this.isPaused) this.socket.resume();
   }
 
   close(): void {
@@ -340,17 +336,22 @@ export class WireConnection implements RequestSender {
   }
 
   private receive(buffer: Buffer, bytes: number): void {
+    this.reader.feed(buffer, 0, bytes);
+    this.deliverAll();
+  }
+
+  private deliverAll(): void {
+    if (this.isDelivering) return; // the caller is the receiver of a frame
     const { reader, frame } = this;
-    reader.feed(buffer, 0, bytes);
-    let result = reader.next(frame);
-    while (result === FrameResult.whole && this.reason === null) {
-      this.deliver(frame);
+    this.isDelivering = true;
+    let result: FrameResult = FrameResult.whole;
+    while (this.reason === null && !this.isPaused && result === FrameResult.whole) {
       result = reader.next(frame);
+      if (result === FrameResult.whole) this.deliver(frame);
     }
-    if (result < FrameResult.needMore) {
+    this.isDelivering = false;
+    if (result < FrameResult.needMore)
       this.fail(new DataPortError('the data port sent bytes that are not a frame'));
-      return;
-    }
     reader.copyUnread();
     if (this.reason === null) this.onDrained?.();
   }
@@ -375,25 +376,3 @@ export class WireConnection implements RequestSender {
     this.end.resolve(reason);
   }
 }
-
-/** @throws StatusError for any status other than success */
-export function successOf({ opcode }: RequestParts, reply: WireReply): WireReply {
-  if (reply.status === Status.success) return reply;
-  throw new StatusError(opcode, reply.status);
-}
-
-/** Copies a reply out of the receive buffer. */
-export function replyOf(frame: Frame): WireReply {
-  const { extrasStart, keyStart, valueStart, end } = frame;
-  const body = Buffer.from(frame.buffer.subarray(extrasStart, end));
-  return {
-    status: responseStatus(frame),
-    datatype: frame.datatype,
-    cas: casOf(frame),
-    extras: body.subarray(0, keyStart - extrasStart),
-    key: body.subarray(keyStart - extrasStart, valueStart - extrasStart),
-    value: body.subarray(valueStart - extrasStart),
-  };
-}
-
-export const casOf = ({ casHi, casLo }: Frame): bigint => (BigInt(casHi) << 32n) | BigInt(casLo);

@@ -40,6 +40,8 @@ const busyChanges = 64;
 /** Changes after which the group commits at once. */
 const changesMax = 4_096;
 const retryMs = 1_000;
+/** After this time of a turn of the event loop the other groups have the thread. */
+const sliceMs = 10;
 const damageCodes: ReadonlySet<unknown> = new Set([11, 26]); // SQLITE_CORRUPT, SQLITE_NOTADB
 
 export class IndexGroup implements FollowerHandler {
@@ -58,6 +60,9 @@ export class IndexGroup implements FollowerHandler {
   private histories = 0;
   /** Why an index cannot commit; null: all can. */
   problem: string | null = null;
+  /** When the changes that are processed in this turn of the event loop began. */
+  private sliceStartMs: number | null = null;
+  private isSliceOver = false;
 
   constructor(options: GroupOptions) {
     const { indexes, address, account, bucket, name, clock, routes } = options;
@@ -119,7 +124,21 @@ export class IndexGroup implements FollowerHandler {
   }
 
   change(change: Change): void {
+    const { clock } = this.options;
+    this.sliceStartMs ??= clock.monotonicMs();
     for (const index of this.indexes) index.change(change);
+    if (!this.isSliceOver && clock.monotonicMs() - this.sliceStartMs >= sliceMs) this.endSlice();
+  }
+
+  /** Lets the thread's other groups process changes, which wait behind those of keys that take long to evaluate. */
+  private endSlice(): void {
+    this.isSliceOver = true;
+    this.follower.pause();
+    this.options.clock.soon(() => {
+      this.isSliceOver = false;
+      this.sliceStartMs = null;
+      if (this.problem === null) this.follower.resume();
+    });
   }
 
   advanced(vb: number, seqno: number): void {
@@ -155,6 +174,7 @@ export class IndexGroup implements FollowerHandler {
 
   drained(): void {
     const { clock } = this.options;
+    this.sliceStartMs = null;
     for (const index of this.indexes) {
       this.tryWrite(index, () => index.stage());
       index.publish();
