@@ -1,9 +1,10 @@
 // Reads request bodies by the kind that a route declares, up to a size limit.
+
+import { jsonBoundsProblem } from '#base/json-bounds.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import type { BodyKind, RouteDefinition } from '#contract/route.ts';
 import { type BodySource, collectBody } from './collect-body.ts';
 import { httpRefusals } from './http.refusals.ts';
-import { jsonBoundsProblem } from './json-bounds.ts';
 import { parseForm } from './path.ts';
 
 const formBytesMax = 1 << 20;

@@ -1,6 +1,6 @@
 // Declarations of the fields of JSON bodies, and their reading: an error names the field and what is expected. Fields that are
 // not declared are refused. A field that is null counts as absent.
-import { jsonBoundsProblem } from '#http/json-bounds.ts';
+import { jsonBoundsProblem } from '#base/json-bounds.ts';
 
 export class BodyError extends Error {}
 

@@ -3,12 +3,20 @@ import type { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
 
+/** A body of a megabyte can have hundreds of thousands. */
+const listedMax = 50;
+
 /** `input` is the validated value; it distinguishes a missing field from a wrong one. */
-export const problemsOf = (issues: readonly Issue[], input: unknown, kind: string): string =>
-  issues
-    .flatMap(leavesOf)
-    .map((issue) => describe(issue, input, kind))
-    .join('; ');
+export function problemsOf(issues: readonly Issue[], input: unknown, kind: string): string {
+  const leaves = issues.flatMap(leavesOf).flatMap(oneByOne);
+  const listed = leaves.slice(0, listedMax).map((issue) => describe(issue, input, kind));
+  const more = leaves.length - listed.length;
+  return [...listed, ...(more > 0 ? [`and ${more} more problems`] : [])].join('; ');
+}
+
+/** An issue for each unknown field. */
+const oneByOne = (issue: Issue): Issue[] =>
+  issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue];
 
 /** The distance of a value that is no object (or no list), above that of a value with any number of wrong fields. */
 const otherTypeDistance = 1_000_000;

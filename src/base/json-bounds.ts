@@ -9,8 +9,15 @@ const [quote, backslash, comma, colon] = [code('"'), code('\\'), code(','), code
 const opens: ReadonlySet<number> = new Set([code('['), code('{')]);
 const closes: ReadonlySet<number> = new Set([code(']'), code('}')]);
 
+interface JsonBounds {
+  readonly levels: number;
+  readonly values: number;
+}
+
+const usualBounds: JsonBounds = { levels: jsonLevels, values: jsonValues };
+
 /** The reason of the refusal; null within the bounds. Whether the text is valid JSON is left to the parser. */
-export function jsonBoundsProblem(bytes: Uint8Array): string | null {
+export function jsonBoundsProblem(bytes: Uint8Array, bounds = usualBounds): string | null {
   let level = 0;
   let values = 0;
   for (let at = 0; at < bytes.length; at++) {
@@ -19,10 +26,10 @@ export function jsonBoundsProblem(bytes: Uint8Array): string | null {
     else if (opens.has(byte)) {
       level++;
       values++;
-      if (level > jsonLevels) return `Json must have at most ${jsonLevels} levels`;
+      if (level > bounds.levels) return `Json must have at most ${bounds.levels} levels`;
     } else if (closes.has(byte)) level--;
     else if (byte === comma || byte === colon) values++;
-    if (values > jsonValues) return `Json must have at most ${jsonValues} values`;
+    if (values > bounds.values) return `Json must have at most ${bounds.values} values`;
   }
   return null;
 }
