@@ -31,7 +31,8 @@ export function accessTo(
   const context = sargContext(access, source, available);
   const hinted = hintedIndexes(access, from);
   const keys = hinted.size > 0 ? undefined : keysOf(source, conjuncts, context);
-  if (keys && canReadWhole(access, from))
+  // A join by document key reads no index: 7.1 plans it without one.
+  if (keys && (role === 'inner' || canReadWhole(access, from)))
     return withFetch(access, from, { op: 'key scan', source, keyspace, keys, isDistinct: true });
   const indexed = indexedAccess(access, from, conjuncts, context, hinted, role);
   if (indexed) return indexed;
