@@ -49,7 +49,7 @@ export type StreamReply =
 /** Receives the messages of all streams of a connection, in order per vbucket. Its methods must not throw or block. */
 export interface ChangeHandler {
   /** The stream of a vbucket starts; the first uuid identifies the history of its messages. */
-  opened(vb: number, log: readonly FailoverEntry[]): void;
+  opened(vb: number, failoverLog: readonly FailoverEntry[]): void;
   /** Valid during the call. */
   change(change: Change): void;
   snapshot(vb: number, start: number, end: number): void;

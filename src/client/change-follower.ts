@@ -105,7 +105,7 @@ export class ChangeFollower implements ChangesFollower {
       const opening = ChangeConnection.open({
         ...this.options,
         handler: {
-          opened: (vb, log) => handler.opened(vb, log),
+          opened: (vb, failoverLog) => handler.opened(vb, failoverLog),
           change: (change) => handler.change(change),
           snapshot: (vb, start, end) => handler.snapshot(vb, start, end),
           advanced: (vb, seqno) => handler.advanced(vb, seqno),

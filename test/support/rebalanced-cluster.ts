@@ -48,15 +48,16 @@ export async function cluster(names: string, on: string, random: Random = random
   ]);
   await server.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: Object.fromEntries(records) }, 0);
   for (const uuid of buckets) await server.put(mapKey(uuid), stable(planned(on, 1)), 0);
-  const data = async (): Promise<void> => {
+  /** The data services react to the maps, again and again. */
+  const followMaps = async (): Promise<void> => {
     for (const { key, value, revision } of await server.list<BucketMap>(mapPrefix)) {
       const next = reacted(value, random, 50);
       const isSame = next.shards.every((shard, index) => shard === value.shards[index]);
       if (!isSame) await server.put(key, next, revision);
     }
-    clock.after(500, () => void data());
+    clock.after(500, () => void followMaps());
   };
-  clock.after(100, () => void data());
+  clock.after(100, () => void followMaps());
   const down = new Set<string>();
   const ended: RebalanceOutcome[] = [];
   const retrySettings = { ...retryDefaults };

@@ -284,6 +284,7 @@ export class ScheduleFaults {
     return false; // counted when the fault has happened
   }
 
+  /** `successor`: while the active still hands the shard over; `stopped`: once it has stopped, before another one serves. */
   private async breakDuringHandover(stage: 'successor' | 'stopped'): Promise<void> {
     const { clock, running } = this.cluster;
     for (let i = 0; i < 2_000 && !this.isStopped; i++) {

@@ -5,7 +5,9 @@ import { bodyField } from './body-fields.ts';
 import { bodyOf } from './read-body.ts';
 
 const fields = {
+  /** Days. */
   history_rotation_period: bodyField.optional(bodyField.integer(1, 365)),
+  /** MiB. */
   history_rotation_size: bodyField.optional(bodyField.integer(5, 200)),
 };
 

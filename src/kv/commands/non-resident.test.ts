@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
+import { RangeScanContinue, RangeScanCreate } from '#wire/commands/bucket.ts';
+import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import {
@@ -16,7 +18,7 @@ import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts
 
 const quotaBytes = 2 * 1024 * 1024;
 const count = 4000;
-const unordered = [...usualFeatures, 0x0e];
+const unordered = [...usualFeatures, Feature.unorderedExecution];
 
 const key = (name: string) => Buffer.from(`\0${name}`);
 const text = (i: number): string => JSON.stringify({ n: i, text: 'x'.repeat(1000) });
@@ -95,9 +97,10 @@ test('fetches the value for every command that needs it; quiet commands stay qui
   assert.equal((await ask(7, { opcode: 0x1c, extras: expiry(100) })).status, Status.success, 'TOUCH');
   assert.equal((await ask(8, { opcode: 0x04 })).status, Status.success, 'DELETE');
   assert.equal((await ask(8, {})).status, Status.keyNotFound);
-  client.send(get(9, 0x09), { opcode: 0x0a });
+  const [getq, noopOpcode] = [0x09, 0x0a];
+  client.send(get(9, getq), { opcode: noopOpcode });
   const [quiet, noop] = await replies(client, 2);
-  assert.deepEqual([quiet?.value.toString(), noop?.opcode], [text(9), 0x0a]);
+  assert.deepEqual([quiet?.value.toString(), noop?.opcode], [text(9), noopOpcode]);
   const before = (await service.service.report()).buckets[0]?.diskFetches;
   for (let i = 100; i < 200; i++)
     assert.equal((await ask(i, { opcode: 0xa0 })).status, Status.success, 'GET_META');
@@ -106,13 +109,18 @@ test('fetches the value for every command that needs it; quiet commands stay qui
 
 /** The numbers of the documents that a full scan returns. */
 async function scan(client: KvConnection): Promise<Set<number>> {
+  // From `k` to `l`, in base64: all keys.
   const plan = { range: { start: 'aw==', end: 'bA==' } };
-  const created = await client.ask({ opcode: 0xda, datatype: 1, value: Buffer.from(JSON.stringify(plan)) });
+  const created = await client.ask({
+    opcode: RangeScanCreate.opcode,
+    datatype: 1,
+    value: Buffer.from(JSON.stringify(plan)),
+  });
   assert.equal(created.status, Status.success);
   const extras = Buffer.concat([created.value, Buffer.alloc(12)]);
   const values: Buffer[] = [];
   for (let status: number = Status.rangeScanMore; status !== Status.rangeScanComplete; ) {
-    if (status === Status.rangeScanMore) client.send({ opcode: 0xdb, extras });
+    if (status === Status.rangeScanMore) client.send({ opcode: RangeScanContinue.opcode, extras });
     const reply = (await client.next()) as Reply;
     status = reply.status;
     const expectedStatuses = [Status.success, Status.rangeScanMore, Status.rangeScanComplete];

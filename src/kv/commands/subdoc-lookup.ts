@@ -80,6 +80,7 @@ function beginReply(request: Request, status: Status, valueBytes: number, attach
   const { frame, output, view } = request;
   const duration = durationOf(request);
   const hi = clientCasHi(view);
+  // Without extras and key, and of the datatype 0.
   return output.reply(
     frame.opcode,
     frame.opaque,

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EndReason, EventKind } from '#wire/dcp.ts';
+import { Feature } from '#wire/features.ts';
 import {
   aBucket,
   aDesired,
@@ -11,6 +13,8 @@ import { DcpClient } from '../../../test/support/dcp-client.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import type { BucketSpec, KvDesired, Manifest } from '../admin.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
+
+const { createCollection, dropCollection, createScope, dropScope, modifyCollection } = EventKind;
 
 type Collection = [uid: string, name: string, maxTTL?: number];
 
@@ -28,7 +32,7 @@ const first = scope('0', '_default', ['0', '_default']);
 const desired = (uid: string, scopes: Manifest['scopes'], changes: Partial<BucketSpec> = {}): KvDesired =>
   aDesired({ buckets: [aBucket('b', { manifest: { uid, scopes }, ...changes })] });
 
-/** The events that the stream of vbucket 3 received, in short form. */
+/** The events that the stream of vbucket 3 received: seqno, kind, version of the form, name, and what the form has in hexadecimal digits. */
 const eventsOf = (client: DcpClient): unknown[] =>
   client.events.map(({ seqno, kind, version, key, value }) => [
     seqno,
@@ -76,9 +80,9 @@ for (const type of ['native', 'ephemeral'] as const) {
     await service.service.apply(desired('2', shop(['8', 'orders'], ['9', 'carts', 60]), { type }));
     await live.reach([[3, 3]]);
     const beginnings = [
-      [1, 3, 0, 'shop', u64(1) + u32(8)],
-      [2, 0, 0, 'orders', u64(1) + u32(8) + u32(8)],
-      [3, 0, 1, 'carts', u64(2) + u32(8) + u32(9) + u32(60)],
+      [1, createScope, 0, 'shop', u64(1) + u32(8)],
+      [2, createCollection, 0, 'orders', u64(1) + u32(8) + u32(8)],
+      [3, createCollection, 1, 'carts', u64(2) + u32(8) + u32(9) + u32(60)],
     ];
     assert.deepEqual(eventsOf(live), beginnings);
     if (type === 'ephemeral') {
@@ -94,9 +98,9 @@ for (const type of ['native', 'ephemeral'] as const) {
     assert.deepEqual(eventsOf(later), beginnings);
     await service.service.apply(desired('5', [first], { type }));
     const endings = [
-      [5, 1, 0, '', u64(2) + u32(8) + u32(8)],
-      [6, 1, 0, '', u64(2) + u32(8) + u32(9)],
-      [7, 4, 0, '', u64(5) + u32(8)],
+      [5, dropCollection, 0, '', u64(2) + u32(8) + u32(8)],
+      [6, dropCollection, 0, '', u64(2) + u32(8) + u32(9)],
+      [7, dropScope, 0, '', u64(5) + u32(8)],
     ];
     for (const client of [live, later]) {
       await client.until(() => client.events.length === 6);
@@ -116,19 +120,25 @@ test('sends each stream the events of its own scope or collections, and ends it 
   const both = await streaming(service, 'both', {}, { collections: ['8', '9'] });
   const one = await streaming(service, 'one', {}, { collections: ['9'] });
   const plain = await new DcpClient(
-    await service.ready({ features: usualFeatures.filter((f) => f !== 0x12) }),
+    await service.ready({ features: usualFeatures.filter((feature) => feature !== Feature.collections) }),
   ).open('plain');
   assert.equal((await plain.stream(3)).status, 0);
   for (const client of [scoped, both, one]) await client.reach([[3, 3]]);
   await service.service.apply(desired('5', shop(['8', 'orders'])));
   await one.until(() => one.copyOf(3).endReason !== null);
-  assert.deepEqual([one.copyOf(3).endReason, eventsOf(one).length], [7, 2]);
+  assert.deepEqual([one.copyOf(3).endReason, eventsOf(one).length], [EndReason.filterEmpty, 2]);
   await service.service.apply(desired('6', [first]));
   for (const client of [scoped, both]) await client.until(() => client.copyOf(3).endReason !== null);
-  assert.deepEqual([both.copyOf(3).endReason, both.events.map(({ kind }) => kind)], [7, [0, 0, 1, 1]]);
+  assert.deepEqual(
+    [both.copyOf(3).endReason, both.events.map(({ kind }) => kind)],
+    [EndReason.filterEmpty, [createCollection, createCollection, dropCollection, dropCollection]],
+  );
   assert.deepEqual(
     [scoped.copyOf(3).endReason, scoped.events.map(({ kind }) => kind)],
-    [7, [3, 0, 0, 1, 1, 4]],
+    [
+      EndReason.filterEmpty,
+      [createScope, createCollection, createCollection, dropCollection, dropCollection, dropScope],
+    ],
   );
   const kv = await service.ready();
   await set(kv, 'k', 0);
@@ -146,9 +156,9 @@ test('sends the events of changed collections only to clients that requested eve
   assert.deepEqual(
     client.events.map(({ kind, version, key }) => [kind, version, key]),
     [
-      [3, 2, 'shop'],
-      [0, 2, 'orders'],
-      [5, 2, 'orders'],
+      [createScope, 2, 'shop'],
+      [createCollection, 2, 'orders'],
+      [modifyCollection, 2, 'orders'],
     ],
   );
   assert.deepEqual(
@@ -162,7 +172,7 @@ test('sends the events of changed collections only to clients that requested eve
   await plain.until(() => plain.changes.length === 1);
   assert.deepEqual(
     plain.events.map(({ kind }) => kind),
-    [3, 0],
+    [createScope, createCollection],
   );
 });
 
@@ -210,9 +220,9 @@ test('the next start records events that a crash lost, and none twice', async ()
   assert.deepEqual(
     eventsOf(client).map((event) => (event as unknown[]).slice(1)),
     [
-      [3, 0, 'shop', u64(0) + u32(8)],
-      [1, 0, '', u64(4) + u32(8) + u32(8)],
-      [0, 1, 'carts', u64(7) + u32(8) + u32(9) + u32(5)],
+      [createScope, 0, 'shop', u64(0) + u32(8)],
+      [dropCollection, 0, '', u64(4) + u32(8) + u32(8)],
+      [createCollection, 1, 'carts', u64(7) + u32(8) + u32(9) + u32(5)],
     ],
   );
 });
@@ -224,6 +234,6 @@ test('a flushed bucket sends the events of its collections again', async () => {
   await client.reach([[3, 2]]);
   assert.deepEqual(
     client.events.map(({ kind }) => kind),
-    [3, 0],
+    [createScope, createCollection],
   );
 });

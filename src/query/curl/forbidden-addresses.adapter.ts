@@ -27,6 +27,7 @@ function withEmbedded(range: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
   const [high, low] = [a * 256 + b, c * 256 + d].map((group) => group.toString(16));
   const embeddedIn = (prefix: string): string => `${prefix}${address}/${96 + Number(bits)}`;
+  // IPv4-mapped, IPv4-compatible, IPv4-translated, NAT64 and 6to4 addresses.
   return [
     range,
     ...['::ffff:', '::', '::ffff:0:', '64:ff9b::'].map(embeddedIn),

@@ -13,7 +13,7 @@ export class RequestPlace implements StatementPlace {
   private waiting = 0;
   private entering: Promise<void> | null = null;
 
-  /** The caller has entered. */
+  /** Call once `admission.enter` has given the request its place. */
   constructor(admission: Admission, user: string, signal: AbortSignal) {
     this.admission = admission;
     this.user = user;

@@ -13,6 +13,7 @@ import type { FieldPath } from '../values/field-extraction.ts';
 
 export class Code {
   readonly expression: Expression;
+  /** No operator reads the value: it goes into the answer only. */
   readonly isOnlyAnswered: boolean;
   /** `run` returns strings as their JSON text. */
   isQuoted = false;
@@ -30,7 +31,7 @@ export class Code {
 interface UsedField {
   readonly names: readonly string[];
   readonly slot: number;
-  /** Only the answer reads it. */
+  /** The slot has strings as their JSON text, since only the answer reads it. */
   isQuoted: boolean;
 }
 
@@ -38,6 +39,7 @@ export class BlockCompiler {
   readonly block: Block;
   /** Results are only sent to the client, so that they may remain unparsed. */
   readonly isOutermost: boolean;
+  /** By their keys, the slots of the expressions that a covering index provides. */
   readonly #covered: ReadonlyMap<string, number>;
   readonly #codes: Code[] = [];
   /** Sources whose documents may be read field by field, with the paths. */
