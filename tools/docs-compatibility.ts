@@ -26,7 +26,7 @@ const suite = z.strictObject({
   /** Failed cases whose documents are missing from the copy of the suite. */
   withoutDocuments: count.optional(),
   notPassed: z.string(),
-  run: z.enum(['sdk', 'statements']),
+  run: z.enum(['sdk', 'statements', 'pages']),
 });
 type Suite = z.infer<typeof suite>;
 
@@ -36,6 +36,8 @@ const descriptions: Readonly<Record<Suite['run'], string>> = {
   sdk: 'the suite of the SDK at its published version, unmodified, with the address of a node, its account and the server version as parameters',
   statements:
     'the cases of the branch, which are not in this repository, one after the other through the query port of a node with `--services kv,index,n1ql`',
+  pages:
+    'the statements of all examples in SQL++ of the pages, which are not in this repository, with values for their parameters; commands of `cbq` left out',
 };
 
 export function compatibilityPage(): string {
