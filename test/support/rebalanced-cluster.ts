@@ -48,17 +48,17 @@ export async function cluster(names: string, on: string, random: Random = random
   ]);
   await server.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: Object.fromEntries(records) }, 0);
   for (const uuid of buckets) await server.put(mapKey(uuid), stable(planned(on, 1)), 0);
+  const down = new Set<string>();
   /** The data services react to the maps, again and again. */
   const followMaps = async (): Promise<void> => {
     for (const { key, value, revision } of await server.list<BucketMap>(mapPrefix)) {
-      const next = reacted(value, random, 50);
+      const next = withoutReactionsOf(down, value, reacted(value, random, 50));
       const isSame = next.shards.every((shard, index) => shard === value.shards[index]);
       if (!isSame) await server.put(key, next, revision);
     }
     clock.after(500, () => void followMaps());
   };
   clock.after(100, () => void followMaps());
-  const down = new Set<string>();
   const ended: RebalanceOutcome[] = [];
   const retrySettings = { ...retryDefaults };
   const orchestrator = async (initialTerm: number | null) => {
@@ -104,4 +104,12 @@ export async function cluster(names: string, on: string, random: Random = random
     assert.fail('the rebalance does not end');
   };
   return { clock, server, down, ended, retrySettings, orchestrator, change, state, map, untilEnded };
+}
+
+/** The map in which shards are as before where the node that serves them is down. */
+function withoutReactionsOf(down: ReadonlySet<string>, before: BucketMap, after: BucketMap): BucketMap {
+  const shards = before.shards.map((shard, index) =>
+    down.has(before.nodes[shard.chain[0] ?? -1] ?? '') ? shard : (after.shards[index] ?? shard),
+  );
+  return { ...after, shards };
 }

@@ -192,6 +192,26 @@ describe('the rebalancer', () => {
     assert.ok(shards.every(({ incoming, confirmed }) => !incoming && confirmed !== undefined));
   });
 
+  it('stops without waiting for shards of nodes that are down, so that these can fail over', async () => {
+    const { clock, down, orchestrator, change, map, state } = await cluster('a b c', 'a b');
+    await orchestrator(1);
+    const running = plan({ nodes: ['a', 'b', 'c'] });
+    await change({ balance: running });
+    await clock.run(1_500);
+    down.add('b');
+    await change({ balance: { ...running, stopping: { reason: 'A node fails over automatically.' } } });
+    await clock.run(5_000);
+    assert.equal((await state()).balance, undefined);
+    const { nodes, shards, forward } = await map('first');
+    assert.equal(forward, undefined);
+    const isUnsettled = ({ chain, incoming = [], confirmed, inSync = [] }: ShardPlacement): boolean =>
+      incoming.length > 0 || confirmed === undefined || inSync.some(([member]) => !chain.includes(member));
+    const unsettled = shards.filter(isUnsettled);
+    assert.ok(unsettled.length > 0, 'the stop found shards on their way');
+    for (const { chain, incoming = [] } of unsettled)
+      assert.ok([...chain, ...incoming].some((position) => nodes[position] === 'b'));
+  });
+
   it('fails with a reason when a node fails', async () => {
     const { clock, down, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b');
     await orchestrator(1);

@@ -25,7 +25,7 @@ import { type CopyStates, failoverMap, withoutNodes } from './failover-map.ts';
 import { dataNodes, isDataNode } from './members.ts';
 import { reportedPlan } from './rebalance-report.ts';
 import { type RetrySettings, withRetry } from './rebalance-retry.ts';
-import { advance, endMoves, isComplete, startMoves, stopMoves } from './shard-moves.ts';
+import { advance, endMoves, isComplete, startMoves, stopMoves, waitsOnlyFor } from './shard-moves.ts';
 
 /** The longest pause between rounds; a change of the configuration ends it. */
 const roundMs = 250;
@@ -199,6 +199,8 @@ export class Rebalancer {
     if (isOver || (map === entry.value && isComplete(map))) return true;
     const next = advance(map, this.#deps.movesPerNode()) ?? map;
     if (next !== entry.value) await this.#put(entry, next);
+    // A failover waits for the end of the rebalance that it stops.
+    else if (plan.stopping) return waitsOnlyFor(map, this.#deps.isDown);
     return false;
   }
 

@@ -52,6 +52,14 @@ function renumbered(shard: ShardPlacement, at: (position: number) => number): Sh
 export const isComplete = (map: BucketMap): boolean =>
   map.shards.every((shard, index) => isAtGoal(shard, goalOf(map, index)));
 
+/** Whether every shard that is not on its planned nodes has to do with one of these nodes. */
+export const waitsOnlyFor = (map: BucketMap, isOneOf: (node: string) => boolean): boolean =>
+  map.shards.every((shard, index) => {
+    const goal = goalOf(map, index);
+    const nodes = [...involved(shard, goal), ...syncedOf(shard)].map((position) => map.nodes[position] ?? '');
+    return isAtGoal(shard, goal) || nodes.some(isOneOf);
+  });
+
 /** The map after all steps that can be taken now; null: there is none. */
 export function advance(map: BucketMap, movesPerNode: number): BucketMap | null {
   const moved = map.shards.map((shard, index) => (isMoving(shard) ? step(shard, goalOf(map, index)) : shard));
