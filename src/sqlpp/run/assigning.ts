@@ -41,7 +41,7 @@ export type Assign = (run: Run, row: Row, slot: number) => AssignedDocument;
 /** `copies`: the arrays and objects that belong to this document alone. Others may be values of parameters, constants and other documents. */
 type Change = (run: Run, row: Row, copy: Row, copies: Copies) => void;
 
-type Copies = WeakSet<object>;
+type Copies = Set<object>;
 
 export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges, source: Source): Assign {
   const { alias, metaSlot } = source;
@@ -57,7 +57,7 @@ export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges
     const copy = row.slice();
     const meta = newObject();
     const document = repeats ? run.resolveDeep(row[slot]) : run.resolve(row[slot]);
-    const copies: Copies = new WeakSet();
+    const copies: Copies = new Set();
     copy[slot] = repeats ? deepCopy(document, copies) : document;
     copy[metaSlot as number] = meta;
     const original = repeats ? row.with(slot, document) : row;
