@@ -7,7 +7,7 @@ import { keyOf, set } from '../../test/support/data-client.ts';
 import { aBucket, aDesired, startService } from '../../test/support/data-service.ts';
 import { eventually } from '../../test/support/node-process.ts';
 import { addressOf, adminAccount, bucketClient } from '../../test/support/wire-clients.ts';
-import { BucketClient, type FetchedParts, type StoreRequest } from './bucket-client.ts';
+import { BucketClient, type FetchedParts, jsonFlags, type StoreRequest } from './bucket-client.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
 import { vbucketOf } from './document-key.ts';
 import { type FetchedDocument, readWithin } from './fetched-document.ts';
@@ -48,7 +48,7 @@ test('stores and reads thousands of documents at once, with replies in the order
     for (const [index, document] of found.slice(0, -1).entries()) {
       const { value, isJson, cas, flags } = document as FetchedDocument;
       assert.equal(value.toString(), `{"n":${index}}`);
-      assert.deepEqual([isJson, cas, flags], [true, stored[index]?.cas, 0x02000000]);
+      assert.deepEqual([isJson, cas, flags], [true, stored[index]?.cas, jsonFlags]);
     }
     assert.deepEqual(await client.getMany(0, ['key 1']), [Status.keyNotFound], 'another collection');
   }));

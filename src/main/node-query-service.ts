@@ -57,6 +57,7 @@ export interface QueryStartEnvironment extends QueryEnvironment {
 export interface QueryEnvironment {
   readonly tls: TlsSpec | null;
   readonly plainForThisMachineOnly: boolean;
+  /** Addresses and networks from which connections are accepted; null: all. */
   readonly clients: readonly string[] | null;
 }
 

@@ -5,6 +5,7 @@ import { RequestSlot } from './request-slot.ts';
 /** The two ends of a slot, which in a node belong to two threads. */
 function bothEnds() {
   const asking = new RequestSlot();
+  // Waits for nothing: `wake` has answered when it returns.
   const ask = (text: string, wake: () => void): string | null =>
     asking.ask(asking.bytes.write(text), wake, 0)?.toString() ?? null;
   return { asking, answering: new RequestSlot(asking.memory), ask };

@@ -208,14 +208,16 @@ function edit(copy: string, change: (description: Record<string, unknown>) => un
   writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')))));
 }
 
-/** Changes the first block and computes its hash again. */
+/** Changes the first block and computes its hash again. The numbers are offsets of the format; see block.ts. */
 function changeBlock(copy: string, name: string, { plainFlag = false } = {}): void {
   const path = join(copy, name, '0.data');
   const { id } = JSON.parse(readFileSync(join(copy, name, 'manifest.json'), 'utf8')) as { id: string };
   const bytes = readFileSync(path);
+  // The first block is behind the header of the file.
   const [start, hashAt, end] = [32, 36, 68];
   const storedEnd = start + end + bytes.readUInt32BE(start + 16);
   if (plainFlag) bytes.writeUInt16BE(bytes.readUInt16BE(start + 6) & ~2, start + 6);
+  // A byte of the encrypted frames, in front of the tag.
   else bytes[storedEnd - 20] = (bytes[storedEnd - 20] as number) ^ 1;
   const hash = createHash('sha256').update(Buffer.from(id, 'hex')).update(Buffer.alloc(4));
   hash.update(bytes.subarray(start, start + hashAt)).update(bytes.subarray(start + end, storedEnd));

@@ -103,6 +103,7 @@ describe('statuses', () => {
   /** Requests about the contents of a cluster, in an order in which each succeeds. */
   function contents(version: string, id: string): Case[] {
     const at = `/${version}/clusters/{id}`;
+    // The id of a bucket is its name in base64: here `b`.
     const bucket = { id, bucketId: 'Yg' };
     const user = { id, username: 'app' };
     return [

@@ -16,6 +16,7 @@ describe('restores at the same time', () => {
     const repository = planning.service.repositories.get('active', id);
     return planning.service.tasks.requestRestore('active', repository, Buffer.from(JSON.stringify(body)));
   };
+  /** Creates the repositories. As targets, `silent` does not answer, and `far` is of another cluster. */
   const begin = async (ids: readonly string[]) => {
     const planning = new BackupPlanning('2026-11-23T10:00:00Z');
     await planning.begin([]);

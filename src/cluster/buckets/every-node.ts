@@ -26,6 +26,7 @@ const askTimeoutMs = 5_000;
 /** Lets other nodes use this node's data service. */
 export function answerForData(peers: Peers, data: DataService): void {
   peers.answer('applied', ({ revision, timeoutMs }: AppliedRequest) => data.applied(revision, timeoutMs));
+  // Nodes of earlier versions send and read the request as `order`.
   peers.answer('compact', ({ uuid, order: request }: { uuid: string; order: CompactionRequest }) =>
     data.compact(uuid, request),
   );

@@ -1,4 +1,4 @@
-// Estimates the memory of values, for quotas and spilling.
+// Estimates the memory of values, for quotas and spilling. The constants approximate what the runtime adds to each value.
 import { countSteps } from '../values/step-limit.ts';
 import { Binary, RawJson, type Value } from '../values/value.ts';
 

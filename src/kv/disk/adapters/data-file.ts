@@ -52,7 +52,7 @@ export class DataFile {
   /** Prepared once: each commit uses one. */
   private readonly checkpoints = new Map<CheckpointMode, StatementSync>();
   private truncateAtPages = checkpointPagesMax;
-  /** Counts commits, also across reopening, so that a load can detect commits that were made while it ran. */
+  /** Starts at the clock and rises with each commit, so that a load detects commits that were made while it ran, also across reopening. */
   private commits = 0;
   private failure: string | null = null;
   /** The last commit found the disk full: its rows are not written. */
