@@ -32,3 +32,23 @@ test('parsed texts stay for the next row only if this one used them', () => {
   texts.endRow();
   assert.equal(texts.find(one), undefined);
 });
+
+test('a statement parses a large value once for the rows of a document, however many batches they fill', async () => {
+  const datastore = new MemoryDatastore();
+  const a = Array.from({ length: 40_000 }, (_, at) => at);
+  datastore.put(datastore.add('t'), 'k', { a });
+  const parsed: RawJson[] = [];
+  const add = ParsedTexts.prototype.add;
+  ParsedTexts.prototype.add = function addCounted(raw, value) {
+    parsed.push(raw);
+    add.call(this, raw, value);
+  };
+  try {
+    const found =
+      'SELECT RAW COUNT(*) FROM t UNNEST t.a AS x WHERE x < 2000 AND t.a[1] = 1 AND ARRAY_POSITION(t.a, x) = x';
+    assert.deepEqual(await query(datastore, found), [2000]);
+  } finally {
+    ParsedTexts.prototype.add = add;
+  }
+  assert.ok(parsed.length <= 2, `${parsed.length} times`);
+});

@@ -9,16 +9,15 @@ export type RowNeed = SubqueryNeeded | CallNeeded | ParseNeeded;
 export const isRowNeed = (error: unknown): error is RowNeed =>
   error instanceof SubqueryNeeded || error instanceof CallNeeded || error instanceof ParseNeeded;
 
-/** The texts of a row that has waited for nothing yet. */
-export const noTexts = new ParsedTexts();
-
 export class RowResults {
   readonly calls: CallResults;
   readonly subqueries: SubqueryResults;
   readonly needed = new NeededResults();
-  readonly texts = new ParsedTexts();
+  readonly texts: ParsedTexts;
 
-  constructor(memory: CallMemory) {
+  /** `texts`: what earlier rows of the statement have used. */
+  constructor(memory: CallMemory, texts: ParsedTexts) {
+    this.texts = new ParsedTexts(texts);
     this.calls = new CallResults(memory);
     this.subqueries = new SubqueryResults(memory);
   }

@@ -6,7 +6,7 @@ import { type ExternalFunction, isExternal, type ResolvedSubquery } from '../pla
 import type { Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import { parseInSteps } from '../values/json-steps.ts';
-import { ParseNeeded, setParsedTexts } from '../values/parsed-texts.ts';
+import { ParsedTexts, ParseNeeded, setParsedTexts } from '../values/parsed-texts.ts';
 import { countSteps } from '../values/step-limit.ts';
 import type { Value } from '../values/value.ts';
 import { CallNeeded, CallResults } from './call-results.ts';
@@ -18,7 +18,7 @@ import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
 import { type Batch, emptyRow, type Row } from './row.ts';
 import { rowCountOf } from './row-count.ts';
-import { isRowNeed, noTexts, type RowNeed, RowResults } from './row-results.ts';
+import { isRowNeed, type RowNeed, RowResults } from './row-results.ts';
 import { RunSlices } from './run-slices.ts';
 import { type NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
 
@@ -70,6 +70,7 @@ export class Run {
   readonly #callResults = new CallResults(this);
   /** Results for the row that is evaluated: a function in another language may return another result for the next row. */
   #rowResults: CallResults | null = null;
+  #texts = new ParsedTexts();
   /** Random values and times that the row that is evaluated has got; null until a statement asks for one. */
   #drawn: DrawnValues | null = null;
   #callDepth = 0;
@@ -273,7 +274,7 @@ export class Run {
     this.#rowSubqueries = null;
     this.#needed = null;
     this.#drawn?.clear();
-    const textsBefore = setParsedTexts(noTexts);
+    const textsBefore = setParsedTexts(this.#texts);
     try {
       for (; at < items.length; at++) {
         if (at === timedAt) {
@@ -310,7 +311,7 @@ export class Run {
   ): Promise<void> {
     let at = from;
     let error: unknown = thrown;
-    const row = new RowResults(this);
+    const row = new RowResults(this, this.#texts);
     let calls = 0;
     try {
       while (at < items.length) {
@@ -345,6 +346,7 @@ export class Run {
         }
       }
     } finally {
+      this.#texts = new ParsedTexts(row.texts);
       row.end(this.#subqueryResults);
     }
   }

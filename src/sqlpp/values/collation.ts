@@ -15,6 +15,8 @@ export function collate(a: Value, b: Value): number {
   if (a instanceof RawJson || b instanceof RawJson) return collate(resolve(a), resolve(b));
   if (typeof a === 'boolean') return Number(a) - Number(b);
   if (typeof a === 'number' || typeof a === 'bigint') return compareNumbers(a, b as number | bigint);
+  // Rows of one document share its values.
+  if (a === b) return 0;
   if (Array.isArray(a)) return compareArrays(a as readonly Value[], b as readonly Value[], collate);
   if (rank === objectRank) return compareObjects(a as ValueObject, b as ValueObject, collate);
   return rank === binaryRank ? compareBytes((a as Binary).bytes, (b as Binary).bytes) : 0;

@@ -24,7 +24,12 @@ interface ParsedText {
 
 /** The values of large texts that a row needs. Nobody may change them. */
 export class ParsedTexts {
-  private list: ParsedText[] = [];
+  private list: ParsedText[];
+
+  /** Begins with those of `from`, which count as unused. */
+  constructor(from?: ParsedTexts) {
+    this.list = from === undefined ? [] : from.list.map((text) => ({ ...text, isUsed: false }));
+  }
 
   add(raw: RawJson, value: Value): void {
     this.list.push({ raw, value, isUsed: true });

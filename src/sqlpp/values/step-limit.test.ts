@@ -21,7 +21,7 @@ const uses: Readonly<Record<string, (value: Value) => unknown>> = {
   'the text that identifies it': identityOf,
   'its size': sizeOf,
   'what of it is unparsed': resolveDeep,
-  'its order': (value) => collate(value, [...(value as Value[]).slice(1), nested()]),
+  'its order': (value) => collate(value, Array.isArray((value as Value[])[0]) ? nested() : members()),
   'what equals it': (value) => equal(value, [...(value as Value[])]),
 };
 
