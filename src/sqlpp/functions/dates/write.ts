@@ -67,6 +67,7 @@ function elementText(element: Element, time: ZonedTime, fields: Fields): string 
       return element.isUpper ? part.toUpperCase() : part;
     }
     case 'ordinal': {
+      // As the published server writes it, 31 has `th`, too.
       const suffix = { 1: 'st', 2: 'nd', 3: 'rd' }[fields.day % 10] ?? 'th';
       const text = fields.day >= 10 && fields.day <= 20 ? 'th' : fields.day === 31 ? 'th' : suffix;
       return element.isUpper ? text.toUpperCase() : text;
