@@ -242,7 +242,7 @@ export class BucketClient {
   }
 
   /** A digest of all vbucket uuids: it is equal as long as none has changed. */
-  async histories(): Promise<string> {
+  async historyDigest(): Promise<string> {
     return (await this.stats('histories')).get('histories') ?? '';
   }
 

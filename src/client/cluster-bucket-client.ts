@@ -22,7 +22,7 @@ export class ClusterBucketClient extends BucketClient {
   private readonly nodes: ClusterConnection;
   private readonly routes: ClusterRoutes;
   private readonly clock: Clock;
-  /** The newest read of seqnos, which `histories` awaits. */
+  /** The newest read of seqnos, which `historyDigest` awaits. */
   private lastSeqnoRead: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ClusterConnectionOptions, nodes: ClusterConnection) {
@@ -58,7 +58,7 @@ export class ClusterBucketClient extends BucketClient {
   }
 
   /** Read after the seqnos that the caller requested before, so that a change of the history in between is seen. */
-  override async histories(): Promise<string> {
+  override async historyDigest(): Promise<string> {
     await this.lastSeqnoRead;
     const { revision } = this.routes;
     const digests = await this.readFromEach(

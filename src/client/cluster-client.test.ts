@@ -66,7 +66,7 @@ test('follows a vbucket to the node that the map names', async () => {
   await using nodes = await DataNodes.start();
   const client = await clientOf(nodes);
   const key = keys.find((candidate) => vbucketOf(candidate) % 64 === 1) as string;
-  const histories = await client.histories();
+  const histories = await client.historyDigest();
   await client.storeMany(orders, [writing(key)]);
   await nodes.move(1, 'a');
   // The write succeeds also while only one of the two nodes knows of the move.
@@ -74,7 +74,7 @@ test('follows a vbucket to the node that the map names', async () => {
   assert.equal(reply?.status, Status.success);
   const sender = await BucketClient.open(nodes.accessOf());
   await eventually(async () => assert.equal(typeof (await sender.getMany(orders, [key]))[0], 'object'));
-  assert.notEqual(await client.histories(), histories);
+  assert.notEqual(await client.historyDigest(), histories);
   sender.close();
   client.close();
 });

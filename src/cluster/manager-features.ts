@@ -24,7 +24,7 @@ import { LibrariesService } from './functions/libraries.service.ts';
 import { IndexNodes } from './indexes/index-nodes.ts';
 import { IndexesService } from './indexes/indexes.service.ts';
 import { noIndexService } from './indexes/no-index-service.ts';
-import { limitsEnforced } from './internal-settings/internal-settings.ts';
+import { limitsEnforcement } from './internal-settings/internal-settings.ts';
 import { directoryUsers, LdapService } from './ldap/ldap.service.ts';
 import { LogCollection } from './log-collection/log-collection.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
@@ -62,7 +62,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     ...options,
     verifyExternal,
     directory,
-    enforcement: limitsEnforced(view),
+    enforcement: limitsEnforcement(view),
     targets: targetsOf(view),
     passwordPolicy: () => policy.value,
     applied: () => data.caughtUp(applyWaitMs),

@@ -37,7 +37,7 @@ export async function forwardToService(
     throw serviceProxyRefusals.noAnswer({ service, reason: error.message });
   });
   return {
-    kind: 'forwarded',
+    kind: 'bytes',
     status,
     headers: { 'Content-Type': contentType ?? 'application/json' },
     source,

@@ -111,9 +111,9 @@ export type Reply =
       readonly text: string;
       readonly headers?: Record<string, string>;
     }
-  /** The response of another server, streamed unchanged, with its status; `headers` has their Content-Type. */
+  /** Bytes of any type, streamed unchanged: a file, or the response of another server with its status. `headers` has the Content-Type. */
   | {
-      readonly kind: 'forwarded';
+      readonly kind: 'bytes';
       readonly status: number;
       readonly headers: Record<string, string>;
       readonly source: AsyncIterable<Uint8Array>;

@@ -28,8 +28,8 @@ export function sendReply(out: ServerResponse, answer: Reply, options: SendOptio
     sendStream(out, 'texts' in answer ? answer.texts : encoded(answer.source), options);
     return;
   }
-  if (answer.kind === 'forwarded') {
-    sendForwarded(out, answer, options);
+  if (answer.kind === 'bytes') {
+    sendBytes(out, answer, options);
     return;
   }
   const { type, body } = wholeBody(answer);
@@ -48,7 +48,7 @@ function setHeaders(out: ServerResponse, headers: Readonly<Record<string, string
   for (const [name, value] of Object.entries(headers)) out.setHeader(name, value);
 }
 
-function wholeBody(answer: Exclude<Reply, { kind: 'stream' | 'forwarded' }>): {
+function wholeBody(answer: Exclude<Reply, { kind: 'stream' | 'bytes' }>): {
   type: string | null;
   body: string;
 } {
@@ -63,9 +63,9 @@ function wholeBody(answer: Exclude<Reply, { kind: 'stream' | 'forwarded' }>): {
 }
 
 /** Sends as fast as the client reads; a failing source truncates the answer. */
-function sendForwarded(
+function sendBytes(
   out: ServerResponse,
-  { status, headers, source }: Extract<Reply, { kind: 'forwarded' }>,
+  { status, headers, source }: Extract<Reply, { kind: 'bytes' }>,
   { sent }: SendOptions,
 ): void {
   out.statusCode = status;

@@ -35,7 +35,7 @@ async function serve() {
   const access = { kind: 'authenticated' } as const;
   const post = { method: 'POST', access, doc: '' } as const;
   const get = { method: 'GET', access, doc: '' } as const;
-  const forwarded = (): Reply => ({ kind: 'forwarded', status: 200, headers: {}, source: halfMebibytes(4) });
+  const forwarded = (): Reply => ({ kind: 'bytes', status: 200, headers: {}, source: halfMebibytes(4) });
   const server = await createHttpServer({
     routes: [
       bind(defineRoute({ ...post, id: 'read', path: '/read', bodyKind: 'raw', bodyLimit: 8 * mib }), () =>

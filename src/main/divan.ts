@@ -12,7 +12,7 @@ import { release } from './release.ts';
 import { type RemoteCommand, remoteCommands } from './remote-commands.ts';
 import { resetPasswordOptions } from './reset-password-options.ts';
 import { Shutdown } from './signals.ts';
-import { followParent } from './throw-away.ts';
+import { deleteThrowAwayFolderAtExit } from './throw-away.ts';
 import { upOptions } from './up-options.ts';
 
 interface Command {
@@ -133,7 +133,7 @@ async function node(args: readonly string[]): Promise<void> {
   // A node beside another one stops with it.
   if (process.channel !== undefined) {
     process.on('disconnect', () => shutdown.request());
-    followParent();
+    deleteThrowAwayFolderAtExit();
   }
   const { runNode } = await import('./run-node.ts');
   await runNode(options, { makePassword: false, shutdown });

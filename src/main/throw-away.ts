@@ -14,7 +14,7 @@ export function throwAwayFolder(message: unknown, temporary = tmpdir()): string 
 }
 
 /** Deletes the folder at the end of this process if the parent asks for it. */
-export function followParent(): void {
+export function deleteThrowAwayFolderAtExit(): void {
   process.on('message', (message) => {
     const folder = throwAwayFolder(message);
     if (folder !== null) process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -344,10 +344,11 @@ class Restore {
   ): Promise<ProgressFile> {
     const { repository, chain, cluster } = this.source;
     const { map, isForced, start, selection } = this.request;
+    const histories = targets.map(async (target) => `${target.uuid}:${await target.historyDigest()}`);
     return new ProgressFile(repository.path, {
       backup: (chain[0] as BackupManifest).id,
       bucket: name,
-      targets: await Promise.all(targets.map(async (target) => `${target.uuid}:${await target.histories()}`)),
+      targets: await Promise.all(histories),
       options: JSON.stringify([map, isForced, cluster, start, selection]),
     });
   }

@@ -107,8 +107,8 @@ export class TargetBucket {
   }
 
   /** A digest of the vbucket histories: it is equal as long as no vbucket lost changes. */
-  async histories(): Promise<string> {
-    return (await Promise.all(this.clients.map((client) => client.histories()))).join('\n');
+  async historyDigest(): Promise<string> {
+    return (await Promise.all(this.clients.map((client) => client.historyDigest()))).join('\n');
   }
 
   /**

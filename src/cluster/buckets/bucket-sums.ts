@@ -1,7 +1,7 @@
 // Figures of a bucket over all its nodes.
 import type { MeasuredBucket } from '../config/data-service.ts';
 
-/** Null while no node has reported. Only what records of buckets show is summed; other figures are those of the first node. */
+/** Null while no node has reported. Only the figures in the record of a bucket (the answer of `GET /pools/default/buckets/{bucket}`) are summed; other figures are those of the first node. */
 export function sumOf(nodes: readonly (MeasuredBucket | null)[]): MeasuredBucket | null {
   const [first, ...more] = nodes.filter((node) => node !== null);
   return first === undefined ? null : more.reduce(plus, first);

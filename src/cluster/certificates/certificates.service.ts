@@ -142,7 +142,7 @@ export class CertificatesService implements ChangeNotifier {
   }
 
   /** Adds a certificate with an RSA key, unless an operator's certificate is in use: then there is no second one. */
-  async offerRsa(): Promise<void> {
+  async addRsaCertificate(): Promise<void> {
     await this.#started;
     const { store, view } = this.#deps;
     const node = store.state.nodes[view.self.uuid];

@@ -14,7 +14,7 @@ import {
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import { until } from '../config/until.ts';
-import { limitsEnforced } from '../internal-settings/internal-settings.ts';
+import { limitsEnforcement } from '../internal-settings/internal-settings.ts';
 import { collectionRefusals } from '../refusals/collections.refusals.ts';
 import * as manifests from './manifest.ts';
 
@@ -52,7 +52,7 @@ export class CollectionsService {
 
   addCollection(bucket: string, scope: string, wanted: { name: string; maxTTL?: number | undefined }) {
     return this.#change(bucket, (manifest) =>
-      manifests.addCollection(manifest, scope, wanted, limitsEnforced(this.#deps.view).isOn),
+      manifests.addCollection(manifest, scope, wanted, limitsEnforcement(this.#deps.view).isOn),
     );
   }
 

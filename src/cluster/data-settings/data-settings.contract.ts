@@ -4,7 +4,7 @@ import { type Access, defineRoute } from '#contract/route.ts';
 
 const reading: Access = { kind: 'permission', permission: 'cluster.admin.memcached!read' };
 const writing: Access = { kind: 'permission', permission: 'cluster.admin.memcached!write' };
-/** Only values that were set, by name. */
+/** Values by name: only those that were set, except in `GetEffective`, which adds the defaults. */
 const settings = shape.record(shape.either(shape.number, shape.boolean, shape.string));
 const base = '/pools/default/settings/memcached';
 

@@ -23,7 +23,7 @@ import {
 } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { indexPlaceOf } from '../config/node-paths.ts';
-import { limitsEnforced } from '../internal-settings/internal-settings.ts';
+import { limitsEnforcement } from '../internal-settings/internal-settings.ts';
 import { type IndexPlacement, indexPlacementOf, placementAfter } from './index-placement.ts';
 import {
   type IndexesState,
@@ -191,7 +191,7 @@ export class IndexesService implements IndexDefinitions {
   /** Refuses an index above the limit of its scope, with the published text, which clients compare. */
   #scopeLimitRefusal({ bucketUuid, collectionId }: IndexKeyspace): string | null {
     const { view } = this.#deps;
-    if (!limitsEnforced(view).isOn) return null;
+    if (!limitsEnforcement(view).isOn) return null;
     const idsIn = (scope: ScopeState) => scope.collections.map(({ uid }) => Number.parseInt(uid, 16));
     const scope = view
       .manifest(bucketUuid)

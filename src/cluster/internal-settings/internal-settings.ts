@@ -68,7 +68,7 @@ export const chosenInternalSettings = (view: ClusterView): Partial<InternalSetti
   view.setting<Partial<InternalSettings>>(internalSetting, {});
 
 /** Whether limits of users and scopes are enforced. */
-export const limitsEnforced = (view: ClusterView): LimitsEnforcement => {
+export const limitsEnforcement = (view: ClusterView): LimitsEnforcement => {
   const isOn = () => internalSettings(view).enforceLimits;
   return {
     get isOn() {

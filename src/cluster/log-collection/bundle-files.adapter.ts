@@ -105,7 +105,7 @@ async function writeZip(file: FileHandle, entries: readonly BundleEntry[], run: 
     const sizes = { ...sums, packedBytes: offset - before };
     await put(dataDescriptor(sizes));
     written.push({ name: entry.name, offset: start, ...sizes });
-    run.done();
+    run.entryWritten();
   }
   await put(centralDirectory(written, offset));
 }

@@ -22,5 +22,5 @@ export interface BundleFiles {
 export interface BundleRun {
   readonly signal: AbortSignal;
   /** Called after each entry. */
-  readonly done: () => void;
+  readonly entryWritten: () => void;
 }

@@ -125,7 +125,7 @@ async function writeBundle(
   const caller = context && { ...context, signal };
   const entries = await bundleEntries({ ...deps, facts, auditFolder, buckets }, caller, redactor)();
   let written = 0;
-  const done = () => report({ progress: Math.floor((100 * ++written) / entries.length) });
-  await files.write(path, entries, { signal, done });
+  const entryWritten = () => report({ progress: Math.floor((100 * ++written) / entries.length) });
+  await files.write(path, entries, { signal, entryWritten });
   return path;
 }

@@ -206,7 +206,7 @@ describe('the folder of bundles', () => {
       },
     ];
     const path = join(folder, 'tmp', 'collectinfo-zz.zip');
-    const run = { signal: cancel.signal, done: () => {} };
+    const run = { signal: cancel.signal, entryWritten: () => {} };
     await assert.rejects(new FolderBundles(folder).write(path, entries, run));
     assert.ok(!readdirSync(join(folder, 'tmp')).some((name) => name.includes('zz')));
   });

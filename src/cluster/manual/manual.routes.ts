@@ -16,7 +16,7 @@ export function manualRoutes(clock: Clock): BoundRoute[] {
     bind(GetManualImage, async ({ params }) => {
       const image = await manualImage(params['image'] as string);
       if (image === null) return page('images');
-      return { kind: 'forwarded', status: 200, headers: image.headers, source: onePart(image.bytes) };
+      return { kind: 'bytes', status: 200, headers: image.headers, source: onePart(image.bytes) };
     }),
     bind(GetManualPage, ({ params }) => page(params['page'] as string)),
   ];

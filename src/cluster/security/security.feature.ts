@@ -21,7 +21,7 @@ export interface SecurityOptions {
   view: ClusterView;
   certificates: ChangeNotifier & {
     current(): TlsSpec | null;
-    offerRsa(): Promise<void>;
+    addRsaCertificate(): Promise<void>;
     keyKinds(): readonly string[];
   };
   certificateUpload: CertificateUpload;
@@ -46,7 +46,7 @@ export function createSecurity(options: SecurityOptions): SecurityParts {
     ...options,
     setting,
     ciphers: new CipherNames(runtimeCiphers),
-    offerRsa: () => options.certificates.offerRsa(),
+    addRsaCertificate: () => options.certificates.addRsaCertificate(),
     keyKinds: () => options.certificates.keyKinds(),
     encryptsBetweenNodes: () => encryptsBetween(options.view.cluster.nodes),
     demandsClientCertificates: () => options.certificates.current()?.clients?.demanded ?? false,

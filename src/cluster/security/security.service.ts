@@ -28,7 +28,7 @@ export interface SecurityDeps {
   /** Names of references to other clusters that are not fully secure. */
   insecureReferences: () => readonly string[];
   /** Resolves when there is a certificate with an RSA key, if one can be generated. */
-  offerRsa: () => Promise<void>;
+  addRsaCertificate: () => Promise<void>;
   /** Key types of the node's certificates, as Node names them; empty while there is none. */
   keyKinds: () => readonly string[];
   log: Log;
@@ -102,7 +102,7 @@ export class SecurityService implements ChangeNotifier {
     if (problems.length > 0) throw settingsRefusals.invalidSecurity(problems);
     const changed = (state: SecurityState) =>
       read.reduce((next, change) => (change ? withValue(next, change.path, change.value) : next), state);
-    if (needsRsa(changed(this.state))) await this.#deps.offerRsa();
+    if (needsRsa(changed(this.state))) await this.#deps.addRsaCertificate();
     await this.#change((state) => {
       // Generating an RSA key takes a while: the state that the values depend on may have changed.
       for (const change of wanted) this.#read(change, problems);

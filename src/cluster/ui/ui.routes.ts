@@ -20,13 +20,13 @@ export function uiRoutes(deps: UiDeps): BoundRoute[] {
       checkEnabled(deps, context);
       const answer = await deps.site.page('index', accepted(context));
       if (!answer) throw nodeRefusals.consoleNotBuilt();
-      return forwarded(answer);
+      return fileReply(answer);
     }),
     bind(GetAsset, async ({ params }, context) => {
       checkEnabled(deps, context);
       const answer = await deps.site.asset(params['file'] ?? '', accepted(context));
       if (!answer) throw nodeRefusals.pageDisabled();
-      return forwarded(answer);
+      return fileReply(answer);
     }),
     bind(OpenSession, (_, context) => {
       const { authorization } = context.headers;
@@ -51,8 +51,8 @@ const cookieHeader = (token: string | null, { local, tls }: Context) => ({
 
 const accepted = ({ headers }: Context): string => String(headers['accept-encoding']);
 
-const forwarded = ({ headers, bytes }: ConsoleAnswer): Reply => ({
-  kind: 'forwarded',
+const fileReply = ({ headers, bytes }: ConsoleAnswer): Reply => ({
+  kind: 'bytes',
   status: 200,
   headers,
   source: onePart(bytes),

@@ -59,7 +59,7 @@ export const statFailovers = forVbuckets(function* (vb, documents): Figures {
 
 /** `histories`: one value for the uuids of all vbuckets, to compare whether any has changed. Specific to Divan. */
 export const statHistories: Group = ({ bucket }) =>
-  bucket.documents ? [['histories', bucket.histories]] : Status.temporaryFailure;
+  bucket.documents ? [['histories', bucket.historyDigest]] : Status.temporaryFailure;
 
 /** The vbucket's uuid as decimal text. */
 function uuidText(vb: number, documents: Documents): string {

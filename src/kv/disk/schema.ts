@@ -1,8 +1,9 @@
 // The format of a data file: one SQLite database with the shards of one bucket that belong to this file.
 //
-//   file  header: bucketUuid, incarnation, file, generation, clean (text), closedBy (the boot ids of the process that closed it cleanly,
-//         and of those that this process continued), commits (how many the file has had)
-//   vb    state of each vbucket; written in the transaction of the rows it counts
+//   file  header: bucketUuid, incarnation, file (its number in the bucket), generation (rises when a new file replaces it), clean (text),
+//         closedBy (the boot ids of the process that closed it cleanly, and of those that this process continued), commits (how many the
+//         file has had)
+//   vb    state of each vbucket, written in the transaction of the rows it counts; `copy` is a CopyPhase
 //   doc   newest version of each key, tombstones included; `meta` is laid out in row.ts; `val` is null when the
 //         value is in `big`
 //   big   values above 2,000 bytes, which would make pages of `doc` overflow

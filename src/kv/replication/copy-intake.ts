@@ -63,7 +63,7 @@ export class CopyIntake {
     arrived.batch = batch;
     arrived.body = body;
     arrived.bytes = bytes;
-    if (this.isDone(arrived)) {
+    if (this.tryApply(arrived)) {
       this.end(arrived);
       return;
     }
@@ -84,14 +84,14 @@ export class CopyIntake {
   /** Applies queued batches, without a promise for each: nearly all are applied at once. */
   private run(): void {
     for (let first = this.queue[0]; first !== undefined && !this.isClosed; first = this.queue[0]) {
-      if (!this.isDone(first)) return;
+      if (!this.tryApply(first)) return;
       this.queue.shift();
       this.end(first);
     }
   }
 
   /** Applies the batch; false: what is left of it is applied later. */
-  private isDone(queued: QueuedBatch): boolean {
+  private tryApply(queued: QueuedBatch): boolean {
     this.status = this.apply(queued);
     return !this.retriesLater(this.status);
   }

@@ -175,7 +175,7 @@ export class ServedBucket {
   }
 
   /** A digest of the active vbuckets and the newest uuid of each: another one means that a history changed. */
-  get histories(): string {
+  get historyDigest(): string {
     if (this.historiesDigest === '') this.historiesDigest = digestOf(this.documents);
     return this.historiesDigest;
   }

@@ -7,10 +7,10 @@ import {
   checkValues,
   closeBracket,
   comma,
-  type Edit,
   emptyBytes,
   failed,
   openBracket,
+  type SubdocResult,
   spliced,
 } from './edit.ts';
 import { locate, type Match, skipValue } from './locate.ts';
@@ -19,7 +19,13 @@ import type { PathComponent } from './path.ts';
 type Path = readonly PathComponent[];
 
 /** Adds values at the end of an array. */
-export function pushLast(text: Buffer, path: Path, match: Match, mkdirP: boolean, values: Buffer): Edit {
+export function pushLast(
+  text: Buffer,
+  path: Path,
+  match: Match,
+  mkdirP: boolean,
+  values: Buffer,
+): SubdocResult {
   const checked = checkValues(values, path.length + 1);
   if (checked !== Status.success) return failed(checked);
   const status = locateArray(text, path, match);
@@ -30,7 +36,13 @@ export function pushLast(text: Buffer, path: Path, match: Match, mkdirP: boolean
 }
 
 /** Adds values at the start of an array. */
-export function pushFirst(text: Buffer, path: Path, match: Match, mkdirP: boolean, values: Buffer): Edit {
+export function pushFirst(
+  text: Buffer,
+  path: Path,
+  match: Match,
+  mkdirP: boolean,
+  values: Buffer,
+): SubdocResult {
   const checked = checkValues(values, path.length + 1);
   if (checked !== Status.success) return failed(checked);
   const status = locateArray(text, path, match);
@@ -41,7 +53,13 @@ export function pushFirst(text: Buffer, path: Path, match: Match, mkdirP: boolea
 }
 
 /** Appends a primitive value to an array of primitives that does not contain it, compared byte by byte. */
-export function addUnique(text: Buffer, path: Path, match: Match, mkdirP: boolean, value: Buffer): Edit {
+export function addUnique(
+  text: Buffer,
+  path: Path,
+  match: Match,
+  mkdirP: boolean,
+  value: Buffer,
+): SubdocResult {
   const checked = checkPrimitive(value);
   if (checked !== Status.success) return failed(checked);
   const status = locateArray(text, path, match);
@@ -54,7 +72,7 @@ export function addUnique(text: Buffer, path: Path, match: Match, mkdirP: boolea
 }
 
 /** Inserts values before the element that the path names, or at the end if the path names the position after the last element. */
-export function arrayInsert(text: Buffer, path: Path, match: Match, values: Buffer): Edit {
+export function arrayInsert(text: Buffer, path: Path, match: Match, values: Buffer): SubdocResult {
   const target = path[path.length - 1];
   if (target === undefined || target.name !== null || target.index < 0)
     return failed(Status.subdocPathInvalid);
@@ -80,7 +98,7 @@ function isEmpty(text: Buffer, match: Match): boolean {
   return text[spaceEnd(text, match.valueStart + 1, match.valueEnd)] === 0x5d;
 }
 
-function newArray(text: Buffer, path: Path, match: Match, mkdirP: boolean, values: Buffer): Edit {
+function newArray(text: Buffer, path: Path, match: Match, mkdirP: boolean, values: Buffer): SubdocResult {
   if (!mkdirP) return failed(Status.subdocPathNotFound);
   return addMissing(text, path, match, [openBracket, values, closeBracket]);
 }

@@ -1,6 +1,6 @@
 // The sub-document counter: int64 arithmetic on a number in a JSON text.
 import { Status } from '#wire/status.ts';
-import { addMissing, type Edit, failed, spliced } from './edit.ts';
+import { addMissing, failed, type SubdocResult, spliced } from './edit.ts';
 import { locate, type Match } from './locate.ts';
 import type { PathComponent } from './path.ts';
 
@@ -14,7 +14,7 @@ export function counter(
   match: Match,
   mkdirP: boolean,
   value: Buffer,
-): Edit {
+): SubdocResult {
   const delta = parseDelta(value.toString('latin1'));
   if (delta === null) return failed(Status.subdocDeltaInvalid);
   locate(text, path, match);

@@ -7,23 +7,23 @@ import { levelsMax, type PathComponent } from './path.ts';
 
 export const emptyBytes = Buffer.alloc(0);
 
-/** Result of an operation. Lookups do not change `text`; only lookups and the counter have a `value`. */
-export interface Edit {
+/** Result of an operation, which is a lookup or a mutation. `text`: as a mutation changed it; only lookups and the counter have a `value`. */
+export interface SubdocResult {
   status: Status;
   text: Buffer;
   value: Buffer;
 }
 
-export function failed(status: Status): Edit {
+export function failed(status: Status): SubdocResult {
   return { status, text: emptyBytes, value: emptyBytes };
 }
 
-export function answered(value: Buffer): Edit {
+export function answered(value: Buffer): SubdocResult {
   return { status: Status.success, text: emptyBytes, value };
 }
 
 /** Replaces a range of the text. */
-export function spliced(text: Buffer, start: number, end: number, ...parts: readonly Buffer[]): Edit {
+export function spliced(text: Buffer, start: number, end: number, ...parts: readonly Buffer[]): SubdocResult {
   const changed = Buffer.concat([text.subarray(0, start), ...parts, text.subarray(end)]);
   return { status: Status.success, text: changed, value: emptyBytes };
 }
@@ -66,7 +66,7 @@ export function addMissing(
   path: readonly PathComponent[],
   match: Match,
   value: readonly Buffer[],
-): Edit {
+): SubdocResult {
   const missing = path.slice(match.level);
   const parts: Buffer[] = match.containerCount > 0 ? [comma] : [];
   for (const [i, { name }] of missing.entries()) {

@@ -8,7 +8,7 @@ import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { bodyBytesMax, systemXattrBytes, systemXattrs, xattrBytesMax } from '../value/xattrs.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
-import { type Edit, emptyBytes } from './edit.ts';
+import { emptyBytes, type SubdocResult } from './edit.ts';
 import { lookUpSpec } from './lookup.ts';
 import { MutationRun } from './mutation-run.ts';
 import { lookUpAll } from './operations.ts';
@@ -67,11 +67,11 @@ export function executeLookup(
 }
 
 /** For large bodies, finds all paths in one pass; else null. */
-function lookUpInBody({ specs }: SubdocRequest, parts: ValueParts): Map<Spec, Edit> | null {
+function lookUpInBody({ specs }: SubdocRequest, parts: ValueParts): Map<Spec, SubdocResult> | null {
   if (parts.body.length < onePassBytesMin || !parts.bodyIsJson) return null;
   const inBody = specs.filter((spec) => !isXattr(spec) && spec.opcode !== SubdocOpcode.getDoc);
-  const edits = lookUpAll(parts.body, inBody);
-  return new Map(inBody.map((spec, index) => [spec, edits[index] as Edit]));
+  const results = lookUpAll(parts.body, inBody);
+  return new Map(inBody.map((spec, index) => [spec, results[index] as SubdocResult]));
 }
 
 const onePassBytesMin = 16 * 1024;

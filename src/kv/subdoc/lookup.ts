@@ -4,7 +4,7 @@ import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { getXattr } from '#wire/xattr-section.ts';
 import { decodeBinary } from './binary.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
-import { answered, type Edit, failed } from './edit.ts';
+import { answered, failed, type SubdocResult } from './edit.ts';
 import { lookUp } from './operations.ts';
 import type { ValueParts } from './parts.ts';
 import type { Spec } from './request.ts';
@@ -12,7 +12,12 @@ import { virtualXattr } from './virtual.ts';
 import { isVirtual, isXattr, wrapXattr } from './xattr-paths.ts';
 
 /** Returns status and value of one operation. */
-export function lookUpSpec(spec: Spec, doc: SubdocDocument, parts: ValueParts, context: SubdocContext): Edit {
+export function lookUpSpec(
+  spec: Spec,
+  doc: SubdocDocument,
+  parts: ValueParts,
+  context: SubdocContext,
+): SubdocResult {
   if (isXattr(spec)) return lookUpXattr(spec, doc, parts, context);
   if (spec.opcode === SubdocOpcode.getDoc) {
     return doc.deleted && parts.body.length === 0 ? failed(Status.subdocPathNotFound) : answered(parts.body);
@@ -21,7 +26,12 @@ export function lookUpSpec(spec: Spec, doc: SubdocDocument, parts: ValueParts, c
   return lookUp(spec.opcode, parts.body, spec.path);
 }
 
-function lookUpXattr(spec: Spec, doc: SubdocDocument, parts: ValueParts, context: SubdocContext): Edit {
+function lookUpXattr(
+  spec: Spec,
+  doc: SubdocDocument,
+  parts: ValueParts,
+  context: SubdocContext,
+): SubdocResult {
   const key = spec.xattrKey;
   const value = isVirtual(key)
     ? virtualXattr(key.toString(), doc, parts.section, parts.body, context)

@@ -7,7 +7,7 @@ import { isJson } from '../value/json.ts';
 import { removeXattr, setXattr } from '../value/xattrs.ts';
 import { decodeBinary, encodeBinary } from './binary.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
-import { type Edit, emptyBytes } from './edit.ts';
+import { emptyBytes, type SubdocResult } from './edit.ts';
 import { expandMacro, isChecksumMacro } from './macros.ts';
 import { lookUp, mutate } from './operations.ts';
 import { partsOf, type ValueParts } from './parts.ts';
@@ -121,7 +121,7 @@ export class MutationRun {
     return Status.success;
   }
 
-  private mutate(spec: Spec, index: number, text: Buffer, value: Buffer): Edit {
+  private mutate(spec: Spec, index: number, text: Buffer, value: Buffer): SubdocResult {
     const mkdirP = this.mkdirP || (spec.flags & PathFlag.mkdirP) !== 0;
     const edit = mutate(spec.opcode, mkdirP, text, spec.path, value);
     const returns = edit.status === Status.success && edit.value.length > 0 && index >= 0;

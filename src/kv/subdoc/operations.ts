@@ -5,7 +5,7 @@ import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { spaceEnd } from '../value/json.ts';
 import { addUnique, arrayInsert, pushFirst, pushLast } from './arrays.ts';
 import { counter } from './counter.ts';
-import { addMissing, answered, checkValue, type Edit, emptyBytes, failed, spliced } from './edit.ts';
+import { addMissing, answered, checkValue, emptyBytes, failed, type SubdocResult, spliced } from './edit.ts';
 import { countEntries, locate, newMatch } from './locate.ts';
 import { type PathComponent, parsePath } from './path.ts';
 import { newQuery, type Query, scan } from './scan.ts';
@@ -15,7 +15,7 @@ const match = newMatch();
 const path: PathComponent[] = [];
 
 /** Runs a lookup (get, exists, get_count) on a JSON text. The value is a view of the text. */
-export function lookUp(opcode: number, text: Buffer, pathBytes: Buffer): Edit {
+export function lookUp(opcode: number, text: Buffer, pathBytes: Buffer): SubdocResult {
   const parsed = parsePath(pathBytes, path);
   if (parsed !== Status.success) return failed(parsed);
   locate(text, path, match);
@@ -28,7 +28,10 @@ export function lookUp(opcode: number, text: Buffer, pathBytes: Buffer): Edit {
 }
 
 /** Runs several lookups in one pass over the text. */
-export function lookUpAll(text: Buffer, lookups: readonly { opcode: number; path: Buffer }[]): Edit[] {
+export function lookUpAll(
+  text: Buffer,
+  lookups: readonly { opcode: number; path: Buffer }[],
+): SubdocResult[] {
   const parsed = lookups.map(({ opcode, path }) => {
     const components: PathComponent[] = [];
     return { opcode, query: newQuery(components), refusal: parsePath(path, components) };
@@ -42,7 +45,7 @@ export function lookUpAll(text: Buffer, lookups: readonly { opcode: number; path
   );
 }
 
-function resultOf(opcode: number, text: Buffer, query: Query): Edit {
+function resultOf(opcode: number, text: Buffer, query: Query): SubdocResult {
   if (query.status !== Status.success) return failed(query.status);
   if (!query.found) return failed(Status.subdocPathNotFound);
   if (opcode === SubdocOpcode.exists) return answered(emptyBytes);
@@ -62,7 +65,7 @@ export function mutate(
   text: Buffer,
   pathBytes: Buffer,
   value: Buffer,
-): Edit {
+): SubdocResult {
   const parsed = parsePath(pathBytes, path);
   if (parsed !== Status.success) return failed(parsed);
   switch (opcode) {
@@ -88,7 +91,7 @@ export function mutate(
   }
 }
 
-function dictStore(opcode: number, mkdirP: boolean, text: Buffer, value: Buffer): Edit {
+function dictStore(opcode: number, mkdirP: boolean, text: Buffer, value: Buffer): SubdocResult {
   if (path.length === 0) return failed(Status.subdocValueCantInsert);
   const checked = checkValue(value, path.length);
   if (checked !== Status.success) return failed(checked);
@@ -103,7 +106,7 @@ function dictStore(opcode: number, mkdirP: boolean, text: Buffer, value: Buffer)
   return addMissing(text, path, match, [value]);
 }
 
-function replace(text: Buffer, value: Buffer): Edit {
+function replace(text: Buffer, value: Buffer): SubdocResult {
   if (path.length === 0) return failed(Status.subdocValueCantInsert);
   const checked = checkValue(value, path.length);
   if (checked !== Status.success) return failed(checked);
@@ -114,7 +117,7 @@ function replace(text: Buffer, value: Buffer): Edit {
 }
 
 /** Removes an entry and one comma: the one after it, or for the last entry the one before it. */
-function remove(text: Buffer): Edit {
+function remove(text: Buffer): SubdocResult {
   if (path.length === 0) return failed(Status.subdocValueCantInsert);
   locate(text, path, match);
   if (match.status !== Status.success) return failed(match.status);

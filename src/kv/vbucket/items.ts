@@ -87,7 +87,10 @@ export class Items {
     this.setWord(address, Word.state, this.state(address) | bits);
   }
 
-  /** Marks the item as accessed. It takes no lock: a thread that reads meanwhile may miss the bit, and then only leaves the item to this thread. */
+  /**
+   * Marks the item as accessed. It takes no lock: another thread that reads memory meanwhile may miss the bit, and then asks this thread for the
+   * document, as for any item without the bit.
+   */
   noteUse(address: number): void {
     const words = this.heap.words[address >>> 16] as Uint32Array;
     (words[((address & 0xffff) << 2) + Word.state] as number) |= Bit.used;

@@ -109,10 +109,10 @@ export class BucketData {
    * A digest of the histories of all vbuckets: it is equal as long as no node lost writes that it had acknowledged. Null if the user may not
    * read it.
    */
-  async histories(): Promise<string | null> {
+  async historyDigest(): Promise<string | null> {
     try {
       const digests = [...this.clients].map(
-        async ([server, client]) => `${server} ${await client.histories()}`,
+        async ([server, client]) => `${server} ${await client.historyDigest()}`,
       );
       return (await Promise.all(digests)).sort().join('\n');
     } catch (error) {

@@ -163,7 +163,7 @@ class Import {
     const { scope, collection } = this.options;
     using data = await BucketData.open(new RemoteNode(this.options), this.bucket, this.signal);
     const collectionId = await data.collectionId(scope, collection);
-    const saved = this.begin(await data.histories());
+    const saved = this.begin(await data.historyDigest());
     try {
       const header = await this.header();
       const start =
@@ -189,7 +189,7 @@ class Import {
       const records =
         this.source.path === '-' && header !== null ? header.rest : recordsOf(this.source, start);
       await new ImportRun(target, form, reports, start).run(records, this.signal);
-      if ((await data.histories()) !== saved.histories)
+      if ((await data.historyDigest()) !== saved.histories)
         throw new CommandError('a node ended during the import and lost documents that it had acknowledged');
     } catch (error) {
       throw this.interrupted(error, saved);

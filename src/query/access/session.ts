@@ -8,7 +8,7 @@ export interface RequestOrigin {
   readonly credentials: Credentials;
   readonly remoteAddress: string;
   readonly userAgent: string;
-  /** Absent before the lookup. */
+  /** Whose credentials these are; absent until they are checked. */
   readonly sender?: Sender;
 }
 

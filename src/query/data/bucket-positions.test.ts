@@ -10,7 +10,7 @@ class FlushedBucket {
   uuidReadings = 0;
   readonly flushesAt: ReadonlySet<number>;
   /**
-   * Whether the vbuckets are on several nodes: then the client requests `histories`, the digest of all vbucket uuids, only after the seqnos
+   * Whether the vbuckets are on several nodes: then the client requests `historyDigest`, the digest of all vbucket uuids, only after the seqnos
    * were read.
    */
   private readonly isSpread: boolean;
@@ -20,7 +20,7 @@ class FlushedBucket {
     this.isSpread = isSpread;
   }
 
-  async histories(): Promise<string> {
+  async historyDigest(): Promise<string> {
     if (this.isSpread) await Promise.resolve();
     return String(this.reply());
   }
@@ -80,7 +80,7 @@ test('vbuckets that move one after the other while positions are read delay a re
   const count = 100;
   let moved = 0;
   const positions = new BucketPositions({
-    histories: async () => String(moved),
+    historyDigest: async () => String(moved),
     uuids: async () => BigUint64Array.from({ length: count }, (_, vb) => (vb < moved ? 2n : 1n)),
     // Each reading meets the move of a vbucket.
     highSeqnos: async () => Float64Array.from({ length: count }, (_, vb) => (vb < moved++ % count ? 20 : 10)),
@@ -99,7 +99,7 @@ test('positions are read again after a failure', async () => {
   const failure = new DataPortError('the connection ended');
   let isFailing = true;
   const positions = new BucketPositions({
-    histories: () => bucket.histories(),
+    historyDigest: () => bucket.historyDigest(),
     highSeqnos: () => bucket.highSeqnos(),
     uuids: () => (isFailing ? Promise.reject(failure) : bucket.uuids()),
   });

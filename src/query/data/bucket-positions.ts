@@ -11,7 +11,7 @@ export interface CollectionPositions {
   readonly uuids: BigUint64Array;
 }
 
-type Source = Pick<BucketClient, 'highSeqnos' | 'histories' | 'uuids'>;
+type Source = Pick<BucketClient, 'highSeqnos' | 'historyDigest' | 'uuids'>;
 
 interface Histories {
   /** A digest that changes with any uuid. */
@@ -39,7 +39,7 @@ export class BucketPositions {
       try {
         const { digest, uuids } = await histories;
         // The order matters: the data service answers requests in order.
-        const [seqnos, newest] = await Promise.all([source.highSeqnos(collectionId), source.histories()]);
+        const [seqnos, newest] = await Promise.all([source.highSeqnos(collectionId), source.historyDigest()]);
         if (newest === digest) return { seqnos, uuids };
         // Not a reading that another call began: it may be older than these seqnos.
         const later = this.read();
@@ -60,7 +60,7 @@ export class BucketPositions {
    * digest would pass every later comparison. Not both at once: requests to several nodes of a cluster have no order.
    */
   private async read(): Promise<Histories> {
-    const digest = await this.source.histories();
+    const digest = await this.source.historyDigest();
     return { digest, uuids: await this.source.uuids() };
   }
 }

@@ -1,4 +1,5 @@
-// Checks that a mirror can continue with the store that the servers have now: it is the same store, or a later one, and did not go back.
+// Checks that a mirror can continue with the store that the servers have now: it is the same store, in the epoch that
+// the mirror knows or a later one, and none of its changes was lost.
 import { FinalError, type StoreHead, supersedes } from './config-link.ts';
 import { OlderStoreError } from './records.ts';
 

@@ -12,7 +12,7 @@ import type { Advice, AdvisedIndex } from './advised-index.ts';
 import { keysToCover } from './covered-keys.ts';
 import { combinedDisjuncts, type KeySet, type KeyUse, keySetsOf, ranks, ruleOf } from './key-use.ts';
 import { mergeAdvice } from './merge-advice.ts';
-import { documentSide, keyUseOf, sourceSlots, type UnnestChain, unnestKey, withLet } from './predicates.ts';
+import { documentOrigin, keyUseOf, sourceSlots, type UnnestChain, unnestKey, withLet } from './predicates.ts';
 import { keyOf, pushdownOf } from './pushdown.ts';
 
 export interface AdviceContext {
@@ -107,25 +107,26 @@ class Adviser {
     const [set] = found.sets;
     const isAlone = rootOf(term.body.from) === from && found.sets.length === 1;
     if (!set || found.sets.length > 1)
-      return { ...common, plain: found.sets.map(plainIndex), covering: undefined };
-    const ordersById = term.conditions.some((each) => readsId(each, source));
-    const request = { ...term, source, set, isComplete: found.isComplete, ordersById };
+      return { ...common, plain: found.sets.map(baseIndex), covering: undefined };
+    const hasIdCondition = term.conditions.some((each) => readsId(each, source));
+    const request = { ...term, source, set, isComplete: found.isComplete, hasIdCondition };
     const pushdown = isAlone ? pushdownOf(request) : undefined;
     const indexKeys = [...set.keys, ...set.flavors, ...(pushdown?.keys ?? [])];
     const elementSlots = new Set(term.chain.map((step) => step.source.slot));
     const more = keysToCover({ source, expressions: term.uses.expressions, indexKeys, elementSlots });
-    const plain = plainIndex(set);
+    const base = baseIndex(set);
     if (!more) {
       if (!pushdown?.property || pushdown.needsCovering)
-        return { ...common, plain: [plain], covering: undefined };
-      const pushed = { ...plain, keys: pushdown.keys, property: pushdown.property };
+        return { ...common, plain: [base], covering: undefined };
+      const pushed = { ...base, keys: pushdown.keys, property: pushdown.property };
       const isSame =
-        textsOf(pushed.keys) === textsOf(plain.keys) || (pushed.keys.length > set.keys.length && ordersById);
-      return { ...common, plain: isSame ? [pushed] : [pushed, plain], covering: undefined };
+        textsOf(pushed.keys) === textsOf(base.keys) ||
+        (pushed.keys.length > set.keys.length && hasIdCondition);
+      return { ...common, plain: isSame ? [pushed] : [pushed, base], covering: undefined };
     }
     const keys = pushdown ? [...pushdown.keys, ...pushdown.last] : set.keys;
-    const covering = { ...plain, keys: distinct([...keys, ...more]), property: pushdown?.property };
-    return { ...common, plain: [plain], covering };
+    const covering = { ...base, keys: distinct([...keys, ...more]), property: pushdown?.property };
+    return { ...common, plain: [base], covering };
   }
 
   /** For one side of a MERGE, and for UPDATE and DELETE. */
@@ -137,7 +138,7 @@ class Adviser {
       keyspace,
       alias,
       isExplicit,
-      plain: found.sets.map(plainIndex),
+      plain: found.sets.map(baseIndex),
       covering: undefined,
       isDerived: false,
     };
@@ -149,7 +150,7 @@ class Adviser {
     conditions: readonly Expression[],
     chain: UnnestChain['steps'],
   ): { readonly sets: KeySet[]; readonly isComplete: boolean } | undefined {
-    const side = documentSide(source, (field, value) => this.#context.isKind(keyspace, field, value));
+    const origin = documentOrigin(source, (field, value) => this.#context.isKind(keyspace, field, value));
     const slots = new Set([...sourceSlots(source), ...chain.map((step) => step.source.slot)]);
     const disjuncts = combinedDisjuncts(conditions.filter((condition) => readsAny(condition, slots)));
     const array = chain.length > 0 ? unnestKey({ source, steps: chain }, disjuncts) : undefined;
@@ -158,7 +159,7 @@ class Adviser {
     const uses = disjuncts.map((conjuncts) => [
       ...(array ? [array] : []),
       ...conjuncts.flatMap((each) => {
-        const use = keyUseOf(each, side);
+        const use = keyUseOf(each, origin);
         if (!use && !(array && readsAny(each, elements))) isComplete = false;
         return use ? [use] : [];
       }),
@@ -191,9 +192,9 @@ class Adviser {
     if (keys.length === 0) return undefined;
     const set: KeySet = { keys: [], flavors: [], shared: 0 };
     const isComplete = body.where === undefined;
-    const pushdown = pushdownOf({ select, body, source, set, isComplete, ordersById: false });
+    const pushdown = pushdownOf({ select, body, source, set, isComplete, hasIdCondition: false });
     const rule = 'Leading Index Key Missing.';
-    const plain = { keys, flavors: [], includesMissing: true, rule, property: undefined };
+    const base = { keys, flavors: [], includesMissing: true, rule, property: undefined };
     const more = keysToCover({
       source,
       expressions: uses.expressions,
@@ -204,10 +205,10 @@ class Adviser {
     const pushedKeys = distinct([...pushdown.keys, ...pushdown.last, ...keys]);
     if (!more || !isComplete || more.length > 0) {
       const isPushed = property !== undefined && !pushdown.needsCovering;
-      const pushed = { ...plain, keys: pushdown.keys, property };
-      return { ...common, plain: isPushed ? [pushed, plain] : [plain], covering: undefined };
+      const pushed = { ...base, keys: pushdown.keys, property };
+      return { ...common, plain: isPushed ? [pushed, base] : [base], covering: undefined };
     }
-    return { ...common, plain: [plain], covering: { ...plain, keys: pushedKeys, property } };
+    return { ...common, plain: [base], covering: { ...base, keys: pushedKeys, property } };
   }
 
   #derived(
@@ -215,22 +216,23 @@ class Adviser {
     source: Source,
     term: TermContext,
   ): Advice | undefined {
-    const side = documentSide(source, () => false);
+    const origin = documentOrigin(source, () => false);
     const keys = term.joined
-      .map((each) => keyUseOf(each, side))
+      .map((each) => keyUseOf(each, origin))
       .filter((each) => each !== undefined && each.rank === ranks.join)
       .map((each) => ({ ...(each as KeyUse), rank: ranks.derived }));
     if (keys.length === 0) return undefined;
     const set = { keys: distinct(keys), flavors: [], shared: 0 };
-    const plain = plainIndex(set);
+    const base = baseIndex(set);
     const { expressions } = term.uses;
     const more = keysToCover({ source, expressions, indexKeys: keys, elementSlots: new Set() });
-    const covering = more && { ...plain, keys: [...set.keys, ...more] };
-    return { ...common, plain: [plain], covering, isDerived: true };
+    const covering = more && { ...base, keys: [...set.keys, ...more] };
+    return { ...common, plain: [base], covering, isDerived: true };
   }
 }
 
-function plainIndex(set: KeySet): AdvisedIndex {
+/** The index whose keys only find documents; pushdowns reorder and extend them, and a covering index has more. */
+function baseIndex(set: KeySet): AdvisedIndex {
   const { keys, flavors } = set;
   return { keys, flavors, includesMissing: false, rule: ruleOf(set), property: undefined };
 }

@@ -20,7 +20,9 @@ export interface Advice {
   readonly alias: string;
   /** The statement names the alias. */
   readonly isExplicit: boolean;
+  /** Indexes that find the documents, which the statement then reads. */
   readonly plain: readonly AdvisedIndex[];
+  /** An index with all that the statement reads of the keyspace. */
   readonly covering: AdvisedIndex | undefined;
   /** Only the condition of a join uses the index: it is listed after the others. */
   readonly isDerived: boolean;

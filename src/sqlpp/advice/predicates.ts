@@ -12,8 +12,8 @@ import { disjunctsOf, type KeyUse, keySetsOf, ranks } from './key-use.ts';
 /** Whether the field distinguishes kinds of documents in the keyspace. */
 export type IsKind = (field: string, value: string) => boolean;
 
-/** Decides which expressions can be keys: those of documents, or of array elements. */
-export interface KeySide {
+/** What the keys of an index are taken from, documents or the elements of arrays in them: decides which expressions can be keys. */
+export interface KeyOrigin {
   readonly isOwn: (node: Expression) => boolean;
   readonly isKey: (node: Expression) => boolean;
   readonly textOf: (node: Expression) => string;
@@ -27,7 +27,7 @@ export function sourceSlots(source: Source): Set<number> {
 }
 
 /** Keys of a keyspace's documents. */
-export function documentSide(source: Source, isKind: IsKind): KeySide {
+export function documentOrigin(source: Source, isKind: IsKind): KeyOrigin {
   const ownSlots = sourceSlots(source);
   const isOwn = (node: Expression): boolean => readsAny(node, ownSlots);
   return {
@@ -40,24 +40,25 @@ export function documentSide(source: Source, isKind: IsKind): KeySide {
   };
 }
 
-export function keyUseOf(condition: Expression, side: KeySide): KeyUse | undefined {
+export function keyUseOf(condition: Expression, origin: KeyOrigin): KeyUse | undefined {
   switch (condition.kind) {
     case 'comparison':
-      return comparisonUse(condition, side);
+      return comparisonUse(condition, origin);
     case 'membership':
-      if (condition.isNegated || condition.operator !== 'in' || side.isOwn(condition.list)) return undefined;
-      return use(condition.of, side, isStatic(condition.list) ? ranks.in : ranks.join);
+      if (condition.isNegated || condition.operator !== 'in' || origin.isOwn(condition.list))
+        return undefined;
+      return use(condition.of, origin, isStatic(condition.list) ? ranks.in : ranks.join);
     case 'between':
-      return condition.isNegated ? undefined : use(condition.of, side, ranks.between);
+      return condition.isNegated ? undefined : use(condition.of, origin, ranks.between);
     case 'like':
-      return condition.isNegated ? undefined : use(condition.of, side, likeRank(condition));
+      return condition.isNegated ? undefined : use(condition.of, origin, likeRank(condition));
     case 'is': {
       const isPresent = condition.isNegated === (condition.test !== 'valued');
       const isMissing = condition.test === 'missing' && !condition.isNegated;
-      return use(condition.of, side, isPresent ? ranks.present : ranks.equal, isMissing);
+      return use(condition.of, origin, isPresent ? ranks.present : ranks.equal, isMissing);
     }
     case 'quantified':
-      return side.quantified?.(condition);
+      return origin.quantified?.(condition);
     default:
       return undefined;
   }
@@ -69,31 +70,31 @@ function likeRank({ pattern, escape: escape_ }: Like): number {
   return likePrefix(pattern.value, '\\').prefix === '' ? ranks.like : ranks.between;
 }
 
-function use(node: Expression, side: KeySide, rank: number, isMissing = false): KeyUse | undefined {
-  if (!side.isKey(node) || !isRepeatable(node)) return undefined;
-  const text = side.textOf(node);
-  return { text, name: side.nameOf(text), rank, isMissing, flavor: undefined };
+function use(node: Expression, origin: KeyOrigin, rank: number, isMissing = false): KeyUse | undefined {
+  if (!origin.isKey(node) || !isRepeatable(node)) return undefined;
+  const text = origin.textOf(node);
+  return { text, name: origin.nameOf(text), rank, isMissing, flavor: undefined };
 }
 
 function comparisonUse(
   { left, right, operator }: Extract<Expression, { kind: 'comparison' }>,
-  side: KeySide,
+  origin: KeyOrigin,
 ): KeyUse | undefined {
   for (const [key, other] of [
     [left, right],
     [right, left],
   ] as const) {
-    if (!side.isKey(key) || side.isOwn(other)) continue;
-    if (!isStatic(other)) return use(key, side, ranks.join);
+    if (!origin.isKey(key) || origin.isOwn(other)) continue;
+    if (!isStatic(other)) return use(key, origin, ranks.join);
     const found = use(
       key,
-      side,
+      origin,
       operator === '=' ? ranks.equal : operator.length === 2 ? ranks.between : ranks.less,
     );
     if (!found || operator !== '=' || other.kind !== 'constant' || typeof other.value !== 'string')
       return found;
     const isFlavor =
-      key.kind === 'field' && key.of.kind === 'slot' && side.isKind?.(found.name, other.value) === true;
+      key.kind === 'field' && key.of.kind === 'slot' && origin.isKind?.(found.name, other.value) === true;
     const value = `'${other.value.replaceAll("'", "''")}'`;
     return isFlavor ? { ...found, flavor: `${found.text} = ${value}` } : found;
   }
@@ -115,7 +116,7 @@ function elementKey(node: Quantified, source: Source, outer: readonly string[]):
   const names = new Set(node.bindings.map(({ name }) => name));
   const isOwn = (part: Expression): boolean =>
     some(part, (each) => each.kind === 'identifier' && names.has(each.name));
-  const side: KeySide = {
+  const origin: KeyOrigin = {
     isOwn,
     isKey: isOwn,
     textOf: (part) => keyText(ofDocument(part, source)),
@@ -124,7 +125,7 @@ function elementKey(node: Quantified, source: Source, outer: readonly string[]):
       inner.bindings.every(({ of }) => isOwn(of)) ? elementKey(inner, source, variables) : undefined,
   };
   const disjuncts = disjunctsOf(node.satisfies).map((conjuncts) =>
-    conjuncts.map((each) => keyUseOf(each, side)).filter((each) => each !== undefined),
+    conjuncts.map((each) => keyUseOf(each, origin)).filter((each) => each !== undefined),
   );
   const sets = keySetsOf(disjuncts);
   const [set] = sets ?? [];
@@ -166,14 +167,14 @@ export function unnestKey(
   const slots = new Set(steps.map((step) => step.source.slot));
   const isOwn = (node: Expression): boolean => readsAny(node, slots);
   const aliases = steps.map((step) => step.source.alias);
-  const side: KeySide = {
+  const origin: KeyOrigin = {
     isOwn,
     isKey: isOwn,
     textOf: (node) => keyText(node),
     nameOf: (text) => (/^`[^`]+`(\.`[^`]+`)+$/.test(text) ? namePart(text, aliases) : namePart(text)),
   };
   const uses = disjuncts.map((conjuncts) =>
-    conjuncts.map((each) => keyUseOf(each, side)).filter((each) => each !== undefined),
+    conjuncts.map((each) => keyUseOf(each, origin)).filter((each) => each !== undefined),
   );
   const shared = uses.every((each) => each.length > 0) ? (keySetsOf(uses)?.[0]?.keys ?? []) : [];
   const last = steps.at(-1) as UnnestChain['steps'][number];

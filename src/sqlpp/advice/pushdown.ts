@@ -27,16 +27,16 @@ interface PushdownRequest {
   readonly set: KeySet;
   /** Every condition is on a key. */
   readonly isComplete: boolean;
-  /** The order can end with META().id, which is the last component of every entry. */
-  readonly ordersById: boolean;
+  /** A condition reads META().id, the last component of every entry. Then the index can provide an order by it, as published servers advise. */
+  readonly hasIdCondition: boolean;
 }
 
 export function pushdownOf(request: PushdownRequest): Pushdown {
   const { select, body, source, set, isComplete } = request;
-  const plain: Pushdown = { keys: set.keys, property: undefined, needsCovering: false, last: [] };
-  if (body.windows.length > 0 || body.projection.isDistinct) return plain;
+  const none: Pushdown = { keys: set.keys, property: undefined, needsCovering: false, last: [] };
+  if (body.windows.length > 0 || body.projection.isDistinct) return none;
   const groups = body.group ? groupKeys(request) : [];
-  if (!groups) return plain;
+  if (!groups) return none;
   const order = orderKeys(request, groups);
   const isOrdered = order !== undefined && order.length > 0;
   const isExact = isComplete && set.keys.every(({ rank }) => rank <= ranks.less);
@@ -47,7 +47,7 @@ export function pushdownOf(request: PushdownRequest): Pushdown {
     ...(isLimited && select.offset ? ['OFFSET pushdown'] : []),
     ...(isLimited ? ['LIMIT pushdown'] : []),
   ];
-  if (properties.length === 0) return plain;
+  if (properties.length === 0) return none;
   const leading = isOrdered ? order : groups;
   return {
     keys: orderedKeys(set.keys, leading),
@@ -81,15 +81,15 @@ function groupKeys({ body, source, set, isComplete }: PushdownRequest): readonly
 
 /** The keys of ORDER BY; empty without ORDER BY, undefined if the index cannot provide the order. */
 function orderKeys(
-  { select, body, source, set, ordersById }: PushdownRequest,
+  { select, body, source, set, hasIdCondition }: PushdownRequest,
   groups: readonly KeyUse[],
 ): readonly KeyUse[] | undefined {
   const keys: KeyUse[] = [];
   for (const { expression, isDescending, nulls } of select.order) {
-    const plain = groupedExpression(expression, body);
+    const ungrouped = groupedExpression(expression, body);
     if (nulls !== undefined || typeof isDescending !== 'boolean') return undefined;
-    if (plain.kind === 'slot' && plain.slot === source.idSlot && !ordersById) return undefined;
-    const key = keyOf(plain, source);
+    if (ungrouped.kind === 'slot' && ungrouped.slot === source.idSlot && !hasIdCondition) return undefined;
+    const key = keyOf(ungrouped, source);
     if (!key || (body.group && !groups.some(({ text }) => text === key.text))) return undefined;
     const { rank } = set.keys.find(({ text }) => text === key.text) ?? key;
     keys.push({ ...key, rank, isDescending });

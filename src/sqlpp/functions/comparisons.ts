@@ -7,8 +7,8 @@ import { Binary, newObject, type Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { escapeCharacter, likePattern } from './like-patterns.ts';
 
-const ownNulls = { nulls: 'own' } as const;
-const withSynonyms = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
+/** Options of a function that handles MISSING and NULL itself. */
+const ownNulls = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
   nulls: 'own',
   synonyms,
 });
@@ -112,43 +112,43 @@ export const comparisons = new Declarations('comparison')
     'value, value [, value …]',
     'The largest value that is neither NULL nor MISSING.',
     extreme(1),
-    ownNulls,
+    ownNulls(),
   )
   .add(
     'least',
     'value, value [, value …]',
     'The smallest value that is neither NULL nor MISSING.',
     extreme(-1),
-    ownNulls,
+    ownNulls(),
   )
   .add(
     'successor',
     'value',
     'The smallest value that collates after the argument.',
     ([value]) => successor(value),
-    ownNulls,
+    ownNulls(),
   );
 
 export const operators = new Declarations('operator')
-  .add('and', 'condition, condition [, condition …]', 'As the operator AND.', and, ownNulls)
-  .add('or', 'condition, condition [, condition …]', 'As the operator OR.', or, ownNulls)
+  .add('and', 'condition, condition [, condition …]', 'As the operator AND.', and, ownNulls())
+  .add('or', 'condition, condition [, condition …]', 'As the operator OR.', or, ownNulls())
   .add('not', 'condition', 'As the operator NOT.', ([value]) => !isTrue(value))
-  .add('eq', 'value, value', 'As the operator `=`.', ([a, b]) => equal(a, b), ownNulls)
+  .add('eq', 'value, value', 'As the operator `=`.', ([a, b]) => equal(a, b), ownNulls())
   .add(
     'lt',
     'value, value',
     'As the operator `<`.',
     ordered((order) => order < 0),
-    ownNulls,
+    ownNulls(),
   )
   .add(
     'le',
     'value, value',
     'As the operator `<=`.',
     ordered((order) => order <= 0),
-    ownNulls,
+    ownNulls(),
   )
-  .add('between', 'value, low, high', 'As the operator BETWEEN.', between, ownNulls)
+  .add('between', 'value, low, high', 'As the operator BETWEEN.', between, ownNulls())
   .add('like', 'string, pattern [, escape]', 'As the operator LIKE.', like)
   .add('in', 'value, array', 'As the operator IN.', isIn, { nulls: 'missing' })
   .add('within', 'value, container', 'As the operator WITHIN.', within, { nulls: 'missing' })
@@ -163,29 +163,29 @@ export const operators = new Declarations('operator')
     nulls: 'missing',
     synonyms: ['is_not_null'],
   })
-  .add('ismissing', 'value', 'As IS MISSING.', ([value]) => value === undefined, withSynonyms('is_missing'))
+  .add('ismissing', 'value', 'As IS MISSING.', ([value]) => value === undefined, ownNulls('is_missing'))
   .add(
     'isnotmissing',
     'value',
     'As IS NOT MISSING.',
     ([value]) => value !== undefined,
-    withSynonyms('is_not_missing'),
+    ownNulls('is_not_missing'),
   )
   .add(
     'isvalued',
     'value',
     'As IS VALUED.',
     ([value]) => isKnown(value),
-    withSynonyms('is_valued', 'isknown', 'is_known', 'isnotunknown', 'is_not_unknown'),
+    ownNulls('is_valued', 'isknown', 'is_known', 'isnotunknown', 'is_not_unknown'),
   )
   .add(
     'isnotvalued',
     'value',
     'As IS NOT VALUED.',
     ([value]) => !isKnown(value),
-    withSynonyms('is_not_valued', 'isnotknown', 'is_not_known', 'isunknown'),
+    ownNulls('is_not_valued', 'isnotknown', 'is_not_known', 'isunknown'),
   )
-  .add('array', ' [value …]', 'An array of the arguments.', (values) => values, ownNulls)
+  .add('array', ' [value …]', 'An array of the arguments.', (values) => values, ownNulls())
   .add('element', 'array, position', 'As `array[position]`.', element, { nulls: 'missing' })
   .add('field', 'object, name', 'As `object.name`.', field, { nulls: 'missing' })
   .add('slice', 'array [, start, end]', 'As `array[start:end]`.', slice);

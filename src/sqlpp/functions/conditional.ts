@@ -5,8 +5,8 @@ import { isNumber } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 
-const ownNulls = { nulls: 'own' } as const;
-const withSynonyms = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
+/** Options of a function that handles MISSING and NULL itself. */
+const ownNulls = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
   nulls: 'own',
   synonyms,
 });
@@ -58,96 +58,96 @@ export const conditional = new Declarations('conditional')
     'value, other [, other …]',
     'The first argument that is not MISSING.',
     first((value) => value !== undefined),
-    withSynonyms('if_missing'),
+    ownNulls('if_missing'),
   )
   .add(
     'ifnull',
     'value, other [, other …]',
     'The first argument that is not NULL.',
     first((value) => value !== null),
-    withSynonyms('if_null'),
+    ownNulls('if_null'),
   )
   .add(
     'ifmissingornull',
     'value, other [, other …]',
     'The first argument that is neither MISSING nor NULL.',
     first(isKnown),
-    withSynonyms('if_missing_or_null', 'coalesce'),
+    ownNulls('if_missing_or_null', 'coalesce'),
   )
   .add(
     'missingif',
     'value, other',
     'MISSING if both are equal, else the first.',
     insteadOf(undefined),
-    withSynonyms('missing_if'),
+    ownNulls('missing_if'),
   )
   .add(
     'nullif',
     'value, other',
     'NULL if both are equal, else the first.',
     insteadOf(null),
-    withSynonyms('null_if'),
+    ownNulls('null_if'),
   )
   .add(
     'nvl',
     'value, other',
     'The first argument if it is neither MISSING nor NULL, else the second.',
     ([value, other]) => (isKnown(value) ? value : other),
-    ownNulls,
+    ownNulls(),
   )
   .add(
     'nvl2',
     'value, if_known, if_unknown',
     'The second argument if the first is neither MISSING nor NULL, else the third.',
     ([value, ifKnown, ifUnknown]) => (isKnown(value) ? ifKnown : ifUnknown),
-    ownNulls,
+    ownNulls(),
   )
   .add(
     'decode',
     'value, search, result [, search, result …]',
     'The result that follows the first search equal to the value, else the last argument if no search precedes it, else NULL.',
     decode,
-    ownNulls,
+    ownNulls(),
   )
   .add(
     'ifinf',
     'number, other [, other …]',
     'The first number that is not infinite.',
     firstNumber((value) => Math.abs(value) !== Infinity),
-    withSynonyms('if_inf'),
+    ownNulls('if_inf'),
   )
   .add(
     'ifnan',
     'number, other [, other …]',
     'The first number that is not NaN.',
     firstNumber((value) => !Number.isNaN(value)),
-    withSynonyms('if_nan'),
+    ownNulls('if_nan'),
   )
   .add(
     'ifnanorinf',
     'number, other [, other …]',
     'The first number that is neither NaN nor infinite.',
     firstNumber(Number.isFinite),
-    withSynonyms('if_nan_or_inf'),
+    ownNulls('if_nan_or_inf'),
   )
   .add(
     'nanif',
     'value, other',
     'NaN if both are equal, else the first.',
     insteadOf(Number.NaN),
-    withSynonyms('nan_if'),
+    ownNulls('nan_if'),
   )
   .add(
     'neginfif',
     'value, other',
     'Negative infinity if both are equal, else the first.',
     insteadOf(-Infinity),
-    withSynonyms('neginf_if'),
+    ownNulls('neginf_if'),
   )
   .add(
     'posinfif',
     'value, other',
     'Infinity if both are equal, else the first.',
     insteadOf(Infinity),
-    withSynonyms('posinf_if'),
+    ownNulls('posinf_if'),
   );

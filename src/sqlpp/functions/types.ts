@@ -22,9 +22,11 @@ const test =
   ([value]) =>
     isOf(rankOf(value));
 
+/** Options of a function that reads all of its argument. */
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
-const ofType = (...list: string[]) => ({ synonyms: list, reads: 'type' }) as const;
+/** Options of a function that reads only the type of its argument. */
+const readingType = (...list: string[]) => ({ synonyms: list, reads: 'type' }) as const;
 
 function toAtom(value: Value): Value {
   const rank = rankOf(value);
@@ -65,56 +67,56 @@ export const types = new Declarations('type')
     'value',
     'Whether the value is an array.',
     test((rank) => rank === arrayRank),
-    ofType('is_array'),
+    readingType('is_array'),
   )
   .add(
     'isatom',
     'value',
     'Whether the value is a boolean, a number or a string.',
     test((rank) => rank >= booleanRank && rank <= stringRank),
-    ofType('is_atom'),
+    readingType('is_atom'),
   )
   .add(
     'isbinary',
     'value',
     'Whether the value is a document that is not JSON.',
     test((rank) => rank === binaryRank),
-    ofType('is_binary', 'isbin', 'is_bin'),
+    readingType('is_binary', 'isbin', 'is_bin'),
   )
   .add(
     'isboolean',
     'value',
     'Whether the value is true or false.',
     test((rank) => rank === booleanRank),
-    ofType('is_boolean', 'isbool', 'is_bool'),
+    readingType('is_boolean', 'isbool', 'is_bool'),
   )
   .add(
     'isnumber',
     'value',
     'Whether the value is a number.',
     test((rank) => rank === numberRank),
-    ofType('is_number', 'isnum', 'is_num'),
+    readingType('is_number', 'isnum', 'is_num'),
   )
   .add(
     'isobject',
     'value',
     'Whether the value is an object.',
     test((rank) => rank === objectRank),
-    ofType('is_object', 'isobj', 'is_obj'),
+    readingType('is_object', 'isobj', 'is_obj'),
   )
   .add(
     'isstring',
     'value',
     'Whether the value is a string.',
     test((rank) => rank === stringRank),
-    ofType('is_string', 'isstr', 'is_str'),
+    readingType('is_string', 'isstr', 'is_str'),
   )
   .add(
     'type',
     'value',
     "The name of the value's type: missing, null, boolean, number, string, array, object or binary.",
     ([value]) => typeName(value),
-    { nulls: 'own', ...ofType('type_name', 'typename') },
+    { nulls: 'own', ...readingType('type_name', 'typename') },
   )
   .add(
     'toarray',

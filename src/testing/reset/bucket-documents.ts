@@ -55,7 +55,7 @@ export class BucketDocuments {
   /** The seqno up to which each vbucket was read, and the uuid of its history. */
   private readonly seqnos = new Float64Array(vbucketCount);
   private readonly uuids = new BigUint64Array(vbucketCount);
-  private histories = '';
+  private historyDigest = '';
 
   constructor(target: ResetBucket) {
     this.target = target;
@@ -72,7 +72,7 @@ export class BucketDocuments {
 
   /** The bucket was created again: the next `restore` writes all documents. */
   markRecreated(): void {
-    this.histories = '';
+    this.historyDigest = '';
   }
 
   /** False when a document cannot be changed now, because it is locked or has a durable write under way: the bucket must be flushed. */
@@ -104,13 +104,13 @@ export class BucketDocuments {
   }
 
   private async readChanges(client: BucketClient, collections: CollectionIds): Promise<Changes> {
-    const [histories, ends] = await Promise.all([client.histories(), client.highSeqnos()]);
-    const isWhole = histories !== this.histories;
+    const [digest, ends] = await Promise.all([client.historyDigest(), client.highSeqnos()]);
+    const isWhole = digest !== this.historyDigest;
     if (isWhole) {
       this.seqnos.fill(0);
       this.uuids.fill(0n);
     }
-    this.histories = histories;
+    this.historyDigest = digest;
     const lagging = [...ends.keys()].filter((vb) => (ends[vb] as number) > (this.seqnos[vb] as number));
     if (lagging.length === 0) return { changed: new Map(), isWhole };
     await requestPersistence(client, lagging, this.uuids);

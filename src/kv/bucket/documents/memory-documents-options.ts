@@ -17,6 +17,7 @@ export interface MemoryDocumentsOptions {
   rules: BucketRules;
   vbuckets: Vbuckets;
   collections: LiveCollections;
+  /** Records the system events of scopes and collections; a vbucket that lacks some gets them before a client uses it. */
   events: Pick<EventRecorder, 'isBehind' | 'catchUp'>;
   durableWrites: DurableWrites;
   progress: VbucketProgress;
