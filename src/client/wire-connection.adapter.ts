@@ -220,7 +220,7 @@ export class WireConnection implements RequestSender {
     socket.once('secureConnect', () => {
       // A node of an earlier version treats every connection as one that sends copies of vbuckets.
       if (socket.alpnProtocol !== nodeDataProtocol)
-        this.fail(new DataPortError(`node ${id} does not serve other nodes' statements`));
+        this.fail(new DataPortError(`node ${id} does not serve statements of other nodes: upgrade it`));
     });
     socket.on('data', (chunk: Buffer) => this.receive(chunk, chunk.length));
     return socket;

@@ -55,7 +55,7 @@ export interface CloudOptions {
   provisioner: Provisioner;
   /** Identifies the nodes of this process in the store. */
   home: string;
-  /** The local address of the own requests of the cloud (provisioner.ts). */
+  /** The local address of the cloud's requests to nodes, which admit it always; undefined: any. */
   operatorAddress: string | undefined;
   /** Memory of all nodes of this process together. */
   capacityMb: number;

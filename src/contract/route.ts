@@ -53,9 +53,9 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   readonly bodyLimit?: number;
   /**
    * `?just_validate=1` checks the request and changes nothing: the handler sees `input.justValidate`, and a reply with status
-   * 200 is sent as `{"errors":{}}`. A route with another reply declares `own` and reads the parameter itself.
+   * 200 is sent as `{"errors":{}}`. The handler of a route with another reply reads the parameter: `by handler`.
    */
-  readonly acceptsJustValidate?: boolean | 'own';
+  readonly acceptsJustValidate?: boolean | 'by handler';
   /** The call changes nothing although its method is not GET. All others are recorded in the audit trail. */
   readonly changesNothing?: boolean;
   /** The body holds documents of users, which the audit trail must not record. */

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { ApiError } from '#cloud/answers/api-error.ts';
 import { type Cloud, startCloud } from '#cloud/cloud.ts';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
-import { homeOfAll } from '#cloud/provisioner/local/owner.host.ts';
+import { commonHomeOf } from '#cloud/provisioner/local/owner.host.ts';
 import { realClock } from '#ports/clock.ts';
 import type { DiskReserve } from '#ports/disk-reserve.ts';
 import type { FolderLock } from '#ports/folder-lock.ts';
@@ -87,7 +87,8 @@ async function assemble(
 ): Promise<Cloud> {
   const operatorAddress = operatorAddressHere();
   const nodesFolder = join(folder.path, 'nodes');
-  const home = folder.id(() => homeOfAll(nodesFolder));
+  // A folder without an id takes that of its nodes, so that they stay its own.
+  const home = folder.id(() => commonHomeOf(nodesFolder));
   const ports = { clock: realClock, random: realRandom, log };
   return startCloud({
     ...ports,

@@ -59,7 +59,7 @@ export function describeFetching(name: string, make: () => Promise<DiskUnderTest
     await engine.commit(files.bucketUuid, 0, cutsOf(docs));
     const wants = docs.map(({ key }) => want(key)).reverse();
     const fetched = await engine.fetchItems(files.bucketUuid, 0, wants);
-    assert.deepEqual(fetched.failed, []);
+    assert.deepEqual(fetched.damaged, []);
     assert.equal(itemTexts(fetched).length, 2000);
     assert.equal(itemTexts(fetched)[0], '0 2000 k1999=19994 0');
     await engine.stop();

@@ -6,7 +6,7 @@ import { type HealthStats, healthOf } from '../node-client/cluster-health.ts';
 import { NodeClient } from '../node-client/node-client.ts';
 import type { NodePorts, NodeSpec, Placement, Provisioner } from '../provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
-import { rowHasData } from './node-rows.ts';
+import { nodeRunsDataService } from './node-rows.ts';
 import { type Phase, type V3Status, v3Status } from './phase.ts';
 
 const administratorPurpose = 'cluster administrator';
@@ -24,7 +24,7 @@ export interface ClusterNodesOptions {
   provisioner: Pick<Provisioner, 'downReason'>;
   /** The home whose nodes this process runs. */
   home: string;
-  /** The local address of the cloud's own requests; see the provisioner. */
+  /** The local address of the cloud's requests to nodes, which admit it always; undefined: any. */
   operatorAddress: string | undefined;
 }
 
@@ -88,7 +88,7 @@ export class ClusterNodes {
 
   /** One client for each member that runs the data service. */
   async dataClients(cluster: ClusterRow): Promise<NodeClient[]> {
-    const nodes = (await this.members(cluster.id)).filter(rowHasData);
+    const nodes = (await this.members(cluster.id)).filter(nodeRunsDataService);
     return nodes.map((node) => this.clientOf(cluster, node));
   }
 

@@ -20,8 +20,8 @@ import {
   type ServerGroup,
 } from './cluster-spec.ts';
 import {
-  groupHasData,
   groupOfEach,
+  groupRunsDataService,
   matchesGroup,
   memoryForData,
   type NodeChange,
@@ -85,7 +85,7 @@ export class ClusterScaleService {
     const before = memoryForData(await nodes.rowsOf(row.id));
     for (const [i, group] of wanted.entries()) {
       const memoryMb = capacity.memoryMb(group.memoryGib);
-      if (!groupHasData(group) || memoryMb >= before) continue;
+      if (!groupRunsDataService(group) || memoryMb >= before) continue;
       const { totalMb, freeMb } = await quotaOf(client);
       if (memoryMb < totalMb - freeMb)
         throw invalid(
@@ -146,7 +146,7 @@ export class ClusterScaleService {
     const [founder] = rows as [NodeRow];
     if (change.leaving.includes(founder)) {
       const present = spec.servers.find((group) => matchesGroup(founder, group, capacity));
-      throw founderLeaves(present ?? (spec.servers.find(groupHasData) as ServerGroup), wanted);
+      throw founderLeaves(present ?? (spec.servers.find(groupRunsDataService) as ServerGroup), wanted);
     }
     await capacity.take(
       transaction,

@@ -31,7 +31,10 @@ export function newNodeRows(
 
 /** The group of each node, those with the data service first: the founder, which is the first node, has to run it. */
 export function groupOfEach(servers: readonly ServerGroup[]): ServerGroup[] {
-  const [withData, without] = [servers.filter(groupHasData), servers.filter((group) => !groupHasData(group))];
+  const [withData, without] = [
+    servers.filter(groupRunsDataService),
+    servers.filter((group) => !groupRunsDataService(group)),
+  ];
   return [...withData, ...without].flatMap((group) => Array.from({ length: group.size }, () => group));
 }
 
@@ -67,10 +70,10 @@ export const sameServices = (a: readonly string[], b: readonly string[]): boolea
 
 /** MB for buckets on each node: the memory of the smallest node that runs the data service. */
 export const memoryForData = (rows: readonly NodeRow[]): number =>
-  Math.min(...rows.filter(rowHasData).map(({ memory_mb }) => memory_mb));
+  Math.min(...rows.filter(nodeRunsDataService).map(({ memory_mb }) => memory_mb));
 
-export const rowHasData = ({ services }: NodeRow): boolean =>
+export const nodeRunsDataService = ({ services }: NodeRow): boolean =>
   (JSON.parse(services) as string[]).includes('data');
 
-export const groupHasData = ({ services }: Pick<ServerGroup, 'services'>): boolean =>
+export const groupRunsDataService = ({ services }: Pick<ServerGroup, 'services'>): boolean =>
   services.includes('data');

@@ -40,7 +40,7 @@ async function storeCertificate(parts: PlanParts, cluster: ClusterRow): Promise<
   await changeCluster(parts, cluster.id, { certificate: await client.certificate() });
 }
 
-/** Writes and reads a document through each node that has documents, in a temporary bucket. */
+/** Writes and reads a document through each node that runs the data service, in a temporary bucket. */
 async function probe({ nodes }: PlanParts, cluster: ClusterRow): Promise<void> {
   const founder = await nodes.founderClient(cluster);
   await founder.createProbeBucket();

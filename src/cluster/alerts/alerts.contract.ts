@@ -21,7 +21,7 @@ export const ChangeAlerts = defineRoute({
   path: '/settings/alerts',
   access: write,
   bodyKind: 'form',
-  acceptsJustValidate: 'own',
+  acceptsJustValidate: 'by handler',
   doc: 'Replaces the alert settings; omitted fields get their defaults.',
 });
 

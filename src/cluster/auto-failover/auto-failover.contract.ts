@@ -10,7 +10,15 @@ const reading = (id: string, path: string, json: JsonSchema, doc: string) =>
   defineRoute({ id, method: 'GET', path, access: read, answer: { json }, doc });
 
 const changing = (id: string, path: string, doc: string) =>
-  defineRoute({ id, method: 'POST', path, access: write, bodyKind: 'form', acceptsJustValidate: 'own', doc });
+  defineRoute({
+    id,
+    method: 'POST',
+    path,
+    access: write,
+    bodyKind: 'form',
+    acceptsJustValidate: 'by handler',
+    doc,
+  });
 
 const resetting = (id: string, path: string, doc: string) =>
   defineRoute({ id, method: 'POST', path, access: write, doc });

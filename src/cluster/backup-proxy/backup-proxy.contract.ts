@@ -7,8 +7,9 @@ const proxied = <const M extends Method>(method: M, does: string) =>
     id: `backup_proxy.${method.toLowerCase()}`,
     method,
     path: '/_p/backup/:path*',
-    // The backup service authorizes the request by the forwarded credentials, and records changes in the audit trail.
+    // The backup service authorizes the request by the forwarded credentials.
     access: { kind: 'authenticated' },
+    // This node changes nothing: the backup service records its changes in the audit trail.
     changesNothing: true,
     answer: { json: shape.any },
     otherStatuses: {

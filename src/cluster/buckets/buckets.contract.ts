@@ -36,7 +36,7 @@ export const CreateBucket = defineRoute({
   path: '/pools/default/buckets',
   access: { kind: 'roles', roles: ['admin', 'cluster_admin'], permission: 'cluster.buckets!create' },
   bodyKind: 'form',
-  acceptsJustValidate: 'own',
+  acceptsJustValidate: 'by handler',
   answer: { status: 202 },
   doc: 'Creates a bucket. With `?just_validate=1` only validates the parameters.',
 });
@@ -60,7 +60,7 @@ export const EditBucket = defineRoute({
     permission: 'cluster.bucket[{bucket}].settings!write',
   },
   bodyKind: 'form',
-  acceptsJustValidate: 'own',
+  acceptsJustValidate: 'by handler',
   doc: 'Changes the parameters that are sent and keeps the others. With `?just_validate=1` only validates them.',
 });
 

@@ -28,7 +28,7 @@ export class CertificateReport {
     this.#deps = deps;
   }
 
-  /** The one root of the cluster; refused if several were uploaded, because there is then no single root. */
+  /** The one root of the cluster. Refused if several were uploaded, or one was loaded from an inbox: there may be no single root then. */
   root(): StoredAuthority {
     const { authorities } = this.#deps.store.state;
     const provided = authorities.filter(({ origin }) => origin !== 'generated');
@@ -37,8 +37,11 @@ export class CertificateReport {
     return this.#newest();
   }
 
-  /** Has its fields at the top level and under `cert`, since published clients look in either place. */
-  extended(authority: StoredAuthority, addressOf: AddressOf) {
+  /**
+   * An authority as `?extended=true` shows the root, with the warnings about all certificates. The fields of the authority are at the top
+   * level and under `cert`, since published clients look in either place.
+   */
+  extendedRoot(authority: StoredAuthority, addressOf: AddressOf) {
     const certificate = new X509Certificate(authority.pem);
     const cert = {
       type: typeOf(authority),
@@ -102,7 +105,7 @@ export class CertificateReport {
     };
   }
 
-  /** Sentences about certificates that expire soon or have expired, by their names. */
+  /** A sentence about each certificate that has expired or expires soon, which names the certificate. */
   expiring(): string[] {
     const { store, view, clock } = this.#deps;
     const authorities = store.state.authorities.map((authority) => {

@@ -45,13 +45,13 @@ function rootRoutes({ certificates }: Deps): BoundRoute[] {
       await service.ready;
       const root = report.root();
       const isExtended = query['extended'] === 'true';
-      return isExtended ? reply.json(report.extended(root, addressFor(context))) : reply.text(root.pem);
+      return isExtended ? reply.json(report.extendedRoot(root, addressFor(context))) : reply.text(root.pem);
     }),
     bind(contract.UploadAuthority, async ({ body }, context) => {
       await remoteRootUpload.check(context.remoteAddress);
       await service.ready;
       const uploaded = await authorities.upload(body.toString('utf8'));
-      return reply.json(report.extended(uploaded, addressFor(context)));
+      return reply.json(report.extendedRoot(uploaded, addressFor(context)));
     }),
     bind(contract.GetRemoteRootUpload, async () => reply.json(await remoteRootUpload.allowed())),
     bind(contract.SetRemoteRootUpload, async ({ body }, context) => {

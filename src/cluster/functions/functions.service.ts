@@ -15,7 +15,7 @@ import { isSameScope, shownScope, storedScope } from './stored-scope.ts';
 
 const functionsMax = 1_000;
 /** Bytes of all functions as JSON: each change writes all of them, and sends them to the query thread. */
-export const functionBytesMax = 4 << 20;
+export const allFunctionsBytesMax = 4 << 20;
 const nameMax = 220;
 const bodyMax = 64 << 10;
 const parametersMax = 100;
@@ -82,8 +82,10 @@ export class FunctionsService implements FunctionDefinitions {
       if (change.kind === 'drop') return { functions: others };
       const all = [...others, storedOf(change.definition, wanted)];
       const bytes = Buffer.byteLength(JSON.stringify(all));
-      if (bytes <= functionBytesMax) return { functions: all };
-      outcome = { refused: `all functions have at most ${functionBytesMax} bytes, and would have ${bytes}` };
+      if (bytes <= allFunctionsBytesMax) return { functions: all };
+      outcome = {
+        refused: `all functions have at most ${allFunctionsBytesMax} bytes, and would have ${bytes}`,
+      };
       return { functions };
     });
     // The watch reports the change later, but callers read it at once.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
-import { FunctionsService, functionBytesMax } from './functions.service.ts';
+import { allFunctionsBytesMax, FunctionsService } from './functions.service.ts';
 import { LibrariesService, libraryLimits } from './libraries.service.ts';
 import { librariesPrefix } from './libraries-state.ts';
 
@@ -79,7 +79,7 @@ test('functions are refused above a limit on the size of all of them', async () 
     const definition = { scope: null, name, parameters: ['x'.repeat(bytes)], isVariadic: false, body: '1' };
     return functions.change({ kind: 'create', definition, replaces: true });
   };
-  const half = functionBytesMax / 2;
+  const half = allFunctionsBytesMax / 2;
   assert.equal(await create('f', half), 'done');
   const outcome = await create('g', half);
   assert.match(typeof outcome === 'object' ? outcome.refused : outcome, /all functions have at most 4194304/);

@@ -122,7 +122,7 @@ function responses(route: RouteDefinition, schemas: Schemas): Operation['respons
   const needsPermission = access.kind === 'permission' || access.kind === 'roles';
   return {
     ...success,
-    ...(route.acceptsJustValidate === 'own' && {
+    ...(route.acceptsJustValidate === 'by handler' && {
       '200': { ...validated, ...success['200'] },
       '202': { ...validated, ...success['202'] },
     }),

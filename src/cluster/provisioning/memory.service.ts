@@ -1,7 +1,7 @@
 // Cluster name and memory of services.
 
 import type { Form } from '#contract/route.ts';
-import { otherQuotasMb } from '../buckets/bucket-rules/read-bucket.ts';
+import { bucketQuotasMb } from '../buckets/bucket-rules/read-bucket.ts';
 import type { BucketsStore } from '../buckets/buckets.store.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { BucketsState } from '../config/cluster-state.ts';
@@ -18,6 +18,7 @@ import {
   quotaServices,
 } from './quotas.ts';
 
+/** Fields of the pool, as the REST API names the cluster. */
 export const poolFields = ['clusterName', ...quotaNames];
 
 const clusterNameMax = 256;
@@ -92,7 +93,7 @@ export class MemoryService {
   }
 
   #tooLow(name: QuotaName, quotaMb: number, state: BucketsState): string | null {
-    const minMb = Math.max(quotaMinimaMb[name], name === 'memoryQuota' ? otherQuotasMb(state, null) : 0);
+    const minMb = Math.max(quotaMinimaMb[name], name === 'memoryQuota' ? bucketQuotasMb(state, null) : 0);
     if (quotaMb >= minMb) return null;
     const text = `The ${quotaServices[name]} service quota (${quotaMb}MB) cannot be less than ${minMb}MB`;
     const allowed = ` (current total buckets quota, or at least ${quotaMinimaMb.memoryQuota}MB)`;

@@ -1,6 +1,6 @@
 // Installs sample buckets: accepts requests, keeps a record of each load until it is complete, and continues interrupted ones.
 import type { Log } from '#ports/log.ts';
-import { otherQuotasMb } from '../buckets/bucket-rules/read-bucket.ts';
+import { bucketQuotasMb } from '../buckets/bucket-rules/read-bucket.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
@@ -97,7 +97,8 @@ export class SamplesService {
   #checkQuota(count: number): void {
     const { buckets } = this.#deps.view;
     const quota = count * sampleQuotaMb;
-    if (buckets.memoryQuotaMb - otherQuotasMb(buckets, null) < quota) throw sampleRefusals.noQuota({ quota });
+    if (buckets.memoryQuotaMb - bucketQuotasMb(buckets, null) < quota)
+      throw sampleRefusals.noQuota({ quota });
   }
 
   /** The load of a sample whose bucket exists, or is yet to be created, and is not complete. */

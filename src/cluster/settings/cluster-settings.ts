@@ -1,4 +1,5 @@
-// Settings of the cluster and of its nodes.
+// Settings of the cluster and of its nodes. An effect such as `search` names a feature that is missing (`missingFeatures`): the parameter
+// is stored, without an effect.
 import { alertParameters } from './alert-parameters.ts';
 import { autoCompaction } from './compaction-settings.ts';
 import { dataParameters } from './data-parameters.ts';

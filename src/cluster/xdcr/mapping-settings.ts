@@ -15,8 +15,8 @@ export const mappingSwitches = [
   'collectionsMirroringMode',
 ] as const;
 /** Sent with rules whose sources need not exist yet; not stored. */
-const skipsSourceCheck = 'collectionsSkipSrcValidation';
-export const mappingNames = [...mappingSwitches, 'colMappingRules', skipsSourceCheck] as const;
+const skipSourceCheckField = 'collectionsSkipSrcValidation';
+export const mappingNames = [...mappingSwitches, 'colMappingRules', skipSourceCheckField] as const;
 
 /** How many former mappings are kept. A checkpoint under an older one is not used. */
 const formerMax = 2;
@@ -45,7 +45,7 @@ export async function readMapping(
   const problems: Problems = {};
   const mode = readMode(form, before, problems);
   const rules = rulesIn(form, before, problems);
-  const skipsCheck = readSwitch(form, skipsSourceCheck, false, problems);
+  const skipsCheck = readSwitch(form, skipSourceCheckField, false, problems);
   const mapping = { mode, rules };
   const hasRules = form['colMappingRules'] !== undefined;
   // Rules that do not apply may belong to another mode.

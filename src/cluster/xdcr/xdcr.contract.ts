@@ -87,7 +87,7 @@ export const CreateReference = defineRoute({
   path: '/pools/default/remoteClusters',
   access: writeReferencesAccess,
   bodyKind: 'form',
-  acceptsJustValidate: 'own',
+  acceptsJustValidate: 'by handler',
   answer: { json: shape.either(referenceShape, nothingDone) },
   doc: 'Stores a reference to another cluster, after that cluster accepted the credentials.',
 });
@@ -98,7 +98,7 @@ export const EditReference = defineRoute({
   path: '/pools/default/remoteClusters/:name',
   access: writeReferencesAccess,
   bodyKind: 'form',
-  acceptsJustValidate: 'own',
+  acceptsJustValidate: 'by handler',
   answer: { json: shape.either(referenceShape, nothingDone) },
   doc: 'Replaces a reference; all fields are sent again, and the cluster must be the same one.',
 });
@@ -118,7 +118,7 @@ export const CreateReplication = defineRoute({
   path: '/controller/createReplication',
   access: writeReplicationsAccess,
   bodyKind: 'form',
-  acceptsJustValidate: 'own',
+  acceptsJustValidate: 'by handler',
   since: since.replicationToOtherClusters,
   answer: { json: shape.object({ id: shape.string }) },
   doc: 'Starts the continuous replication of a bucket to a bucket of another cluster; collections replicate to those of the same names.',
@@ -184,7 +184,7 @@ export const ChangeDefaults = defineRoute({
   path: '/settings/replications',
   access: permission('xdcr.settings!write'),
   bodyKind: 'form',
-  acceptsJustValidate: 'own',
+  acceptsJustValidate: 'by handler',
   answer: { json: shape.either(defaultsAnswer, nothingDone) },
   doc: 'Changes the settings of replications that are created later.',
 });
@@ -204,7 +204,7 @@ export const ChangeReplicationSettings = defineRoute({
   path: '/settings/replications/:replication',
   access: executeReplicationsAccess,
   bodyKind: 'form',
-  acceptsJustValidate: 'own',
+  acceptsJustValidate: 'by handler',
   answer: { json: shape.either(settingsAnswer, nothingDone) },
   doc: 'Changes settings of a replication, or pauses (`pauseRequested=true`) and resumes it. Other settings need the permission `write`.',
 });

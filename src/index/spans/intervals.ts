@@ -4,7 +4,7 @@ import type { Bound, Span } from '#sqlpp/datastore/indexes.ts';
 import { KeyReader } from '../keys/key-reader.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
 
-/** Bounds of a query may be longer than any key of the index: they are truncated to this length, far above that of keys. */
+/** Bounds of a query may be longer than any key of the index. Their limit is far above that of keys; longer ones are refused. */
 const boundBytesMax = 64 << 20;
 /** The size of most bounds: a character takes at most three bytes, or two where it is escaped. */
 const usualBoundBytes = 4 << 10;
@@ -139,7 +139,7 @@ function singleValue(
   return successor(start)?.equals(end) === true ? start : null;
 }
 
-/** Inverted components sort in reverse, so that their bounds are swapped. */
+/** Descending components sort in reverse, so that their bounds are swapped. */
 function componentRange(
   low: Bound | undefined,
   high: Bound | undefined,

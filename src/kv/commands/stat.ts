@@ -61,11 +61,13 @@ export function stat(request: Request): CommandResult {
     replyFigure(copy, ...end);
     return Outcome.replied;
   }
-  writeRest(copy, rest, request.connection.holdReply(request, true, lastOf(copy)));
+  // Replies to later requests follow the whole group.
+  const isOrdered = true;
+  writeRest(copy, rest, request.connection.holdReply(request, isOrdered, lastOf(copy)));
   return Outcome.later;
 }
 
-/** Work of one collection in the sums that a group computes before its first packet, in bytes. */
+/** The work (bytes, see `turn-clock.ts`) of one collection in the sums that a group computes before its first packet. */
 const collectionWork = 64;
 /** Statistics written per batch. */
 const figuresMax = 64;

@@ -150,7 +150,7 @@ export interface FetchedItems {
   /** The items found, tombstones included, as cuts that carry no state of their vbuckets. */
   batch: CutBuffer;
   /** Positions in the request of keys whose stored item is damaged. */
-  failed: number[];
+  damaged: number[];
 }
 
 /** How many threads may read, write, and copy files for compaction. */

@@ -225,7 +225,7 @@ class MemoryEngine implements DiskEngine {
     await this.disk.read();
     this.refuseWhenDead();
     if (stored.damage !== null) throw new Error(stored.damage);
-    return { batch: stored.fetchItems(keys), failed: [] };
+    return { batch: stored.fetchItems(keys), damaged: [] };
   }
 
   async backfill(

@@ -8,6 +8,7 @@ export class PageWalk {
   rounds = 0;
   private readonly heap: Heap;
   private page = 1;
+  /** The number of the next chunk in the page; a live chunk holds one item. */
   private chunk = 0;
 
   constructor(heap: Heap) {

@@ -24,6 +24,7 @@ export interface ReplicationOptions {
   change: (change: MapChange) => Promise<MapOutcome>;
   /** Other limits than usual, for tests. */
   rollbackLimits?: RollbackLimits | undefined;
+  /** Updates the current time, which does not pass within a turn. */
   tick: () => void;
   clock: Clock;
   log: Log;

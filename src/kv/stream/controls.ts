@@ -13,7 +13,7 @@ export interface Controls {
   deletedUserXattrs: boolean;
   v7StatusCodes: boolean;
   markerVersion: MarkerVersion;
-  /** System events have the table form and include changes of collections. */
+  /** System events are FlatBuffers tables, and changes of collections are sent as events too. */
   eventTables: boolean;
   /** Streams from seqno 0 may leave out deletions and system events from before. */
   documentsOnly: boolean;

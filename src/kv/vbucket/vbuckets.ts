@@ -98,6 +98,7 @@ export class Vbuckets {
     setPosition(position, vb, hash, index.locateAddress(vb, hash, address), address);
   }
 
+  /** Points the view at an item. */
   show(address: number, view: ItemView): void {
     this.items.show(address, this.now, view);
   }
@@ -285,8 +286,9 @@ export class Vbuckets {
   /** Frees every item of a vbucket that this node no longer has, or whose file turned out to be unreadable. */
   drop(vb: number): void {
     const { index } = this;
-    for (let step = 0; step < index.end(vb); step += 2) {
-      const address = index.address(vb, index.slotAt(vb, step));
+    // A slot has two words.
+    for (let word = 0; word < index.end(vb); word += 2) {
+      const address = index.address(vb, index.slotAt(vb, word));
       if (address !== 0) this.heap.free(address);
     }
     this.clearVbucket(vb);

@@ -65,8 +65,8 @@ const cloudAddOptions = {
 } as const;
 const listOptions = { ...storageOptions, json } as const;
 
-/** Checks the options and names, before a cloud is created for the work. */
-type Prepare<S extends OptionSpecs> = (options: OptionValues<S>, names: readonly string[]) => Work;
+/** Checks the options and positional arguments, before a cloud is created for the work. */
+type Prepare<S extends OptionSpecs> = (options: OptionValues<S>, positionals: readonly string[]) => Work;
 type Work = (storage: CloudStorage) => Promise<Answer>;
 
 /** The output as text and as JSON. */
@@ -76,7 +76,7 @@ interface Answer {
 }
 
 interface OperatorCommand {
-  /** Words of the command and its plain arguments: `token revoke ID`. */
+  /** Words of the command and its positional arguments: `token revoke ID`. */
   readonly usage: string;
   readonly doc: string;
   readonly options: OptionSpecs;
@@ -236,10 +236,10 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
     const words = args.slice(0, 2).filter((word) => !word.startsWith('-'));
     throw new UsageError(unknownCommand(words.join(' ')));
   }
-  const { names, rest } = split(found, args);
+  const { positionals, rest } = split(found, args);
   const options = parseOptions(found.options, rest, process.env) as Record<string, unknown> &
     OptionValues<typeof listOptions>;
-  const work = found.prepare(options as OptionValues<OptionSpecs>, names);
+  const work = found.prepare(options as OptionValues<OptionSpecs>, positionals);
   if (!cloudExists(options)) {
     const folder = resolve(options['data-dir']);
     if (!found.creates) throw new StartError(`--data-dir: there is no cloud in ${folder}`);
@@ -284,14 +284,17 @@ const commandOf = (args: readonly string[]): OperatorCommand | undefined =>
 
 const wordsOf = (usage: string): string[] => usage.split(' ').filter((word) => word === word.toLowerCase());
 
-function split({ usage }: OperatorCommand, args: readonly string[]): { names: string[]; rest: string[] } {
+function split(
+  { usage }: OperatorCommand,
+  args: readonly string[],
+): { positionals: string[]; rest: string[] } {
   const words = usage.split(' ');
-  const names = args.slice(wordsOf(usage).length, words.length);
+  const positionals = args.slice(wordsOf(usage).length, words.length);
   const missing = words
     .slice(wordsOf(usage).length)
-    .find((_word, i) => names[i] === undefined || names[i]?.startsWith('--'));
+    .find((_word, i) => positionals[i] === undefined || positionals[i]?.startsWith('--'));
   if (missing !== undefined) throw new UsageError(`${missing} is missing; the form is divan cloud ${usage}`);
-  return { names, rest: args.slice(words.length) };
+  return { positionals, rest: args.slice(words.length) };
 }
 
 /** `nameOf`: the name of a field on the command line. */

@@ -8,7 +8,7 @@ import { activeRow, completedRow, preparedRow } from './request-rows.ts';
 import { removeTask, taskRows } from './task-rows.ts';
 import { transactionRow } from './transaction-rows.ts';
 
-/** Made when it is shown or sent: that takes time for long statements. */
+/** A row is made when it is shown or sent, because that takes time for long statements. */
 interface OwnRow {
   readonly id: string;
   readonly make: () => PlainRow;

@@ -16,7 +16,7 @@ function common(active: EndedRequest) {
   const hasPhases = phases.length > 0;
   return {
     requestId: active.id,
-    requestTime: timeText(active.startedMs),
+    requestTime: timeText(active.requestTimeMs),
     scanConsistency: request?.consistency === 'not_bounded' ? 'unbounded' : request?.consistency,
     clientContextID: request?.clientContextId ?? undefined,
     statement: request?.statement === null ? undefined : shownStatement(request?.statement ?? ''),
@@ -52,7 +52,7 @@ export function activeRow(active: ActiveRequest, clock: Clock): PlainRow {
     ...common(active),
     state: active.state,
     elapsedTime: durationText(nowMs - active.receivedMs),
-    executionTime: durationText(active.servedMs === 0 ? 0 : nowMs - active.servedMs),
+    executionTime: durationText(active.executionStartMs === 0 ? 0 : nowMs - active.executionStartMs),
   };
   return { id: active.id, value };
 }

@@ -18,7 +18,7 @@ export function recordEnd(
   const { clock, settings } = service.deps;
   const nowMs = clock.monotonicMs();
   const elapsedMs = nowMs - active.receivedMs;
-  const serviceMs = active.servedMs === 0 ? 0 : nowMs - active.servedMs;
+  const serviceMs = active.executionStartMs === 0 ? 0 : nowMs - active.executionStartMs;
   active.rows.count = writer.rows;
   active.rows.bytes = writer.bytes;
   if (settings.completedThresholdMs >= 0 && elapsedMs >= settings.completedThresholdMs)

@@ -112,7 +112,7 @@ export class RequestAnswer {
     const text = metricsText({
       nowMs: service.deps.clock.monotonicMs(),
       receivedMs: active.receivedMs,
-      executionStartMs: active.servedMs,
+      executionStartMs: active.executionStartMs,
       errors,
       warnings,
       rows: writer.rows,
@@ -131,7 +131,7 @@ export class RequestAnswer {
     const { version, name: host } = node();
     const text = profileOf(execution, {
       level,
-      startedMs: active.startedMs,
+      startedMs: active.requestTimeMs,
       ownMs: { ...ownMs, run: clock.monotonicMs() - ownMs.engineStartedMs },
       rows: writer.rows,
       version,

@@ -63,7 +63,7 @@ export class RequestRun {
       id: random.uuid(),
       remoteAddress: input.origin.remoteAddress,
       userAgent: input.origin.userAgent,
-      startedMs: clock.wallMs(),
+      requestTimeMs: clock.wallMs(),
       receivedMs: clock.monotonicMs(),
       cancel: (reason) => this.cancel(reason, 'cancelled'),
     });
@@ -126,7 +126,7 @@ export class RequestRun {
       this.place = new RequestPlace(service.admission, user, this.cancellation.signal);
       this.slices = service.slices.begin();
       this.cancellation.signal.throwIfAborted();
-      this.active.servedMs = service.deps.clock.monotonicMs();
+      this.active.executionStartMs = service.deps.clock.monotonicMs();
       this.active.state = 'running';
       const engine = service.engine instanceof Promise ? await service.engine : service.engine;
       this.answer.engine = engine;
@@ -210,7 +210,7 @@ export class RequestRun {
       slices: this.slices,
       place: this.place,
       signal: this.cancellation.signal,
-      startedMs: this.active.startedMs,
+      startedMs: this.active.requestTimeMs,
       isProfiled: answer.profileLevel !== 'off',
       prepared: (entry) => {
         this.justPrepared = entry;

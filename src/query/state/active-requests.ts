@@ -17,12 +17,12 @@ export interface ActiveRequest {
   users: readonly string[];
   readonly remoteAddress: string;
   readonly userAgent: string;
-  /** When the request arrived, in milliseconds since 1970. */
-  readonly startedMs: number;
+  /** When the request arrived (the published `requestTime`), in milliseconds since 1970. */
+  readonly requestTimeMs: number;
   /** The same by the monotonic clock. */
   readonly receivedMs: number;
   /** When its execution began, by the monotonic clock; 0 while the request is queued. */
-  servedMs: number;
+  executionStartMs: number;
   state: RequestState;
   kind: string | null;
   preparedName: string | null;
@@ -36,7 +36,7 @@ export interface ActiveRequest {
 
 type Arrived = Pick<
   ActiveRequest,
-  'id' | 'remoteAddress' | 'userAgent' | 'startedMs' | 'receivedMs' | 'cancel'
+  'id' | 'remoteAddress' | 'userAgent' | 'requestTimeMs' | 'receivedMs' | 'cancel'
 >;
 
 /** A request that has arrived; its body has not been read. */
@@ -44,7 +44,7 @@ export const newRequest = (arrived: Arrived): ActiveRequest => ({
   ...arrived,
   request: null,
   users: [],
-  servedMs: 0,
+  executionStartMs: 0,
   state: 'submitted',
   kind: null,
   preparedName: null,

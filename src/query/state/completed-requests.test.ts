@@ -5,7 +5,14 @@ import { newRequest } from './active-requests.ts';
 import { CompletedRequests, completedBytesMax } from './completed-requests.ts';
 
 function aRequest(id: string, statement: string) {
-  const arrived = { id, remoteAddress: '::1', userAgent: '', startedMs: 0, receivedMs: 0, cancel: () => {} };
+  const arrived = {
+    id,
+    remoteAddress: '::1',
+    userAgent: '',
+    requestTimeMs: 0,
+    receivedMs: 0,
+    cancel: () => {},
+  };
   const request = { ...emptyRequest(), statement, positional: ['a value'] };
   return { active: { ...newRequest(arrived), request }, elapsedMs: 1, serviceMs: 1 };
 }

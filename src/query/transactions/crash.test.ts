@@ -126,7 +126,7 @@ describe('a commit that crashes', () => {
     await change(data, transaction, parts.keyspace, 'dropped');
     const [staged] = transaction.changes.all() as [StagedChange];
     const keyspace = { ...parts.keyspace, collectionId: 99 };
-    transaction.changes.put({ ...staged, keyspace, stored: 'replace' });
+    transaction.changes.put({ ...staged, keyspace, stagedByClient: 'replace' });
     transaction.changes.acceptStatement();
     await assert.rejects(commit(transaction, partsOver(data)), { code: 17007 });
     assert.equal(await stateOf(collection, 'dropped'), 'before');
@@ -232,8 +232,8 @@ describe('a commit that crashes', () => {
         ownCas: 1n,
         expiration: 'keep',
         bytes: Buffer.from('{"v":3}'),
-        stored: null,
-        isNew: true,
+        stagedByClient: null,
+        isUnstaged: true,
       });
       writer.changes.acceptStatement();
       await commit(writer, { data, clock: realClock, random: realRandom, lost });
@@ -359,8 +359,8 @@ async function change(
       ownCas: 1n,
       expiration: 'keep',
       bytes: Buffer.from(kind === 'remove' ? '' : '{"v":2}'),
-      stored: null,
-      isNew: true,
+      stagedByClient: null,
+      isUnstaged: true,
     });
   }
   changes.acceptStatement();

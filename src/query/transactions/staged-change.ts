@@ -16,9 +16,9 @@ export interface StagedChange {
   /** Absolute seconds since 1970, 0: none, 'keep': as the document has it. */
   readonly expiration: number | 'keep';
   /** The change that a client library has staged in this attempt, or null. */
-  readonly stored: StagedKind | null;
+  readonly stagedByClient: StagedKind | null;
   /** True if the change is not staged in the data service yet. */
-  readonly isNew: boolean;
+  readonly isUnstaged: boolean;
 }
 
 /** Identifies a collection; unlike its name it differs for a recreated one. */

@@ -18,8 +18,8 @@ const change = (id: string, text: string): StagedChange => ({
   cas: 0n,
   ownCas: 1n,
   expiration: 0,
-  stored: null,
-  isNew: true,
+  stagedByClient: null,
+  isUnstaged: true,
 });
 const changeTexts = (changes: StagedChanges) =>
   [...changes.changesOf(keyspace).values()].map(({ id, bytes }) => `${id}=${bytes}`);

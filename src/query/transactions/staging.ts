@@ -49,10 +49,10 @@ export class Staging {
   /** @throws SqlError at the first document that cannot be staged; earlier ones are in `touched` */
   async stage(changes: readonly StagedChange[]): Promise<void> {
     for (const change of changes)
-      if (!change.isNew)
-        this.staged.push({ ...change, stagedCas: change.cas, isDeleted: change.stored === 'insert' });
-      else if (change.stored !== null) this.unconfirmed.add(change);
-    for (const group of groups(changes.filter(({ isNew }) => isNew))) await this.stageGroup(group);
+      if (!change.isUnstaged)
+        this.staged.push({ ...change, stagedCas: change.cas, isDeleted: change.stagedByClient === 'insert' });
+      else if (change.stagedByClient !== null) this.unconfirmed.add(change);
+    for (const group of groups(changes.filter(({ isUnstaged }) => isUnstaged))) await this.stageGroup(group);
   }
 
   /** Resolves with the reason if a document could not be changed, which is left to the clean-up; null otherwise. */
@@ -131,16 +131,16 @@ export class Staging {
 
   /** @throws SqlError when the document has changed since the transaction read it, or another transaction has staged a change */
   private async baseOf(change: StagedChange, found: LinkedDocument | undefined): Promise<Base | undefined> {
-    const { kind, id, keyspace, cas, stored } = change;
+    const { kind, id, keyspace, cas, stagedByClient } = change;
     const isOwn = found?.txn?.id?.atmpt === this.options.attempt.id;
     if (found?.txn?.id !== undefined && !isOwn && (await this.options.others.isConflicting(found.txn)))
       throw conflict(id, 'the document is in another transaction');
     const exists = found !== undefined && !found.isDeleted;
-    if (kind === 'insert' && stored === null) {
+    if (kind === 'insert' && stagedByClient === null) {
       if (exists) throw sqlError(17012, ` for '${keyspaceText(keyspace.name)}'`, id);
       return found;
     }
-    if (found === undefined || (found.isDeleted && stored !== 'insert'))
+    if (found === undefined || (found.isDeleted && stagedByClient !== 'insert'))
       throw conflict(id, 'the document was deleted');
     if (found.cas !== cas) throw conflict(id, 'the document was changed by another writer (CAS mismatch)');
     return found;

@@ -38,8 +38,8 @@ async function takeOne(
     kind,
     cas,
     ownCas: cas,
-    stored: kind,
-    isNew: false,
+    stagedByClient: kind,
+    isUnstaged: false,
     expiration: 'keep',
     bytes: staged === undefined ? noBytes : Buffer.from(staged),
   });

@@ -150,8 +150,8 @@ test('a removed insert that a client library had staged is not counted', async (
     cas: 5n,
     ownCas: 6n,
     expiration: 'keep',
-    stored: 'insert',
-    isNew: true,
+    stagedByClient: 'insert',
+    isUnstaged: true,
   });
   transaction.changes.acceptStatement();
   assert.equal(await own.count(keyspace, signal), 2);

@@ -64,9 +64,9 @@ export class TransactionDocuments implements Documents {
 
   async count(keyspace: Keyspace, signal: AbortSignal): Promise<number> {
     let count = await this.stored.count(keyspace, signal);
-    for (const { kind, stored } of this.transaction.changes.changesOf(keyspace).values())
+    for (const { kind, stagedByClient } of this.transaction.changes.changesOf(keyspace).values())
       if (kind === 'insert') count++;
-      else if (kind === 'remove' && stored !== 'insert') count--; // staged inserts are not counted by the data service
+      else if (kind === 'remove' && stagedByClient !== 'insert') count--; // staged inserts are not counted by the data service
     return count;
   }
 
@@ -110,11 +110,11 @@ export class TransactionDocuments implements Documents {
         id: write.id,
         kind: kind as StagedKind,
         ownCas,
-        isNew: true,
+        isUnstaged: true,
         bytes: kind === 'remove' ? noBytes : Buffer.from(write.bytes),
         cas: before?.cas ?? (kind === 'insert' ? 0n : readCasOf(write) || (stored?.cas ?? 0n)),
         expiration: expirationOver(write, before),
-        stored: before?.stored ?? null,
+        stagedByClient: before?.stagedByClient ?? null,
       });
     return { status: 'done', cas: ownCas };
   }
@@ -154,7 +154,7 @@ function kindOver(write: DocumentWrite, before: StagedChange): StagedKind | 'not
   const read = readCasOf(write);
   if (read !== 0n && exists && kind !== 'insert' && kind !== 'upsert' && read !== before.ownCas)
     throw sqlError(17015, kind === 'delete' ? 'DELETE' : 'UPDATE', String(before.ownCas), String(read), id);
-  const base = before.cas === 0n || before.stored === 'insert' ? 'insert' : 'replace';
+  const base = before.cas === 0n || before.stagedByClient === 'insert' ? 'insert' : 'replace';
   switch (kind) {
     case 'insert':
     case 'upsert':

@@ -39,8 +39,8 @@ export async function commit(transaction: Transaction, parts: EndingParts): Prom
 export async function rollback(transaction: Transaction, parts: EndingParts): Promise<void> {
   if (!transaction.start.isRecorded) return; // nothing was written to the data service
   const ending = new Ending(transaction, parts);
-  const stored = transaction.changes.all().filter((change) => change.stored !== null);
-  await ending.run(() => ending.rollback(stored));
+  const staged = transaction.changes.all().filter((change) => change.stagedByClient !== null);
+  await ending.run(() => ending.rollback(staged));
 }
 
 class Ending {
@@ -86,7 +86,7 @@ class Ending {
       const record = this.recordFor(changes);
       this.mayBeRecorded = true;
       const staging = this.stagingOf(record);
-      await staging.stage(changes.map((change) => ({ ...change, isNew: false })));
+      await staging.stage(changes.map((change) => ({ ...change, isUnstaged: false })));
       await this.abort(record, staging);
     } catch (error) {
       throw rollbackFailure(error);

@@ -1,5 +1,5 @@
 // Compiles expressions to closures. Names are resolved before: aliases and fields are slots of the row, remaining identifiers are variables
-// of ANY, EVERY and comprehensions around them. A result may be unparsed JSON text (`RawJson`).
+// of ANY, EVERY and comprehensions around them. A result may be unparsed JSON text (`RawJson`), which `resolve` parses.
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import { formatExpression } from '../text/format.ts';

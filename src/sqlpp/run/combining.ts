@@ -28,6 +28,7 @@ export async function* resultsOf(run: Run, inner: InnerQuery, row: Row): AsyncGe
   for await (const rows of rowsOfInner(run, inner, row)) yield rows.map((each) => each[inner.resultSlot]);
 }
 
+/** `origin`: the keyspace inside the subquery whose META() the rows keep. */
 export function subqueryScan(inner: InnerQuery, source: Source, origin: Source | undefined): Pull {
   return async function* pullSubquery(run, seed) {
     for await (const rows of rowsOfInner(run, inner, seed)) {

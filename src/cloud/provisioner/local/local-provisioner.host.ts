@@ -46,7 +46,7 @@ export interface LocalProvisionerOptions {
   log: Log;
 }
 
-/** Linux has all of 127.0.0.0/8: each node gets an address of its own, and so does the operator. */
+/** Linux has all of 127.0.0.0/8: each node gets an address of its own. The cloud and its nodes connect to nodes from this one. */
 export const operatorAddressHere = (): string | undefined =>
   process.platform === 'linux' ? '127.255.0.1' : undefined;
 

@@ -11,8 +11,8 @@ export interface Owner {
 
 const file = 'owner.json';
 
-/** The owner of all node folders; null if there are none or several owners. */
-export function homeOfAll(nodesFolder: string): string | null {
+/** The home that the marks of all node folders name; null if there are none, or several homes. */
+export function commonHomeOf(nodesFolder: string): string | null {
   if (!existsSync(nodesFolder)) return null;
   const homes = new Set(readdirSync(nodesFolder).map((id) => readOwner(join(nodesFolder, id))?.home));
   homes.delete(undefined);

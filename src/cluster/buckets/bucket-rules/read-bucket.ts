@@ -70,7 +70,7 @@ export function readChangedBucket(form: Form, present: StoredBucket, context: Ru
 function readParameters(input: RuleInput, name: string, context: RuleContext): ReadBucket {
   const { problems, present, type, vocabulary } = input;
   const quotaMb = ramQuotaMb(input);
-  const othersMb = sentOtherQuotasMb(input) + otherQuotasMb(context.buckets, present);
+  const othersMb = sentOtherQuotasMb(input) + bucketQuotasMb(context.buckets, present);
   checkRoom(input, quotaMb, othersMb, context);
   const replicas = replicaNumber(input);
   const resolution = conflictResolutionType(input);
@@ -105,8 +105,8 @@ function readParameters(input: RuleInput, name: string, context: RuleContext): R
   };
 }
 
-/** A bucket being deleted still holds its memory. */
-export function otherQuotasMb(buckets: BucketsState, except: StoredBucket | null): number {
+/** The sum of the quotas of all buckets but `except`. A bucket being deleted still holds its memory. */
+export function bucketQuotasMb(buckets: BucketsState, except: StoredBucket | null): number {
   return Object.values(buckets.byUuid)
     .filter((bucket) => bucket.uuid !== except?.uuid)
     .reduce((sum, bucket) => sum + bucket.ramQuotaMb, 0);

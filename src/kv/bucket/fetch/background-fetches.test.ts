@@ -96,7 +96,7 @@ test('a read that began before a newer version is not used for a request for tha
 test('a read of a damaged row is answered with an error that clients do not retry, and reported', async () => {
   const damaged: number[] = [];
   const { disk, fetches } = await fetchesOf({ take: () => true, noteDamaged: (vb) => damaged.push(vb) });
-  disk.fetchItems = async () => ({ batch: new Uint8Array(), failed: [0] });
+  disk.fetchItems = async () => ({ batch: new Uint8Array(), damaged: [0] });
   assert.equal(statusOf(await fetch(fetches)), Status.internalError);
   assert.deepEqual(damaged, [0]);
 });

@@ -25,6 +25,7 @@ export interface BackgroundFetchesOptions {
   fileCount: number;
   clock: Clock;
   timings: Timings;
+  /** Updates the current time, which does not pass within a turn. */
   tick: () => void;
   /** Stores an item in memory; false when there is no room for it. */
   take: (request: FetchRequest, item: CutItem) => boolean;
@@ -63,19 +64,19 @@ export class BackgroundFetches {
 
   /** Reads the item and loads it into memory. */
   load(request: FetchRequest, done: WhenFetched): void {
-    const waiting = this.enqueue(request);
-    if (!waiting) {
+    const pending = this.enqueue(request);
+    if (!pending) {
       done(Status.temporaryFailure);
       return;
     }
-    waiting.loads = true;
-    waiting.done.push(done);
+    pending.loads = true;
+    pending.done.push(done);
   }
 
   /** Reads the item without loading it into memory. */
   read(request: FetchRequest, done: WhenFetched): void {
-    const waiting = this.enqueue(request);
-    if (waiting) waiting.done.push(done);
+    const pending = this.enqueue(request);
+    if (pending) pending.done.push(done);
     else done(Status.temporaryFailure);
   }
 
@@ -90,10 +91,10 @@ export class BackgroundFetches {
     if (present) return Object.assign(present, { seqno: request.seqno });
     if (this.count >= fetchesMax) return null;
     this.count++;
-    const waiting = { ...request, sinceMs: this.options.clock.monotonicMs(), loads: false, done: [] };
-    file.waiting.set(name, waiting);
+    const pending = { ...request, sinceMs: this.options.clock.monotonicMs(), loads: false, done: [] };
+    file.waiting.set(name, pending);
     this.begin(file);
-    return waiting;
+    return pending;
   }
 
   /** Fails all waiting calls. */
@@ -122,7 +123,7 @@ export class BackgroundFetches {
       this.count -= batch.length;
       this.fetched += batch.length;
       if (fetched) this.deliver(batch, fetched);
-      else for (const waiting of batch) answerAll(waiting, Status.temporaryFailure);
+      else for (const pending of batch) answerAll(pending, Status.temporaryFailure);
     }
     file.isBusy = false;
   }
@@ -141,10 +142,10 @@ export class BackgroundFetches {
   }
 
   /** Items come in the order of the batch; keys that are left out do not exist. */
-  private deliver(batch: readonly PendingFetch[], { batch: cuts, failed }: FetchedItems): void {
-    const lost = new Set(failed);
+  private deliver(batch: readonly PendingFetch[], { batch: cuts, damaged: positions }: FetchedItems): void {
+    const damaged = new Set(positions);
     let next = 0;
-    const deliverMissing = (): void => this.deliverNone(batch[next] as PendingFetch, lost.has(next++));
+    const deliverMissing = (): void => this.deliverNone(batch[next] as PendingFetch, damaged.has(next++));
     const reader = new CutReader(cuts);
     while (reader.nextCut()) {
       while (reader.nextItem()) {
@@ -156,16 +157,16 @@ export class BackgroundFetches {
     while (next < batch.length) deliverMissing();
   }
 
-  private deliverItem(waiting: PendingFetch, item: CutItem): void {
-    const lacksRoom = waiting.loads && !this.options.take(waiting, item);
-    answerAll(waiting, fetchedOf(waiting, item, lacksRoom));
+  private deliverItem(pending: PendingFetch, item: CutItem): void {
+    const lacksRoom = pending.loads && !this.options.take(pending, item);
+    answerAll(pending, fetchedOf(pending, item, lacksRoom));
   }
 
-  private deliverNone(waiting: PendingFetch, isLost: boolean): void {
-    if (!isLost) this.options.noteAbsent(waiting.vb, waiting.key);
-    else this.options.noteDamaged(waiting.vb);
+  private deliverNone(pending: PendingFetch, isDamaged: boolean): void {
+    if (!isDamaged) this.options.noteAbsent(pending.vb, pending.key);
+    else this.options.noteDamaged(pending.vb);
     // Not a temporary failure, since a retry would fail again.
-    answerAll(waiting, isLost ? Status.internalError : fetchedOf(waiting, null, false));
+    answerAll(pending, isDamaged ? Status.internalError : fetchedOf(pending, null, false));
   }
 }
 
@@ -185,9 +186,9 @@ const nameOf = ({ vb, key }: FetchRequest): string => `${vb} ${key.toString('lat
 const emptyQueue = (): FileQueue => ({ waiting: new Map(), reading: new Map(), isBusy: false });
 
 function takeBatch(file: FileQueue): PendingFetch[] {
-  for (const [name, waiting] of file.waiting) {
+  for (const [name, pending] of file.waiting) {
     file.waiting.delete(name);
-    file.reading.set(name, waiting);
+    file.reading.set(name, pending);
     if (file.reading.size === batchMax) break;
   }
   return [...file.reading.values()];

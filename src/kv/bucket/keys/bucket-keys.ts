@@ -22,6 +22,7 @@ export interface BucketKeysOptions {
   readRows: ReadRows | null;
   random: Random;
   clock: Clock;
+  /** Updates the current time, which does not pass within a turn. */
   tick: () => void;
 }
 

@@ -25,6 +25,7 @@ export interface RandomSearchOptions {
   readRows: ReadRows | null;
   random: Random;
   clock: Clock;
+  /** Updates the current time, which does not pass within a turn. */
   tick: () => void;
 }
 

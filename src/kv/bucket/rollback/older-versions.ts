@@ -80,8 +80,8 @@ async function storedItems({ storage }: OlderVersionsOptions, vb: number, keys: 
   if (keys.length === 0 || storage === undefined) return found;
   const { bucketUuid, fileCount } = storage.files;
   const wanted = keys.map((key) => ({ vb, key }));
-  const { batch, failed } = await storage.disk.fetchItems(bucketUuid, fileOf(vb, fileCount), wanted);
-  if (failed.length > 0) throw new Error(`a row of vbucket ${vb} is damaged`);
+  const { batch, damaged } = await storage.disk.fetchItems(bucketUuid, fileOf(vb, fileCount), wanted);
+  if (damaged.length > 0) throw new Error(`a row of vbucket ${vb} is damaged`);
   const reader = new CutReader(batch);
   while (reader.nextCut())
     while (reader.nextItem()) {

@@ -348,8 +348,8 @@ test('a damaged row, or a row on a damaged page, fails alone when it is fetched'
     const engine = sqliteEngine();
     const { opened } = await engine.open(files);
     assert.equal(opened.length, 1);
-    const { failed } = await engine.fetchItems(files.bucketUuid, 0, [{ vb: 1, key }]);
-    assert.deepEqual(failed, [0], `harm ${index}`);
+    const { damaged } = await engine.fetchItems(files.bucketUuid, 0, [{ vb: 1, key }]);
+    assert.deepEqual(damaged, [0], `harm ${index}`);
     await engine.stop();
   }
 });

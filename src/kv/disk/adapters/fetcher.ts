@@ -36,11 +36,11 @@ export class Fetcher {
   fetchItems(encoded: Uint8Array): FetchedItems {
     const keys = decodeKeys(encoded);
     const writer = new CutWriter();
-    const failed: number[] = [];
+    const damaged: number[] = [];
     for (let from = 0; from < keys.length; from += keysPerRead) {
-      this.read(keys, from, writer, failed);
+      this.read(keys, from, writer, damaged);
     }
-    return { batch: writer.takeAll(), failed };
+    return { batch: writer.takeAll(), damaged };
   }
 
   expiredKeys(atSeconds: number, limit: number): Uint8Array {
@@ -80,11 +80,11 @@ export class Fetcher {
   }
 
   /** Row and large value must be read in one transaction: a commit in between removes the old value. */
-  private read(keys: readonly DocumentKey[], from: number, writer: CutWriter, failed: number[]): void {
+  private read(keys: readonly DocumentKey[], from: number, writer: CutWriter, damaged: number[]): void {
     this.db.exec('begin');
     try {
       const to = Math.min(from + keysPerRead, keys.length);
-      for (let i = from; i < to; i++) if (!this.readOne(keys[i] as DocumentKey, writer)) failed.push(i);
+      for (let i = from; i < to; i++) if (!this.readOne(keys[i] as DocumentKey, writer)) damaged.push(i);
     } finally {
       this.db.exec('rollback');
     }

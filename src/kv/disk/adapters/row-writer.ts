@@ -1,7 +1,7 @@
 // Writes encoded cuts into a data file inside the caller's transaction.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { type CutItem, CutReader, type CutState, cutItemBytes } from '#kv/data/cut.ts';
+import { type CutItem, CutReader, type CutState, cutItemBytes, isDeleted } from '#kv/data/cut.ts';
 import type { VbucketRecord } from '../../data/disk-engine.ts';
 import { metaBytes, writeMeta } from '../row.ts';
 import { bigVbFactor, smallValueMax, sql } from '../schema.ts';
@@ -138,7 +138,7 @@ export class RowWriter {
     const isBig = value.length > smallValueMax;
     if (this.hasBig) this.dropBig.run(vb, key);
     if (isBig) this.writeBig(vb * bigVbFactor + item.seqno, value);
-    const deleted = (item.bits & 1) !== 0;
+    const deleted = isDeleted(item);
     this.putRow.run(
       vb,
       key,

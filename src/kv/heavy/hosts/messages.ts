@@ -8,6 +8,7 @@ export type HeavyReply = { result: HeavyResult } | { failure: string };
 export function withBuffers<T>(message: T): T {
   if (message instanceof Uint8Array) {
     const { buffer, byteOffset, byteLength } = message;
+    // Each thread's garbage collector counts shared memory that the thread keeps only if it is reported.
     if (buffer instanceof SharedArrayBuffer) reportToCollector(buffer);
     return Buffer.from(buffer, byteOffset, byteLength) as unknown as T;
   }
