@@ -111,6 +111,8 @@ export class WireConnection implements RequestSender {
   private isFlushDue = false;
   private isOpen = false;
   private isPaused = false;
+  /** The time limit passed while reading was paused: it begins again with `resume`. */
+  private isLimitDue = false;
   private isDelivering = false;
 
   private constructor(address: WireAddress) {
@@ -119,9 +121,12 @@ export class WireConnection implements RequestSender {
     this.socket = this.openSocket(address);
     this.socket.on('error', (error) => this.fail(new DataPortError(error.message, { cause: error })));
     this.socket.on('close', () => this.fail(new DataPortError('the data port closed the connection')));
-    this.socket.setTimeout(connectMs, () => {
+    this.socket.setTimeout(connectMs);
+    // A callback of `setTimeout` would be called once only, perhaps while no request waits.
+    this.socket.on('timeout', () => {
       const isIdle = this.unanswered.size === 0 && !this.expectsMessages && this.isOpen;
-      if (isIdle || this.socket.isPaused()) return;
+      this.isLimitDue = this.socket.isPaused();
+      if (isIdle || this.isLimitDue) return;
       const waitedMs = this.isOpen ? timeoutMs : connectMs;
       this.fail(new DataPortError(`no answer from ${host}:${port} in ${waitedMs} ms`));
     });
@@ -303,7 +308,11 @@ export class WireConnection implements RequestSender {
   resume(): void {
     this.isPaused = false;
     this.deliverAll();
-    if (!this.isPaused) this.socket.resume();
+    if (this.isPaused) return;
+    this.socket.resume();
+    // The socket begins it again only when bytes arrive, and a peer that is down sends none.
+    if (this.isLimitDue) this.socket.setTimeout(this.socket.timeout ?? 0);
+    this.isLimitDue = false;
   }
 
   close(): void {

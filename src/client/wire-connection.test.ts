@@ -1,0 +1,42 @@
+// A connection to the data port whose server is silent.
+import assert from 'node:assert/strict';
+import { type EventEmitter, once } from 'node:events';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { GetAllVbSeqnos } from '#wire/commands/bucket.ts';
+import { WireConnection } from './wire-connection.adapter.ts';
+
+const timeoutMs = 50;
+
+/** Calls `use` with a connection to a server that never answers; the connection must end with the limit of its request. */
+async function endsWithLimit(
+  use: (connection: WireConnection, limitPassed: () => Promise<unknown>) => Promise<void>,
+): Promise<void> {
+  const server = createServer((socket) => socket.on('error', () => {}));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  try {
+    const connection = await WireConnection.open({ host: '127.0.0.1', port, timeoutMs });
+    const { socket } = connection as unknown as { socket: EventEmitter };
+    await use(connection, () => once(socket, 'timeout'));
+    const { message } = await connection.closed;
+    assert.equal(message, `no answer from 127.0.0.1:${port} in ${timeoutMs} ms`);
+  } finally {
+    server.close();
+  }
+}
+
+test('a server that stays silent after a pause longer than the time limit loses its connection', () =>
+  endsWithLimit(async (connection, limitPassed) => {
+    connection.send({ opcode: GetAllVbSeqnos.opcode }, () => true);
+    connection.pause();
+    await limitPassed();
+    connection.resume();
+  }));
+
+test('a server that is silent after the connection was idle for longer than the time limit loses it', () =>
+  endsWithLimit(async (connection, limitPassed) => {
+    await limitPassed();
+    connection.send({ opcode: GetAllVbSeqnos.opcode }, () => true);
+  }));
