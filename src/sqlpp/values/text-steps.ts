@@ -82,41 +82,56 @@ function* partsOf(value: Value): Generator<string> {
 }
 
 function* arrayParts(items: readonly Value[]): Generator<string> {
-  let part = '[';
-  for (let at = 0; at < items.length; at++) {
-    if (at > 0) part += ',';
-    const item = items[at];
-    if (isLargeValue(item)) {
-      yield part;
-      yield* partsOf(item);
-      part = '';
-    } else part += jsonText(item);
-    if (part.length < partCharacters) continue;
-    yield part;
-    part = '';
-  }
-  yield `${part}]`;
+  const writer = new PartWriter('[');
+  for (let at = 0; at < items.length; at++) yield* writer.add(at > 0 ? ',' : '', items[at]);
+  yield writer.end(']');
 }
 
 function* objectParts(object: ValueObject): Generator<string> {
-  let part = '{';
+  const writer = new PartWriter('{');
   let isFirst = true;
   for (const name of memberNames(object)) {
     const value = object[name];
     if (value === undefined) continue;
-    part += `${isFirst ? '' : ','}${stringText(name)}:`;
+    yield* writer.add(`${isFirst ? '' : ','}${stringText(name)}:`, value);
     isFirst = false;
-    if (isLargeValue(value)) {
-      yield part;
-      yield* partsOf(value);
-      part = '';
-    } else part += jsonText(value);
-    if (part.length < partCharacters) continue;
-    yield part;
-    part = '';
   }
-  yield `${part}}`;
+  yield writer.end('}');
 }
+
+/** Collects small values to parts. */
+class PartWriter {
+  private part: string;
+
+  constructor(opening: string) {
+    this.part = opening;
+  }
+
+  /** Returns the parts that are complete with this value. */
+  add(before: string, value: Value): Iterable<string> {
+    this.part += before;
+    if (isLargeValue(value)) return this.large(value);
+    this.part += jsonText(value);
+    return this.part.length < partCharacters ? none : [this.take()];
+  }
+
+  end(closing: string): string {
+    return this.take() + closing;
+  }
+
+  private *large(value: Value): Generator<string> {
+    yield this.take();
+    yield* partsOf(value);
+  }
+
+  private take(): string {
+    const { part } = this;
+    this.part = '';
+    return part;
+  }
+}
+
+const none: readonly string[] = [];
 
 function* rawParts({ bytes, start, end }: RawJson): Generator<string> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
