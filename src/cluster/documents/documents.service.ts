@@ -8,6 +8,7 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import { documentRefusals } from '../refusals/documents.refusals.ts';
 import { content, readDocument } from './document-reader.ts';
 import { badRequest, refusalOf } from './document-refusals.ts';
+import { jsonFlagsForAll } from './json-flags.ts';
 import { type OpenBucketDeps, openBucket } from './open-bucket.ts';
 import type { Page } from './page-query.ts';
 
@@ -31,8 +32,6 @@ const requestsMax = 16;
 const pageBytesMax = 20 << 20;
 /** The number of documents in one read. */
 const batch = 16;
-/** The flags of JSON for current client libraries and for the earliest ones. */
-const jsonFlags = 0x02000006;
 
 export class DocumentsService {
   private readonly deps: DocumentsDeps;
@@ -156,7 +155,7 @@ function casIn({ cas }: Form): bigint {
 }
 
 function flagsIn({ flags }: Form): number {
-  if (flags === undefined) return jsonFlags;
+  if (flags === undefined) return jsonFlagsForAll;
   if (/^[1-9]\d{0,9}$/.test(flags) && Number(flags) < 2 ** 32) return Number(flags);
   throw documentRefusals.invalidFlags();
 }

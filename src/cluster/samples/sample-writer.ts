@@ -3,6 +3,7 @@ import type { BucketClient, StoreRequest } from '#client/bucket-client.ts';
 import { Status } from '#wire/status.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { jsonFlagsForAll } from '../documents/json-flags.ts';
 import { type OpenBucketDeps, openBucket } from '../documents/open-bucket.ts';
 import type { SampleDocument } from './sample-bucket.ts';
 
@@ -17,8 +18,6 @@ const batch = 250;
 /** A load fails if none of its documents is stored for this time. */
 const stuckMs = 60_000;
 const retryMs = 200;
-/** JSON, for current client libraries and for the earliest ones. */
-const jsonFlags = 0x02000006;
 
 export class SampleWriter {
   readonly #options: SampleWriterOptions;
@@ -86,5 +85,5 @@ const addRequest = ({ key, value }: SampleDocument): StoreRequest => ({
   value: Buffer.from(JSON.stringify(value)),
   cas: 0n,
   expiry: 0,
-  flags: jsonFlags,
+  flags: jsonFlagsForAll,
 });

@@ -70,7 +70,7 @@ describe('sample buckets', () => {
     await node.manager.stop();
   });
 
-  it('may be installed only by those who create buckets', async () => {
+  it('needs the permission to create buckets', async () => {
     const node = await aManager();
     const form = { password: 'secret1', roles: 'ro_admin' };
     await node.request('/settings/rbac/users/local/reader', { method: 'PUT', form });
