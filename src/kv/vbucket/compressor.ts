@@ -15,12 +15,16 @@ const stepsAtOnce = 16;
 /** A compressed value is kept if it takes less than this share; clients use the same share. */
 const compressedShareMax = 0.83;
 
-const ineligible = Bit.deleted | Bit.dirty | Bit.hasPending | Bit.pending | Bit.valueNonResident;
+const ineligible = Bit.deleted | Bit.valueNonResident;
+/** Changes that are not persisted or decided: their values can be compressed later. */
+const undecided = Bit.dirty | Bit.hasPending | Bit.pending;
 
 export class Compressor {
   /** Since the start: values that were compressed, and values that were tried. */
   compressed = 0;
   visited = 0;
+  /** Values that the round so far left to the next one, because a change was not persisted or decided yet. */
+  postponed = 0;
   private readonly vbuckets: Vbuckets;
   private readonly residency: Residency;
   private readonly walk: PageWalk;
@@ -34,6 +38,7 @@ export class Compressor {
 
   /** Starts again at the first page. */
   begin(): void {
+    this.postponed = 0;
     this.walk.restart();
   }
 
@@ -57,6 +62,10 @@ export class Compressor {
     if (bytes < valueBytes.min || bytes > valueBytes.max) return;
     const page = items.page(address);
     if (isEventKey(page, items.keyStart(address))) return;
+    if ((state & undecided) !== 0) {
+      this.postponed++;
+      return;
+    }
     this.visited++;
     this.triedBytes += bytes;
     const block = snappyCompress(page, items.valueStart(address), items.valueEnd(address));

@@ -4,6 +4,7 @@ import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest, withXattrs } from '../../../../test/support/a-bucket.ts';
 import { DurabilityLevel } from '../../data/documents.ts';
+import { MemoryDisk } from '../../disk/memory-engine.ts';
 
 const rules = {
   quotaBytes: 2 ** 30,
@@ -91,6 +92,27 @@ describe('background compression of values', () => {
     assert.equal(compression().visited, 1);
     for (let turn = 0; turn < 10; turn++) bucket.tick(100);
     assert.ok(compression().compressed > 500, JSON.stringify(compression()));
+  });
+
+  it('compresses what was not persisted yet when a round came by, without another change', async () => {
+    let sync = Promise.resolve();
+    const disk = new MemoryDisk({ sync: () => sync }).engine();
+    const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
+    const bucket = new BucketUnderTest({ storage: { disk, files }, rules: { ...rules, compresses: true } });
+    await bucket.start();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    sync = promise;
+    for (let at = 0; at < 20; at++) bucket.store(`k${at}`, { value: text });
+    const persisted = new Promise((done) => bucket.bucket.documents.whenPersisted(0, 20, 10_000, done));
+    bucket.tick(200);
+    assert.deepEqual(bucket.bucket.activity().compression, { visited: 0, compressed: 0 });
+    resolve();
+    await persisted;
+    bucket.tick(5_000);
+    assert.deepEqual(bucket.bucket.activity().compression, { visited: 20, compressed: 20 });
+    bucket.tick(5_000);
+    assert.deepEqual(bucket.bucket.activity().compression, { visited: 20, compressed: 20 });
+    await bucket.bucket.stop();
   });
 
   it('compresses at most 512 KiB of values in a turn', async () => {

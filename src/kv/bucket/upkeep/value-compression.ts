@@ -13,7 +13,7 @@ export interface ValueCompressionOptions {
 
 const sliceSteps = 4_096;
 const slicePauseMs = 100;
-/** Time between the end of a round and the next check for changes. */
+/** Time between the end of a round and the next check for changes and for values that the round left out. */
 const restMs = 5_000;
 /** More changes since the last slice postpone the next one, in favour of clients: 5,000 a second. */
 const busyChanges = 500;
@@ -67,10 +67,10 @@ export class ValueCompression {
     this.schedule(isBusy ? slicePauseMs : this.work(changes));
   }
 
-  /** Does a slice, or begins a round if there were changes; returns the time until the next step. */
+  /** Does a slice, or begins a round if there is something to compress; returns the time until the next step. */
   private work(changes: number): number {
     const { compressor } = this.options;
-    if (!this.isInRound && changes === this.roundChanges) return restMs;
+    if (!this.isInRound && changes === this.roundChanges && compressor.postponed === 0) return restMs;
     if (!this.isInRound) {
       this.roundChanges = changes;
       compressor.begin();
