@@ -29,7 +29,8 @@ export async function rebalance(by: NodeProcess, ejected: readonly string[] = []
   await post(by, '/controller/rebalance', { knownNodes, ejectedNodes: ejected.join() });
   await eventuallyWithin(rebalanceMs, async () => {
     const { balanced, nodes } = await poolOf(by);
-    assert.ok(balanced && nodes.every(({ clusterMembership }) => clusterMembership === 'active'));
+    const isDone = balanced && nodes.every(({ clusterMembership }) => clusterMembership === 'active');
+    if (!isDone) assert.fail(await (await by.request('/pools/default/tasks')).text());
   });
 }
 

@@ -224,6 +224,21 @@ describe('the rebalancer', () => {
     assert.equal((await map('first')).forward, undefined);
   });
 
+  it('waits for a node that is down as long as before when an earlier rebalance failed because of it', async () => {
+    const { clock, down, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b');
+    await orchestrator(1);
+    down.add('c');
+    await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
+    await untilEnded();
+    await change({ balance: plan({ id: 'next', nodes: ['a', 'b', 'c'] }) });
+    await clock.run(10_000);
+    assert.equal((await state()).balance?.stopping, undefined);
+    down.delete('c');
+    await untilEnded();
+    assert.equal((await state()).lastBalance?.outcome, 'completed');
+    await checkMaps(map, ['a', 'b', 'c']);
+  });
+
   it('tries a failed rebalance again as often as the settings say', async () => {
     const { clock, orchestrator, change, down, retrySettings, state, untilEnded, map, ended } = await cluster(
       'a b c',

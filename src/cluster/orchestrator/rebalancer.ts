@@ -64,7 +64,8 @@ export class Rebalancer {
   #stoppingSinceMs: number | null = null;
   /** When all shards were on the nodes that stay. */
   #moved: { readonly plan: string; readonly ms: number } | null = null;
-  readonly #downSinceMs = new Map<string, number>();
+  /** Since when nodes do not answer, as seen by the rounds of this plan. */
+  #down: { readonly plan: string; readonly sinceMs: Map<string, number> } = { plan: '', sinceMs: new Map() };
   /** The nodes that a failover has promoted, by shard. A promoted node that gives its shard back has restarted since and may have lost documents. */
   #promoted: { readonly plan: string; readonly shards: Set<string> } = { plan: '', shards: new Set() };
 
@@ -119,7 +120,9 @@ export class Rebalancer {
     if (!cluster || !plan || !(await this.#isOwn(plan))) return false;
     this.#stoppingSinceMs = plan.stopping ? (this.#stoppingSinceMs ?? this.#deps.clock.monotonicMs()) : null;
     if (!plan.stopping && plan.kind !== 'failover') {
-      const down = cluster.nodes.find(({ uuid }) => isNeeded(cluster, plan, uuid) && this.#isGone(uuid));
+      const down = cluster.nodes.find(
+        ({ uuid }) => isNeeded(cluster, plan, uuid) && this.#isGone(plan, uuid),
+      );
       if (down !== undefined) return this.#fail(plan, `Node ${down.otpNode} does not answer.`);
     }
     const found = await this.#maps();
@@ -149,11 +152,13 @@ export class Rebalancer {
   }
 
   /** A node may be silent for a short time, since its machine is busy or it restarts: the moves wait. */
-  #isGone(node: string): boolean {
+  #isGone(plan: RebalancePlan, node: string): boolean {
     const now = this.#deps.clock.monotonicMs();
-    if (!this.#deps.isDown(node)) this.#downSinceMs.delete(node);
-    else if (!this.#downSinceMs.has(node)) this.#downSinceMs.set(node, now);
-    return now - (this.#downSinceMs.get(node) ?? now) >= goneMs;
+    if (this.#down.plan !== plan.id) this.#down = { plan: plan.id, sinceMs: new Map() };
+    const { sinceMs } = this.#down;
+    if (!this.#deps.isDown(node)) sinceMs.delete(node);
+    else if (!sinceMs.has(node)) sinceMs.set(node, now);
+    return now - (sinceMs.get(node) ?? now) >= goneMs;
   }
 
   /** This orchestrator takes over the plan of an earlier one, and leaves the plan of a later one alone. */

@@ -18,6 +18,7 @@ import {
 import type { EncryptionLevel } from '../security/security-state.ts';
 import { groupsRevision } from '../server-groups/groups.ts';
 import { groupsPath } from '../server-groups/server-groups.contract.ts';
+import { isBalancedMap } from '../topology/balanced-map.ts';
 
 export function poolsRecord(view: ClusterView, provisioned: boolean, product: Product) {
   const { uuid } = view.cluster;
@@ -160,18 +161,22 @@ function stablePool(
   };
 }
 
-/** A node that waits for a rebalance makes the cluster unbalanced, and so do changes of groups and of numbers of replicas. */
+/**
+ * A node that waits for a rebalance makes the cluster unbalanced, and so do changes of groups and of numbers of replicas, and a
+ * rebalance that did not finish.
+ */
 export function isBalanced(view: ClusterView): boolean {
   const { balance, needsRebalance, nodes } = view.cluster;
   if (balance !== undefined || needsRebalance) return false;
-  return nodes.every(({ membership }) => membership === 'active') && hasPlannedReplicas(view);
+  return nodes.every(({ membership }) => membership === 'active') && hasBalancedMaps(view);
 }
 
-function hasPlannedReplicas(view: ClusterView): boolean {
-  if (view.dataNodes.length < 2) return true;
+function hasBalancedMaps(view: ClusterView): boolean {
+  const ids = view.dataNodes.map(({ uuid }) => uuid);
+  if (ids.length < 2) return true;
   return view.liveBuckets().every(({ uuid, replicaNumber }) => {
-    const [shard] = view.map(uuid)?.shards ?? [];
-    return shard === undefined || shard.chain.length === replicaNumber + 1;
+    const map = view.map(uuid);
+    return map === null || isBalancedMap(map, ids, replicaNumber);
   });
 }
 
