@@ -249,7 +249,7 @@ test('recognizes its nodes after the loss of folder.id, and names their owner af
     database.close();
     await using fourth = await CloudProcess.start({ dataDir: first.dataDir });
     const { lastError } = (await fourth.request('GET', operation)).body;
-    assert.match(lastError, new RegExp(`waits for the server whose data folder has ${id}.*take over$`));
+    assert.match(lastError, new RegExp(`waits for the server whose data folder has ${id}.*takes over$`));
     await fourth.stop();
     writeFileSync(join(first.dataDir, 'folder.id'), id);
     await using fifth = await CloudProcess.start({ dataDir: first.dataDir });

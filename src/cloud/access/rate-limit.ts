@@ -8,6 +8,7 @@ const burstSeconds = 5;
 export class RateLimit {
   private readonly perSecond: number;
   private readonly clock: Clock;
+  /** By token id: how many requests were left after its last request, and when that was. */
   private readonly buckets = new Map<string, { left: number; atMs: number }>();
 
   constructor(perSecond: number, clock: Clock) {

@@ -157,7 +157,7 @@ export class AllowlistStore {
   }
 }
 
-/** The new row of a listed entry that is requested again. */
+/** The row of a requested entry. `listed`: the present entry of the same block; undefined: there is none. */
 function replacementRow(listed: AllowlistRow | undefined, wanted: AllowlistRow): AllowlistRow {
   if (listed === undefined) return wanted;
   if (listed.duration === wanted.duration && listed.comment === wanted.comment) return listed;

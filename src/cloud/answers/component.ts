@@ -17,7 +17,7 @@ export const text = (min: number, max: number) =>
     .string(`must be a string of ${min} to ${max} characters`)
     .min(min, `must have ${min} to ${max} characters`)
     .max(max, `must have ${min} to ${max} characters`)
-    .refine(isStorable, 'must be without null characters and halves of characters');
+    .refine(isStorable, 'must contain no null characters and no unpaired surrogates');
 export const oneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
 /** A choice with a published schema name. */

@@ -18,7 +18,7 @@ import {
   UpdateBuckets,
 } from './buckets.contract.ts';
 import {
-  createBucketAnew,
+  clearAccessAndCreateBucket,
   deleteBucketAndAccess,
   listBuckets,
   showBucket,
@@ -38,7 +38,7 @@ export const bucketOperations = (ready: ReadyClusters, users: DatabaseUsersServi
     return { status: 200, body: await showBucket(client, namedBy(params)) };
   }),
   ...bindBoth(CreateBucket, async ({ subject, body }, version) => {
-    await createBucketAnew(await ready.requireReady(subject), users, body);
+    await clearAccessAndCreateBucket(await ready.requireReady(subject), users, body);
     return { status: 201, headers: locationOf(subject, version, body.name), body };
   }),
   ...bindBoth(UpdateBuckets, async ({ subject, body }) => {

@@ -4,7 +4,7 @@ import type { RestFields, RestReply } from '#client/rest.adapter.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import { UnresponsiveNodeError } from '../node-client/refusals.ts';
-import { createBucketAnew, deleteBucketAndAccess, updateBuckets } from './buckets.service.ts';
+import { clearAccessAndCreateBucket, deleteBucketAndAccess, updateBuckets } from './buckets.service.ts';
 
 const mb = 1024 * 1024;
 
@@ -139,6 +139,7 @@ test('a new bucket does not have the users of an earlier one whose deletion was 
   };
   const cluster = { client: client(node) } as unknown as ReadyCluster;
   const spec = { memoryQuota: 100, replicas: 0, conflictResolution: 'seqno' } as const;
-  for (const name of ['gone', 'a', 'other']) await createBucketAnew(cluster, users, { ...spec, name });
+  for (const name of ['gone', 'a', 'other'])
+    await clearAccessAndCreateBucket(cluster, users, { ...spec, name });
   assert.deepEqual(removed, ['gone']);
 });

@@ -93,7 +93,7 @@ async function updateAllOrNone(
   const changed: BucketItem[] = [];
   try {
     for (const edit of edits) {
-      // Listed before it is sent: the node may have made a change that it does not confirm.
+      // Recorded before the request: the node may make the change and not confirm it.
       changed.unshift(presentOf(edit));
       const answer = await sendChange(client, edit.name, edit);
       if (answer.status >= 400 && answer.status < 500) changed.shift();
@@ -159,8 +159,8 @@ export async function deleteBucketAndAccess(
   await users.removeBucketAccess(cluster, name);
 }
 
-/** Creates a bucket, after removing the access of users to an earlier one of that name whose deletion the node never answered. */
-export async function createBucketAnew(
+/** Removes the access of users to an earlier bucket of the name, which stays if the node did not answer its deletion, and creates the bucket. */
+export async function clearAccessAndCreateBucket(
   cluster: ReadyCluster,
   users: Pick<DatabaseUsersService, 'hasBucketAccess' | 'removeBucketAccess'>,
   spec: BucketSpec,

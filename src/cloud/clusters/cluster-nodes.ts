@@ -98,7 +98,7 @@ export class ClusterNodes {
     return `it is run by the server whose data folder has ${home} in its file folder.id: start that server`;
   }
 
-  /** A ready cluster is degraded while something is not healthy. */
+  /** A ready cluster is `degraded` while its nodes report a problem. */
   async v3Status(cluster: ClusterRow): Promise<V3Status> {
     if (cluster.phase !== 'ready') return v3Status[cluster.phase as Phase];
     return (await this.health(cluster)).health === 'healthy' ? 'healthy' : 'degraded';

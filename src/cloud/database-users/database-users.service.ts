@@ -13,8 +13,9 @@ import type { DatabaseUserRow, Store } from '../store/tables.ts';
 import type { Access, UserItem } from './database-users.contract.ts';
 import type { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
 
-const names = { name: 'username', roles: 'buckets', _: 'username' };
-const everyName = '*';
+/** The cloud's field for each field of the node's API; `_`: errors of the node without a field. */
+const cloudFieldOf = { name: 'username', roles: 'buckets', _: 'username' };
+const allBuckets = '*';
 export const usersMax = 1_000;
 /** A creation that began longer ago than this has ended. */
 const leftoverMs = 60_000;
@@ -30,6 +31,7 @@ export interface UserChange {
   readonly userId?: string | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
+  /** Null: unchanged. */
   readonly access: readonly Access[] | null;
 }
 
@@ -72,7 +74,7 @@ export class DatabaseUsersService {
 
   /** Removes access to a deleted bucket, so that a later bucket of the same name does not inherit it. Access to all buckets stays. */
   async removeBucketAccess(cluster: ReadyCluster, bucketName: string): Promise<void> {
-    if (bucketName === everyName) return;
+    if (bucketName === allBuckets) return;
     const rows = await this.rows(cluster.row.id).execute();
     for (const { username } of rows.filter((user) =>
       accessIn(user).some((entry) => entry.bucketName === bucketName),
@@ -85,17 +87,20 @@ export class DatabaseUsersService {
     return rows.some((user) => accessIn(user).some((entry) => entry.bucketName === bucketName));
   }
 
-  /** Call when the outcome of a bucket's deletion is unknown: its users are sent to the node again later, without access to it if it is gone then. */
+  /**
+   * Call when the outcome of a bucket's deletion is unknown: the users with access to the bucket are sent to the node again later, without
+   * that access if the bucket no longer exists then.
+   */
   async bucketDeletionUnconfirmed(cluster: ReadyCluster, bucketName: string): Promise<void> {
-    if (bucketName === everyName) return;
+    if (bucketName === allBuckets) return;
     for (const user of await this.rows(cluster.row.id).execute())
       if (accessIn(user).some((entry) => entry.bucketName === bucketName))
         await this.options.unconfirmed.note(cluster.row.id, user.username);
   }
 
   /**
-   * Gives the users the roles that their access implies in a cluster which has got the query service. A user whose access the node
-   * refuses, for example to a scope that was deleted since, keeps its roles.
+   * Gives the users the roles that their access implies in a cluster that now has the query service. A user whose access the node
+   * refuses, for example to a scope that was deleted since, keeps the present roles.
    */
   async applyRoles(cluster: ReadyCluster, cancellation: AbortSignal): Promise<void> {
     if (!servicesIn(cluster).includes('query')) return;
@@ -111,7 +116,7 @@ export class DatabaseUsersService {
       const user = await this.find(cluster.row.id, username);
       const answer = await cluster.client.send(user ? 'GET' : 'DELETE', pathOf(username));
       if (user === undefined) return requireDeleted(answer);
-      // An unanswered deletion took effect; a creation may still be in progress at another server.
+      // The node does not have the user: an unanswered deletion took effect, or another server is still creating the user.
       const wasDeleted = answer.status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
       if (wasDeleted) await this.deleteRow(cluster, username);
       else await this.putStored(cluster, user);
@@ -127,7 +132,7 @@ export class DatabaseUsersService {
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const names = await bucketNames(cluster);
-      const left = access.filter(({ bucketName }) => bucketName === everyName || names.has(bucketName));
+      const left = access.filter(({ bucketName }) => bucketName === allBuckets || names.has(bucketName));
       if (left.length === access.length) throw error;
       await this.putToNode(cluster, username, { access: left });
       await this.storeAccess(cluster, username, left);
@@ -221,7 +226,7 @@ export class DatabaseUsersService {
     if (user === undefined) return;
     const roles = rolesOf(accessIn(user), servicesIn(cluster));
     const answer = await this.send(cluster, username, 'PUT', { roles });
-    if (answer.status >= 500) requireAccepted(answer, names);
+    if (answer.status >= 500) requireAccepted(answer, cloudFieldOf);
   }
 
   private async putToNode(
@@ -233,7 +238,7 @@ export class DatabaseUsersService {
       roles: rolesOf(access, servicesIn(cluster)),
       ...(password !== undefined && { password }),
     };
-    requireAccepted(await this.send(cluster, username, 'PUT', fields), names);
+    requireAccepted(await this.send(cluster, username, 'PUT', fields), cloudFieldOf);
   }
 
   /** A node that did not answer may still apply the change later; one that answered with an error of its own may have applied it. */
@@ -292,7 +297,7 @@ const accessIn = ({ access }: DatabaseUserRow) => JSON.parse(access) as UserItem
 
 /** Throws unless the node deleted the user, or has none of that name. */
 function requireDeleted(answer: RestReply): void {
-  if (answer.status !== 404) requireAccepted(answer, names);
+  if (answer.status !== 404) requireAccepted(answer, cloudFieldOf);
 }
 
 async function bucketNames({ client }: ReadyCluster): Promise<ReadonlySet<string>> {
@@ -316,7 +321,7 @@ function rolesOf(access: readonly Access[], services: readonly string[]): string
   const hasQueries = services.includes('query');
   return access
     .flatMap(({ bucketName, scope, bucketAccess }) => {
-      const target = scope === undefined || bucketName === everyName ? bucketName : `${bucketName}:${scope}`;
+      const target = scope === undefined || bucketName === allBuckets ? bucketName : `${bucketName}:${scope}`;
       return bucketAccess
         .flatMap((role) => [role, ...(hasQueries ? queryRoles[role] : [])])
         .map((role) => `${role}[${target}]`);

@@ -32,7 +32,7 @@ const healthSchema = component('ClusterHealthResponse', {
     'inactiveFailed',
     'N/A',
   ]),
-  reason: z.string().optional().describe('why it is not healthy'),
+  reason: z.string().optional().describe('why the cluster is not healthy'),
   bucketStats: bucketStats.optional(),
   nodeStats: nodeStats.optional(),
 });

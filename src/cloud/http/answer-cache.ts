@@ -1,5 +1,5 @@
-// Caches the JSON texts of answers that depend only on the store, by URL and by the rights of the caller. It keeps strings, not bytes:
-// Node writes a string in one piece with the headers, but bytes after them.
+// Caches the JSON texts of answers that depend only on the store, by URL and by the rights of the caller. The cache has strings, not
+// bytes, because Node writes a string to the socket together with the headers, but bytes separately.
 import type { AuthenticatedCaller } from '../access/authenticator.ts';
 import { VersionedCache } from '../store/versioned-cache.ts';
 import type { Reply } from './operation.ts';
@@ -9,7 +9,7 @@ const bytesMax = 32 * 1024 * 1024;
 
 /** Everything that an answer depends on for one version of the store. */
 export interface CacheKey extends AuthenticatedCaller {
-  /** Links to other pages begin with it. */
+  /** The scheme, host and port with which links to other pages of a list begin. */
   readonly origin: string;
   /** As received. */
   readonly url: string;

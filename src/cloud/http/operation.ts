@@ -19,7 +19,7 @@ export interface Operation<Query extends z.ZodType = z.ZodType, Body extends z.Z
   readonly doc: string;
   /** `open` needs no credentials. */
   readonly access: 'open' | 'token';
-  /** The required permission, checked before validation. Default: `read` for reads, `write` for the rest. */
+  /** The required permission, checked before validation. Default: `read` for GET, else `write`. */
   readonly needs?: Need;
   /** The object that `{id}` names, passed to the handler. Its project decides permissions; absent: the body's `projectId` does. */
   readonly subject?: SubjectKind;

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
 
-/** A body of a megabyte can have hundreds of thousands. */
+/** A body of a megabyte can have hundreds of thousands of problems. */
 const listedMax = 50;
 
 /** `input` is the validated value; it distinguishes a missing field from a wrong one. */
@@ -18,10 +18,10 @@ export function problemsOf(issues: readonly Issue[], input: unknown, kind: strin
 const oneByOne = (issue: Issue): Issue[] =>
   issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue];
 
-/** The distance of a value that is no object (or no list), above that of a value with any number of wrong fields. */
+/** The distance of a value that is no object (or list) where the form is one: above the distance of any object with wrong fields. */
 const otherTypeDistance = 1_000_000;
 
-/** The problems of the alternative of a union that has the fewest. */
+/** For a union, the problems of the form to which the value is closest; for any other issue, the issue itself. */
 function leavesOf(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
   const forms = issue.errors.map((form) => form.map((inner) => within(issue.path, inner)).flatMap(leavesOf));

@@ -34,7 +34,7 @@ export async function balanceNodes(
   const before = await untilIdle();
   if (isBalanced(before, rows)) return;
   const { staying, leaving } = membersOf(before, rows);
-  await requireAnswers(client, staying);
+  await prepareStaying(client, staying);
   await startRebalance(client, before, leaving);
   if (!isBalanced(await untilIdle(), rows))
     throw new Error((await rebalanceProblem(client)) ?? 'the cluster is not balanced yet');
@@ -50,7 +50,7 @@ export async function removeLeaving(parts: PlanParts, cluster: ClusterRow): Prom
   }
 }
 
-/** Only the wanted nodes are members, active, and documents are where they should be. */
+/** True if exactly the nodes that stay are members, all are active, and the documents are balanced over them. */
 function isBalanced(membership: ClusterMembers, rows: readonly NodeRow[]): boolean {
   const { staying, leaving } = membersOf(membership, rows);
   const isActive = (node: Member | undefined): boolean => node?.clusterMembership === 'active';
@@ -65,8 +65,11 @@ function membersOf(membership: ClusterMembers, rows: readonly NodeRow[]) {
   return { staying, leaving };
 }
 
-/** A rebalance would remove nodes that were failed over, and fail for others that do not answer. */
-async function requireAnswers(client: NodeClient, staying: readonly (Member | undefined)[]): Promise<void> {
+/**
+ * Throws if a node that stays does not answer: a rebalance would fail. Marks nodes that were failed over for recovery: a rebalance would
+ * remove them.
+ */
+async function prepareStaying(client: NodeClient, staying: readonly (Member | undefined)[]): Promise<void> {
   for (const node of staying) {
     if (node === undefined) throw new Error('a node is no member of its cluster any more');
     if (node.status === 'unhealthy') throw new Error(`node ${node.otpNode} does not answer`);

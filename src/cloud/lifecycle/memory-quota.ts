@@ -1,4 +1,4 @@
-// The memory for buckets is the same on all nodes with documents, so the smallest of these decides.
+// The memory for buckets is the same on all nodes with the data service, so it must fit the smallest of them.
 
 import { memoryForData } from '../clusters/node-rows.ts';
 import { membershipOf, setMemoryQuota } from '../node-client/membership.ts';

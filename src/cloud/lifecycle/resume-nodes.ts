@@ -1,4 +1,4 @@
-// At the start of the cloud: starts the nodes of serving clusters unless they still run, and removes remnants of deleted clusters.
+// At the start of the cloud: starts the nodes of serving clusters unless they still run, and removes nodes that remain of deleted clusters.
 import type { Log } from '#ports/log.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import { servingPhases } from '../clusters/phase.ts';

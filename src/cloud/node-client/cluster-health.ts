@@ -23,7 +23,7 @@ const serviceNames: Readonly<Record<string, string>> = {
 
 export interface HealthStats {
   readonly health: 'healthy' | 'degraded' | 'unhealthy';
-  /** Why it is not healthy. */
+  /** Why the cluster is not healthy. */
   readonly reason?: string;
   readonly bucketStats: {
     status: string;

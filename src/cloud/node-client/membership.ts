@@ -3,7 +3,7 @@ import { type NodeSpec, nodeServiceNames, type Placement } from '../provisioner/
 import type { NodeClient } from './node-client.ts';
 
 export interface Member {
-  /** The name of the node in calls. */
+  /** Identifies the node in REST calls. */
   readonly otpNode: string;
   /** Address and port of its REST API. */
   readonly hostname: string;
@@ -21,7 +21,7 @@ export interface ClusterMembers {
 
 /** The answer comes only when the added node has started as a member. */
 const addTimeoutMs = 100_000;
-/** The address that nodes share where they have different ports. */
+/** The address of all nodes on systems where nodes differ by their ports instead. */
 const sharedAddress = '127.0.0.1';
 
 export const membershipOf = async (founder: NodeClient): Promise<ClusterMembers> =>
@@ -31,7 +31,7 @@ export const membershipOf = async (founder: NodeClient): Promise<ClusterMembers>
 export const memberAt = ({ nodes }: ClusterMembers, node: Placement): Member | undefined =>
   nodes.find(({ hostname }) => hostname === restAddress(node));
 
-/** Names a node that has no cluster with others yet by its address, at which they will connect to it. */
+/** Sets the host name of a node, before it has other nodes in its cluster, to the address at which they will connect to it. */
 export async function nameNode(client: NodeClient, { address }: Placement): Promise<void> {
   if (address === sharedAddress) return;
   await client.request('POST', '/node/controller/rename', { hostname: address });
@@ -54,7 +54,7 @@ export async function recoverNode(founder: NodeClient, { otpNode }: Member): Pro
   await founder.request('POST', '/controller/setRecoveryType', { otpNode, recoveryType: 'full' });
 }
 
-/** Starts to spread the documents over all nodes but `leaving`, which are no members at the end. */
+/** Starts to spread the documents over all nodes but `leaving`, which the rebalance removes from the cluster. */
 export async function startRebalance(
   founder: NodeClient,
   { nodes }: ClusterMembers,

@@ -12,7 +12,7 @@ const healthTimeoutMs = 3_000;
 const bucketTimeoutMs = 10_000;
 export const probeBucket = 'divan-probe';
 const probeKey = 'divan:probe';
-/** A node that has documents has at least one of this many keys, in the largest cluster too. */
+/** A node with active vbuckets serves at least one of this many keys, even in the largest cluster. */
 const probeKeysMax = 1_000;
 
 export class NodeClient {
@@ -108,7 +108,7 @@ export class NodeClient {
   }
 }
 
-/** Other nodes of the cluster have the other keys. */
+/** A key whose vbucket is active on the client's node: other nodes serve the other keys. */
 async function keyServedBy(client: KvClient): Promise<string> {
   for (let i = 0; i < probeKeysMax; i++) {
     const key = `${probeKey}:${i}`;

@@ -28,4 +28,4 @@ const isOverdue = ({ state, next_at, lease_until }: OperationRow, now: number): 
   state === 'open' && Math.max(next_at, lease_until) < now - overdueMs;
 
 const waitsFor = (home: string): string =>
-  `it waits for the server whose data folder has ${home} in its file folder.id: start that server, or write this id into that file of the server that shall take over`;
+  `the operation waits for the server whose data folder has ${home} in its file folder.id: start that server, or write this id into the file folder.id of another server, which then takes over`;

@@ -1,4 +1,4 @@
-// The initial rows of a new store: one tenant, one member, the cloud of this machine.
+// The initial rows of a new store: one tenant, one user of the organization, the cloud of this machine.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Store } from './tables.ts';

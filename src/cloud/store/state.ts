@@ -2,7 +2,7 @@
 import type { Store } from './tables.ts';
 
 export interface StoreState {
-  /** Reads the state after the call. It equals an earlier one only if no visible data has changed in between. */
+  /** Resolves with the state at some time after the call. Two states are equal only if no visible data changed in between. */
   read(): string | Promise<string>;
 }
 

@@ -75,9 +75,11 @@ export interface ClusterRow {
 export interface NodeRow {
   id: string;
   cluster_id: string;
+  /** The order of the nodes of a cluster; the first is the founder. */
   position: number;
   memory_mb: number;
   services: string;
+  /** Empty: the node has no address yet, or lost it. */
   address: string;
   /** `NodePorts`, JSON. */
   ports: string;

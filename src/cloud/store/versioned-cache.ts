@@ -63,10 +63,10 @@ export class VersionedCache<V> {
     const all = this.in(version);
     all.values.set(key, value);
     all.bytes += bytes;
-    for (const [oldest, its] of all.values) {
+    for (const [oldest, evicted] of all.values) {
       if (all.values.size <= entriesMax && all.bytes <= bytesMax) return;
       all.values.delete(oldest);
-      all.bytes -= this.bytesOf(oldest, its);
+      all.bytes -= this.bytesOf(oldest, evicted);
     }
   }
 

@@ -61,7 +61,7 @@ export function launch(options: LaunchOptions): LaunchedProcess {
   return { child, record };
 }
 
-/** Without a record the child ends: it would wait for its line as long as this process runs. */
+/** Records the child. If that fails, ends the child, which would wait for its line as long as this process runs. */
 function recordOrEnd(folder: string, child: ChildProcess, pid: number): ProcessRecord {
   try {
     return writeRecord(folder, pid);

@@ -46,7 +46,10 @@ export interface LocalProvisionerOptions {
   log: Log;
 }
 
-/** Linux has all of 127.0.0.0/8: each node gets an address of its own. The cloud and its nodes connect to nodes from this one. */
+/**
+ * The address from which the cloud and its nodes connect to nodes. Undefined where only 127.0.0.1 exists: on Linux all of 127.0.0.0/8 does,
+ * so that each node gets an address of its own.
+ */
 export const operatorAddressHere = (): string | undefined =>
   process.platform === 'linux' ? '127.255.0.1' : undefined;
 
