@@ -1,5 +1,5 @@
-// Files of an archive: the small ones are read whole and replaced atomically. Archives come from elsewhere, so only regular files of a bounded
-// size are opened: a symbolic link could lead out of the archive, and a pipe would stall the reader.
+// Files of an archive: the small ones are read whole and replaced atomically. An archive is untrusted input, so only regular files are opened,
+// and small ones have a size limit: a symbolic link could lead out of the archive, and a pipe would stall the reader.
 import {
   closeSync,
   constants,
@@ -88,7 +88,7 @@ const writeProblems = new Set([
   'ESTALE',
 ]);
 
-/** A problem of the disk as a reason with the folder and its free space; other errors as they are. */
+/** For an error of the disk, an ArchiveError with the folder and its free space; any other error unchanged. */
 export function diskProblem(error: Error, folder: string): Error {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof ArchiveError || !writeProblems.has(code)) return error;

@@ -25,8 +25,8 @@ export class BucketChain implements Disposable {
   }
 
   /**
-   * `manifests` are the backup and those before it, the newest first; with `isCutOff` they begin after an earlier one, whose changes are
-   * left out. @throws ArchiveError
+   * `manifests`: the backup and those that it continues, the newest first; `isCutOff`: the list ends before the full backup, so that earlier
+   * changes are left out. @throws ArchiveError
    */
   static open(
     repository: Repository,

@@ -1,4 +1,4 @@
-// The text of a manifest that is written: checked as a reader checks it, since a backup that nobody can read must not be completed.
+// Makes the text of a manifest. Each field is checked as a reader checks it, since a backup that nobody can read must not be completed.
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { type BackupManifest, checkBuckets, parseBucket, parseManifest } from '../format/manifest.ts';

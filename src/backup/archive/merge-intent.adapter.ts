@@ -1,5 +1,5 @@
-// `merge.json` in a repository while a merge runs. After a crash the next task that writes there completes the merge, if the new manifest was
-// written, or removes what it left.
+// `merge.json` in a repository while a merge runs. After a crash the next task that writes to the repository completes the merge if the new
+// manifest was written, else removes the files of the merge.
 import { lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncPath } from '#ports/sync-path.ts';

@@ -264,7 +264,7 @@ export class Repository {
     }
   }
 
-  /** The text that `finish` and `replaceManifest` write, made in several turns of the thread. @throws ArchiveError for a manifest that could not be read */
+  /** The text that `finish` and `replaceManifest` write, made in several turns of the thread. @throws ArchiveError for a manifest that a reader would refuse */
   manifestText(manifest: BackupManifest, clock: Pick<Clock, 'soon'>): Promise<string> {
     return manifestTextInTurns(manifest, this.manifestPath(manifest), clock);
   }
@@ -273,7 +273,7 @@ export class Repository {
     return join(this.path, name, manifestFile);
   }
 
-  /** Completes a backup whose data files are synced. @throws ArchiveError for a manifest that could not be read */
+  /** Completes a backup whose data files are synced. @throws ArchiveError for a manifest that a reader would refuse */
   finish(manifest: BackupManifest, text = manifestText(manifest, this.manifestPath(manifest))): void {
     const folder = join(this.path, manifest.name);
     writeWhole(join(folder, this.checksumFile), this.checksumLine(text));
@@ -283,7 +283,7 @@ export class Repository {
 
   /**
    * Replaces the manifest of a complete backup: after a crash there is the old one or the new one.
-   * @throws ArchiveError for a manifest that could not be read
+   * @throws ArchiveError for a manifest that a reader would refuse
    */
   replaceManifest(
     manifest: BackupManifest,

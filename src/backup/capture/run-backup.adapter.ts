@@ -66,7 +66,7 @@ export interface BackupResult {
   readonly lacksIndexes: boolean;
   /** Indexes that a manifest cannot have, with the reasons. */
   readonly indexNotes: readonly string[];
-  /** Why it is full although it could have been incremental. */
+  /** Why the backup is full although an incremental one was requested; null: it is as requested. */
   readonly notContinued: string | null;
 }
 

@@ -229,7 +229,7 @@ export function vbucketRecord(json: unknown): CountedVbucket {
   }
 }
 
-/** Checks what the fields say together. */
+/** Checks the fields against each other. */
 function checked(read: BackupManifest, path: string): BackupManifest {
   if ((read.type === 'incremental') !== (read.after !== null))
     throw new ArchiveError(`${path}: after: only an incremental backup names the one before it`);

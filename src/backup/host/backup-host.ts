@@ -20,7 +20,7 @@ type Thread = ServiceThread<BackupThreadCall, BackupThreadMessage>;
 
 const idleMs = 300_000;
 const jobsMax = 100;
-/** Frames and blocks of a MiB are short-lived; with the default of a thread each would be copied twice. */
+/** Frames and blocks of a MiB are short-lived; in a young generation of the default size V8 would copy each of them twice. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 };
 
 export class BackupHost implements JobRunner {
@@ -43,7 +43,7 @@ export class BackupHost implements JobRunner {
     return this.thread !== null;
   }
 
-  /** Call with the places of the cluster's vbuckets, and after each change: a restore creates buckets. */
+  /** Call with the nodes of the cluster's vbuckets at the start, and after each change: a restore creates buckets. */
   followCluster(layout: ClusterLayout | null): void {
     this.layout = layout;
     if (this.thread?.isRunning === true) this.sendLayout(this.thread);

@@ -88,7 +88,9 @@ async function backup(
     buckets: figuresOf(manifest),
     size,
     notes: [
-      ...skippedBuckets.map((name) => `bucket "${name}" is left out: type cache keeps nothing to back up`),
+      ...skippedBuckets.map(
+        (name) => `bucket "${name}" is left out: it is of type cache, whose documents cannot be backed up`,
+      ),
       ...(lacksIndexes ? ['definitions of indexes are left out: they could not be read'] : []),
       ...indexNotes,
       ...(notContinued === null ? [] : [`earlier backups could not be continued: ${notContinued}`]),

@@ -82,7 +82,7 @@ function checkCollections(
   }
 }
 
-/** The vbuckets of a sample, or all where there are fewer with documents. */
+/** The most vbuckets of a bucket in a sample. */
 const sampleVbuckets = 16;
 
 /** Reads the manifest again, and some vbuckets of each bucket. @throws ArchiveError that names the first damage */

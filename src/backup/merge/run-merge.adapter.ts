@@ -33,7 +33,7 @@ export interface MergeResult {
   readonly manifest: BackupManifest;
   /** The backups that were merged, the oldest first. */
   readonly backups: readonly string[];
-  /** Buckets of earlier backups that the last one does not have: they are gone. */
+  /** Buckets of earlier backups that the last one does not have: the merge has removed their documents. */
   readonly bucketsLeftOut: readonly string[];
 }
 

@@ -27,7 +27,7 @@ export interface NodeAccess {
   localAddress?: string | undefined;
   /** If set, all ports are those with TLS, with certificates that this authority (PEM) issued; null: an authority that the machine trusts. */
   authority?: string | null | undefined;
-  /** For a service of this node: how it reaches the data ports of the cluster, where its account exists on its own node only. */
+  /** Set for a service of a node: how it reaches the data ports of its cluster, whose other nodes do not have the account of the service. */
   ownCluster?: OwnCluster | undefined;
 }
 
@@ -62,7 +62,7 @@ const timeoutMs = 60_000;
 const changeAttempts = 5;
 /** The reply to CREATE INDEX comes only when the index is online. */
 const statementMs = 3_600_000;
-/** Settings that a bucket keeps from its creation on. */
+/** Settings that cannot be changed after the creation of a bucket. */
 const fixedSettings: ReadonlySet<string> = new Set(['bucketType', 'conflictResolutionType', 'replicaIndex']);
 /** Types of buckets without change streams. */
 export const typesWithoutStreams: ReadonlySet<string> = new Set(['memcached', 'cache']);

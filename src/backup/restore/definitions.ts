@@ -8,7 +8,7 @@ import { type MappedName, type NameMap, pathOf } from './name-map.ts';
 export interface Destinations {
   /** By collection id in the backup. Other ids are of collections that were dropped before the backup ended. */
   readonly collections: ReadonlyMap<number, { readonly bucket: string; readonly id: number }>;
-  /** Collection ids in the backup whose target cannot be made, with its name. */
+  /** Collection ids in the backup whose target collection cannot be created, with the name of that target. */
   readonly missing: ReadonlyMap<number, MappedName>;
   readonly buckets: readonly NodeBucket[];
 }

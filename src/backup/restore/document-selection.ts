@@ -39,7 +39,7 @@ export class DocumentSelection {
     this.nowSeconds = Math.floor(nowMs / 1_000);
   }
 
-  /** Whether the version is restored; sets its expiry. */
+  /** Whether the version is restored. Replaces the expiry in the frame if the request says so. */
   takes(frame: Frame): boolean {
     if (!this.matches(frame)) {
       this.filtered++;

@@ -15,7 +15,7 @@ export interface DroppedCollections {
 
 type ScopesOfBackup = Pick<BucketRecord, 'scopes' | 'collections'>;
 
-/** Drops the collections that the backups say are dropped from the bucket with this name. */
+/** Does so for one bucket. `bucket`: its name in the backups. */
 export async function dropCollections(
   bucket: string,
   { node, chain, map, filter }: DroppedCollections,

@@ -9,7 +9,7 @@ export interface FlushOptions {
   readonly record: RestoreRecord;
   readonly signal: AbortSignal;
   readonly replaces: boolean;
-  /** Flushes only what the interrupted restore was still to flush. */
+  /** Flushes only the buckets that the interrupted restore had not flushed yet. */
   readonly resumes: boolean;
   /** Missing buckets are created later. */
   readonly createsBuckets: boolean;
@@ -28,7 +28,7 @@ export async function flushTargets(names: ReadonlySet<string>, options: FlushOpt
   const others = pending.filter((name) => !names.has(name));
   const wanted = resumes ? pending.filter((name) => names.has(name)) : replaces ? [...names] : [];
   // Before anything else: a restore that is killed before its first flush must not be resumed without one. A restore that neither replaces
-  // nor resumes removes from the record what an earlier one was still to flush of these buckets.
+  // nor resumes removes these buckets from those that an earlier restore had not flushed yet.
   const isRecorded = record.write([...others, ...wanted]);
   const present = await flushable(wanted, options);
   if (present.length > 0) {
@@ -39,7 +39,7 @@ export async function flushTargets(names: ReadonlySet<string>, options: FlushOpt
   return record.write(others) && isRecorded;
 }
 
-/** The buckets that an earlier restore had still to flush. None if its record is damaged: a new restore then replaces the record. */
+/** The buckets that an earlier restore had not flushed yet. None if its record is damaged: a new restore then replaces the record. */
 function earlierPending(record: RestoreRecord): readonly string[] {
   try {
     return record.pending();

@@ -39,5 +39,5 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Whether a cluster has too few nodes with the index service for the replicas. */
+/** Whether the error of CREATE INDEX says that the cluster has too few nodes with the index service for the replicas. */
 export const lacksNodes = (problem: string): boolean => problem.includes('not enough indexer nodes');

@@ -1,5 +1,5 @@
 // A restore that was begun and is not complete, in a file of the repository: which one it is, and the buckets that it has not flushed yet.
-// A restore that was killed flushes these when it is resumed, and none that has restored documents.
+// A resumed restore flushes these buckets, and no bucket that already has restored documents.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ export class RestoreRecord {
     this.restore = restore;
   }
 
-  /** @throws ArchiveError for a damaged file, or unless this restore was interrupted; it names others that were */
+  /** @throws ArchiveError for a damaged file, or unless this restore was interrupted; the error names restores that were */
   checkResumable(): void {
     if (existsSync(this.path)) {
       this.pending();

@@ -26,7 +26,7 @@ export interface RestoreRequest {
   folder: string;
   /** A backup of the repository; absent: the newest. */
   backup?: string | undefined;
-  /** Changes of earlier backups are left out. */
+  /** The oldest backup whose changes are restored; absent: the full backup at the start of the chain. */
   start?: string | undefined;
   selection?: SelectionRequest;
   /** Passphrase of an encrypted repository. */
@@ -90,7 +90,7 @@ export interface RestoreResult {
 
 const progressMs = 1_000;
 
-/** @throws ArchiveError with the reason and how far it got */
+/** @throws ArchiveError with the reason and how far the restore got */
 export async function runRestore(request: RestoreRequest, context: RestoreContext): Promise<RestoreResult> {
   const { repository, name } = findBackup(request.folder, request.passphrase);
   // A merge meanwhile would remove what the restore reads.

@@ -20,7 +20,7 @@ const inFlightMax = 1_024;
 const bytesInFlightMax = 8 << 20;
 const bufferBytes = 256 << 10;
 const openMs = 30_000;
-/** A write that the bucket cannot take for this time ends the restore. */
+/** A restore ends if the bucket refuses one write for this long. */
 const stuckMs = 20_000;
 const retryMs = 20;
 
@@ -52,6 +52,7 @@ export class TargetBucket {
   private readonly requestOptions: number;
   private inFlight = 0;
   private readonly values = new SentValues(bufferBytes);
+  /** What the caller of `write` or `drain` awaits until fewer writes are in flight; null: nothing is awaited. */
   private room: Deferred<void> | null = null;
   private failed: Error | null = null;
 

@@ -1,5 +1,5 @@
 // Where archives may be: absolute paths below the folders that the administrator allowed at the start of the node. No symbolic link may
-// lead out of them. A folder on a network mount may not answer, so every question has a deadline.
+// lead out of them. A folder on a network mount may not answer, so every access has a deadline.
 import { lstat, mkdir, readdir, realpath, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Clock } from '#ports/clock.ts';

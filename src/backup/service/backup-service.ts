@@ -28,9 +28,9 @@ export interface BackupServiceDeps {
   readonly bucketUuid: (name: string) => string | null | Promise<string | null>;
   /** How the service reaches its own cluster. */
   readonly ownAccess: () => Promise<NodeAccess>;
-  /** PEM of the authorities that a target's certificate may have: those of the machine and of the cluster. */
+  /** PEM of the authorities that may have issued a target's certificate: those that the machine trusts, and that of the cluster. */
   readonly authorities: () => Promise<string>;
-  /** Takes the text of a failure in a repository, for an alert. */
+  /** Called when a task of a repository has failed, with the text of an alert. */
   readonly failed: (repository: string, text: string) => void;
   readonly clock: Clock;
   readonly random: Random;

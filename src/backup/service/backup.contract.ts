@@ -2,7 +2,7 @@
 import { type JsonSchema, shape } from '#contract/json-schema.ts';
 import { type BodyKind, defineRoute, type RouteDefinition } from '#contract/route.ts';
 
-/** Only administrators of everything: a backup has all documents, and a restore may write any. */
+/** Only full administrators: a backup has all documents, and a restore may write any. */
 const access = { kind: 'roles', roles: ['admin'], permission: 'cluster.admin.backup!all' } as const;
 const base = '/api/v1';
 const cluster = `${base}/cluster/:cluster`;
@@ -148,7 +148,7 @@ export const ArchiveRepository = defineRoute({
   id: 'backup.archive_repository',
   method: 'POST',
   path: `${ofActive}/archive`,
-  doc: 'Ends the tasks of a repository for ever; its backups can still be read and restored under the `id` that is sent.',
+  doc: 'Archives a repository: no more tasks write to it; its backups can still be read and restored under the new `id` that is sent.',
 });
 export const PauseRepository = defineRoute({
   id: 'backup.pause_repository',
@@ -156,7 +156,7 @@ export const PauseRepository = defineRoute({
   path: `${ofActive}/pause`,
   access,
   otherStatuses,
-  doc: 'Ends the schedule of a repository until it is resumed.',
+  doc: 'Stops the schedule of a repository until it is resumed.',
 });
 export const ResumeRepository = defineRoute({
   id: 'backup.resume_repository',
@@ -164,7 +164,7 @@ export const ResumeRepository = defineRoute({
   path: `${ofActive}/resume`,
   access,
   otherStatuses,
-  doc: 'Begins the schedule of a paused repository again; runs that were missed meanwhile are left out.',
+  doc: 'Restarts the schedule of a paused repository; runs that were missed meanwhile are left out.',
 });
 export const RunBackup = defineRoute({
   ...json,

@@ -100,7 +100,7 @@ export class RepositoryHealth {
     return await this.#manifestIssue(repository);
   }
 
-  /** Null while a task runs: it may be about to replace the manifest, and ends with the reason if the manifest is damaged. */
+  /** Null while a task runs: the task may be replacing the manifest, and fails itself if the manifest is damaged. */
   async #manifestIssue({ id, archive, repo }: StoredRepository): Promise<string | null> {
     const { locations, runner, isBusy } = this.#deps;
     if (isBusy(id) || !(await locations.hasRepository(archive, repo))) return null;

@@ -30,7 +30,7 @@ export interface TaskOutcome {
   readonly size?: number;
 }
 
-/** Another task has the repository or the bucket. */
+/** Another task uses the repository, or restores into the bucket. */
 export class TaskConflictError extends Error {}
 
 export interface RunningTask {

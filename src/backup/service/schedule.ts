@@ -14,7 +14,7 @@ export function firstRun(schedule: Schedule, nowMs: number): number {
   return later(schedule, nowMs, 1);
 }
 
-/** The run after `previousMs` that is later than now: of the runs that were missed, none is repeated. */
+/** The first run later than now, counted from the run at `previousMs`: runs that were missed in between are left out. */
 export function runAfter(schedule: Schedule, previousMs: number, nowMs: number): number {
   const stepMs = later(schedule, previousMs, 1) - previousMs;
   // A step of days has an hour more or less where the clocks change: begin a step early.
@@ -23,7 +23,7 @@ export function runAfter(schedule: Schedule, previousMs: number, nowMs: number):
   return later(schedule, previousMs, steps);
 }
 
-/** Whether the next run of the schedule can be at `dueMs`. An hour more is that of a change of clocks. */
+/** Whether the next run of the schedule can be at `dueMs`. One more hour is allowed for the end of summer time. */
 export function isPlausible(schedule: Schedule, dueMs: number, nowMs: number): boolean {
   const latestMs = Math.max(later(schedule, nowMs, 1), firstRun(schedule, nowMs));
   return dueMs <= latestMs + unitMs.HOURS;

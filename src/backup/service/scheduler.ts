@@ -84,13 +84,13 @@ export class Scheduler {
     }
   }
 
-  /** A time that the schedule does not reach was written before the clock was set back: the task would not run for as long as that. */
+  /** A time later than the schedule allows was written before the clock was set back: the task is due now, since that time may be far away. */
   #isDue({ task: { schedule }, dueMs }: DueTask): boolean {
     const nowMs = this.#deps.clock.wallMs();
     return dueMs <= nowMs || !isPlausible(schedule, dueMs, nowMs);
   }
 
-  /** The tasks of all repositories that are not paused, the first one first. */
+  /** The tasks of all repositories that are not paused, by the time when they are due. */
   #planned(): DueTask[] {
     const { repositories, plans } = this.#deps.state.value;
     const active = Object.values(repositories.active).filter(({ state }) => state === 'active');
@@ -102,7 +102,7 @@ export class Scheduler {
       .sort((a, b) => a.dueMs - b.dueMs);
   }
 
-  /** Writes when it runs next. Resolves with false when the repository or its state changed meanwhile. */
+  /** Stores the next run of the task. Resolves with false if the repository was paused or removed, or another node stored it first. */
   async #plan({ repository: { id }, task, dueMs }: DueTask): Promise<boolean> {
     let isDue = false;
     await this.#deps.state.change((before) => {
@@ -134,7 +134,7 @@ export class Scheduler {
     }
   }
 
-  /** Tries the task again later: it stays due. */
+  /** Stores the time at which the task was due as its next run, so that the scheduler tries again. */
   async #postpone({ repository: { id }, task, dueMs }: DueTask): Promise<void> {
     await this.#deps.state.change((before) => {
       const repository = before.repositories.active[id];
@@ -151,7 +151,7 @@ export class Scheduler {
     const { running, runsSchedule } = this.#deps;
     const next = this.#planned().find(({ repository: { id } }) => running.taskOf('active', id) === undefined);
     if (next === undefined) return null;
-    // Another node with the service may end.
+    // Checked again later: the node that runs the schedule may end.
     if (!runsSchedule()) return checkMs;
     return Math.max(pauseMinMs, Math.min(checkMs, next.dueMs - this.#deps.clock.wallMs()));
   }
