@@ -11,7 +11,7 @@ export const isCheckout = existsSync(`${root}src`);
 
 export const codeFolder = () => (isCheckout && !isUnchanged() ? 'src' : 'built/node');
 
-/** The variable by which tools/test.ts tells the thousand processes of the tests that this checkout is unchanged: each would look at nine hundred files. */
+/** The variable by which tools/test.ts tells the thousand processes of the tests that this checkout is unchanged: otherwise each would examine nine hundred files. */
 export const unchangedVariable = 'DIVAN_UNCHANGED_CHECKOUT';
 
 function isUnchanged() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts Divan: from its bundles, or from its sources in a checkout where these have changed; under this Node if it is new enough,
-// else under the one that a checkout brings.
+// else under the Node that `npm ci` installs in a checkout.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';

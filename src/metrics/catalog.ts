@@ -194,10 +194,10 @@ const queries = {
 };
 
 const replications = {
-  xdcr_docs_written_total: counter('Versions that the target answered, accepted or not'),
-  xdcr_set_docs_written_total: counter('Documents that the target answered, accepted or not'),
-  xdcr_deletion_docs_written_total: counter('Deletions that the target answered, accepted or not'),
-  xdcr_expiry_docs_written_total: counter('Expirations that the target answered, accepted or not'),
+  xdcr_docs_written_total: counter('Versions that the target accepted or refused'),
+  xdcr_set_docs_written_total: counter('Documents that the target accepted or refused'),
+  xdcr_deletion_docs_written_total: counter('Deletions that the target accepted or refused'),
+  xdcr_expiry_docs_written_total: counter('Expirations that the target accepted or refused'),
   xdcr_docs_opt_repd_total: counter('Versions sent without first asking the target for its version'),
   xdcr_docs_failed_cr_source_total: counter('Versions not sent, because that of the target wins'),
   xdcr_docs_failed_cr_target_total: counter('Versions that the target refused, because its own wins'),
@@ -249,7 +249,7 @@ const replications = {
   xdcr_rate_replicated: gauge('Versions written per second'),
   xdcr_rate_received_from_dcp: gauge('Changes received per second'),
   xdcr_rate_doc_opt_repd: gauge('Versions sent per second without first asking the target for its version'),
-  xdcr_rate_doc_checks: gauge('Changes per second that checkpoints came to cover'),
+  xdcr_rate_doc_checks: gauge('Changes per second that new checkpoints cover'),
   xdcr_percent_completeness: gauge('Share of the changes that are replicated'),
   xdcr_data_replicated_bytes: counter('Bytes of keys and values sent'),
   xdcr_size_rep_queue_bytes: gauge('Bytes that wait to be sent'),

@@ -1,5 +1,5 @@
 // Collects samples every second while clients work or read recent metrics, else every tenth second. Every tenth second's
-// samples go to the store; all go to the in-memory series of the last minutes. A sample that fails is left out and logged.
+// samples go to the store; all go to the in-memory series of the last minutes. A collection that fails is skipped and logged.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { flatten, type MetricsRegistry } from './registry.ts';

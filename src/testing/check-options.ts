@@ -1,4 +1,4 @@
-// Checks the options of startNode(). The node itself checks what it refuses, such as names of buckets.
+// Checks the names and types of the options of startNode(). The node checks their contents, such as names of buckets.
 import { nearest } from '#base/nearest.ts';
 import type { PortOptions, StartNodeOptions } from './types.ts';
 

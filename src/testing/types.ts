@@ -47,7 +47,7 @@ export interface UserOptions {
   roles?: readonly string[];
 }
 
-/** Each is 0, a free port, by default. */
+/** The default of each is 0: the node chooses a free port. */
 export interface PortOptions {
   rest?: number;
   restTls?: number;

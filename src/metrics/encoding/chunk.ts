@@ -6,7 +6,7 @@ import { BitReader, BitWriter } from './bits.ts';
 export const samplesPerChunk = 120;
 
 /** The number of bits for a delta of deltas, chosen by its size; a prefix of ones names the choice. */
-const changeBits = [14, 17, 20] as const;
+const deltaOfDeltaBits = [14, 17, 20] as const;
 const noWindow = 255;
 
 // Two views of the same eight bytes: a double, and its two 32-bit words.
@@ -20,7 +20,7 @@ export class ChunkWriter {
   count = 0;
   firstMs = 0;
   lastMs = 0;
-  #distance = 0;
+  #delta = 0;
   #high = 0;
   #low = 0;
   #leading = noWindow;
@@ -52,9 +52,9 @@ export class ChunkWriter {
   }
 
   #next(timeMs: number, value: number): void {
-    const distance = timeMs - this.lastMs;
-    writeChange(this.#bits, distance - this.#distance);
-    this.#distance = distance;
+    const delta = timeMs - this.lastMs;
+    writeDeltaOfDelta(this.#bits, delta - this.#delta);
+    this.#delta = delta;
     double[0] = value;
     const [nowHigh, nowLow] = [halves[high] as number, halves[low] as number];
     this.#writeDifference((nowHigh ^ this.#high) >>> 0, (nowLow ^ this.#low) >>> 0);
@@ -107,11 +107,11 @@ export function readChunk(
   let value = readDouble(bits);
   double[0] = value;
   const last = { high: halves[high] as number, low: halves[low] as number, leading: 0, trailing: 0 };
-  let distance = 0;
+  let delta = 0;
   for (let index = 0; index < count; index++) {
     if (index > 0) {
-      distance += readChange(bits);
-      timeMs += distance;
+      delta += readDeltaOfDelta(bits);
+      timeMs += delta;
       value = readValue(bits, last, value);
     }
     timesMs[into.at + index] = timeMs;
@@ -147,12 +147,12 @@ function readValue(bits: BitReader, last: LastValue, value: number): number {
   return double[0] as number;
 }
 
-function writeChange(bits: BitWriter, change: number): void {
+function writeDeltaOfDelta(bits: BitWriter, change: number): void {
   if (change === 0) {
     bits.write(0, 1);
     return;
   }
-  for (const [index, width] of changeBits.entries()) {
+  for (const [index, width] of deltaOfDeltaBits.entries()) {
     const half = 2 ** (width - 1);
     if (change < -half || change >= half) continue;
     bits.write(2 ** (index + 2) - 2, index + 2);
@@ -163,9 +163,9 @@ function writeChange(bits: BitWriter, change: number): void {
   writeDouble(bits, change);
 }
 
-function readChange(bits: BitReader): number {
+function readDeltaOfDelta(bits: BitReader): number {
   if (bits.read(1) === 0) return 0;
-  for (const width of changeBits) if (bits.read(1) === 0) return bits.read(width) - 2 ** (width - 1);
+  for (const width of deltaOfDeltaBits) if (bits.read(1) === 0) return bits.read(width) - 2 ** (width - 1);
   return readDouble(bits);
 }
 

@@ -8,7 +8,7 @@ import { type ComputedValue, compute, type Window } from './window-functions.ts'
 /** A sample older than this is stale and gives no value (as in Prometheus). */
 const lookbackMs = 5 * 60_000;
 
-/** Steps between two yields: a few milliseconds of work. */
+/** Samples of windows between two yields: a few milliseconds of work. */
 const sliceSteps = 50_000;
 
 export interface Range {
@@ -34,7 +34,7 @@ export function evaluate(plan: Plan, series: readonly Series[], range: Range): R
   }
 }
 
-/** Evaluates in parts. Yields between them the number of samples that the windows of the last one have, so that the caller can pause. */
+/** Evaluates in parts, between which the caller can pause. Yields the number of samples that windows had since the previous yield. */
 export function* evaluateInSteps(
   plan: Plan,
   series: readonly Series[],

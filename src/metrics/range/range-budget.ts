@@ -73,7 +73,7 @@ export class RangeBudget {
     this.#signal.throwIfAborted();
   }
 
-  /** Runs a computation that yields how many steps its windows will need next. */
+  /** Runs a computation that yields, as `evaluateInSteps` does, the number of samples of its windows. */
   async run<T>(steps: Generator<number, T>): Promise<T> {
     for (;;) {
       const { done, value } = steps.next();

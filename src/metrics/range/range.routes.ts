@@ -69,7 +69,7 @@ function readList(body: unknown, nowMs: number, nodes: RangeNodes): RangeRequest
   return reads.flatMap((read) => ('value' in read ? [read.value] : []));
 }
 
-/** Whether a request that names the node so means this one. */
+/** Whether this name in a request means this node. */
 const isNamed = ({ names }: RangeNode, name: string): boolean =>
   names.includes(name) || names.includes(`${name}:${defaultPort}`);
 

@@ -27,6 +27,7 @@ interface Span extends SpanId {
   logBytes: number;
   /** Not yet passed to the file system. */
   pending: Buffer[];
+  /** False once a record was dropped: the samples are in memory only until the block is written. */
   isLogged: boolean;
 }
 

@@ -75,7 +75,7 @@ export class BucketDocuments {
     this.historyDigest = '';
   }
 
-  /** False when a document cannot be changed now, because it is locked or has a durable write under way: the bucket must be flushed. */
+  /** False when a document cannot be changed now, because it is locked or has a durable write in progress: the bucket must be flushed. */
   async restore(collections: CollectionIds): Promise<boolean> {
     const recreated = new Set(
       [...collections.keys()].filter((name) => this.collections.get(name) !== collections.get(name)),
