@@ -1,5 +1,5 @@
 // The cloud: requests compared with constant answers of the same HTTP library, lists of a large organization in both databases, and how long
-// clusters take. Goals: at least 0.6 of the constant, 20 ms at the 99th percentile, 3 s for a cluster and 15 s for ten.
+// clusters take. Goals: at least 0.6 of the rate of constant answers, 20 ms at the 99th percentile, 3 s for a cluster and 15 s for ten.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -94,7 +94,7 @@ async function measure(
   return { ...result, perCpuSecond: (result.operations * 1000) / (cpuMs(nodes) - before) };
 }
 
-/** The load before may have been too much for the copies. */
+/** Resolves once the copies have caught up with the previous load. */
 async function untilInSync(node: NodeProcess): Promise<void> {
   for (;;) {
     const { nodes } = (await (await node.request('/pools/default/buckets/b')).json()) as {
@@ -163,13 +163,13 @@ async function pair(seconds: number, rounds: number): Promise<void> {
 type Shape = 'plain' | 'single' | 'copied' | 'durable';
 type Round = Readonly<Record<Shape, Measured>>;
 
-/** Other programs share the processors, so that the best round tells most. */
+/** Other programs use the processors too: the best round is the one that they affected least. */
 function best(rounds: readonly Round[], shape: Shape): Measured {
   const sorted = rounds.map((round) => round[shape]).sort((a, b) => b.perCpuSecond - a.perCpuSecond);
   return sorted[0] as Measured;
 }
 
-/** Rates of one round compare, since the speed of the processors changes from round to round by a factor of two on some hosts. */
+/** Only rates of the same round are compared: the speed of the processors changes from round to round by a factor of two on some hosts. */
 function shares(rounds: readonly Round[], shape: Shape): string {
   const ratios = rounds.map((round) => round[shape].perCpuSecond / round.plain.perCpuSecond);
   const [low, high] = [Math.min(...ratios), Math.max(...ratios)];
@@ -333,7 +333,7 @@ async function nameOf(node: NodeProcess, port: number): Promise<string> {
   return nodes.find(({ ports }) => ports.direct === port)?.otpNode ?? '';
 }
 
-/** Killed and started at once; resolves with the process that runs then. */
+/** Kills the node and starts it again at once; resolves with the new process. */
 async function restarted(
   others: readonly NodeProcess[],
   node: NodeProcess,

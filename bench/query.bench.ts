@@ -14,8 +14,8 @@ const whole = 'b._default._default';
 /** Connections with one request each at a time. */
 const connections = 16;
 /**
- * Until about 13,000 requests have run, V8 compiles: that takes 50 to 370 µs of processor time for each. What servers do all day is
- * measured after that; the first requests have a line of their own.
+ * Until about 13,000 requests have run, V8 compiles: that takes 50 to 370 µs of processor time for each. Servers run compiled code nearly
+ * all the time, so the measurements begin after that; the first requests have a line of their own.
  */
 const warmUpTimes = 15_000;
 const warmUpMsMax = 90_000;

@@ -1,6 +1,6 @@
 // Replication between clusters of one node each, both on this machine: documents of 1 kB for each second of processor time of all
-// processes, beside one loader that sets the same documents on the target directly; memory during a backfill; and how late changes
-// arrive. DIVAN_XDCR_DOCUMENTS changes the number of documents.
+// processes, compared with a loader that sets the same documents on the target directly; memory during a backfill; and how late changes
+// arrive. DIVAN_XDCR_DOCUMENTS sets the number of documents.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -49,7 +49,7 @@ const succeeds = ({ opcode, status }: Reply): void => {
   if (status !== 0) throw new Error(`0x${opcode.toString(16)} answered 0x${status.toString(16)}`);
 };
 
-/** A scan is refused with it while the memory of open scans is at its limit. */
+/** The status of a scan that is refused because the memory of open scans is at its limit. */
 const busyStatus = 0x85;
 const succeedsOrIsBusy = (reply: Reply): void => {
   if (reply.status !== busyStatus) succeeds(reply);

@@ -1,4 +1,4 @@
-// What a node holds and uses while it is idle with many buckets and connections, and its latencies while everything runs at once.
+// The memory and processor time of an idle node with many buckets and connections, and the latencies of a node under mixed load.
 
 import { measureMany } from '../many.bench.ts';
 import { mixed } from '../mixed.bench.ts';

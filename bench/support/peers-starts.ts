@@ -103,7 +103,7 @@ async function startOfProgram(): Promise<Start> {
   return found;
 }
 
-/** Threads give garbage of the start back once they have been idle for some seconds. */
+/** Memory after a wait: threads collect the garbage of the start only once they have been idle for some seconds. */
 async function idleMb(args: string[], idleMs: number): Promise<number> {
   await using node = await NodeProcess.start({ args });
   await new Promise((resolve) => setTimeout(resolve, idleMs));

@@ -21,14 +21,14 @@ interface Writer {
   readonly request: RequestParts;
   /** The index of the node that took the last write. */
   at: number;
-  /** The index of the node that is asked. */
+  /** The index of the node to which the next write is sent. */
   asked: number;
   lastMs: number;
   longestMs: number;
   moves: number;
 }
 
-/** A vbucket that no node serves is asked for again after this time. */
+/** The pause before a refused write is repeated at the next node. */
 const retryMs = 1;
 
 export class ShardWriters {
