@@ -10,7 +10,7 @@ export interface AddRequest {
   readonly user: string;
   readonly password: string;
   readonly services: readonly string[];
-  /** The uuid of its server group; absent: the first. */
+  /** The uuid of the node's server group; absent: the first group. */
   readonly group?: string;
 }
 

@@ -1,4 +1,4 @@
-// Adds other nodes to this cluster: asks the node what it is, checks everything that could refuse, writes its entry, sends it the cluster's secrets,
+// Adds other nodes to this cluster: asks the node what it is, checks all reasons to refuse the node, writes its entry, sends it the cluster's secrets,
 // and waits until it has started as a member. A join that fails leaves no entry.
 
 import type { Clock } from '#ports/clock.ts';
@@ -47,7 +47,7 @@ export interface AddingDeps {
   certificates: NodeCertificates;
   membership: NodeMembership;
   peers: Peers;
-  /** Deletes the record of the files that a node had. */
+  /** Deletes the record of the buckets that had files on a node. */
   deleteFilesRecord(nodeId: string): Promise<void>;
   call: CallRemote;
   /** Why a port of a host cannot be reached from here; null if it can. */
@@ -318,7 +318,7 @@ export class AddingService {
   }
 }
 
-/** A node without a name of its own gets the address under which the first other node knows it. */
+/** Gives a node that is alone and has no host name the address at which the first added node reaches it; null: only a loopback address. */
 function withName(state: ClusterState, nodeId: string, address: string | null): ClusterState {
   const isAlone = state.nodes.length === 1;
   const name = (node: NodeState): NodeState => {

@@ -1,4 +1,4 @@
-// What a cluster checks about a node before it joins. Nothing has changed yet.
+// What a cluster checks about a node before anything is changed to admit the node.
 import type { BucketsState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { clusterVersion, nodeVersion, releaseName } from '../config/node-versions.ts';
@@ -15,7 +15,7 @@ export interface EngagedChecks {
   services: readonly string[];
   buckets: BucketsState;
   compatibility: number;
-  /** The name that the node would have; null: none. */
+  /** The host name that the node would have; null: none. */
   host: string | null;
 }
 
@@ -47,7 +47,7 @@ export function checkEngaged(checks: EngagedChecks): void {
 }
 
 /**
- * The cluster may use already what an older node does not know; one that is two versions newer may no longer know what the cluster uses.
+ * The cluster may already use features that an older node does not know; a node that is two versions newer may no longer know features that the cluster uses.
  * @throws AppError
  */
 export function checkVersion(ofNode: number, ofCluster: number): void {

@@ -64,7 +64,7 @@ export interface NatsSource {
   /** In the form of the option `--engine`. */
   readonly servers: string;
   readonly bucket: string;
-  /** The texts of the files, since a member does not have them at their paths. */
+  /** Certificates and credentials: their contents, since a member does not have the files at their paths. */
   readonly files: NatsFiles;
   /** Nodes of the cluster run the servers: the configuration can go back to a founder. */
   readonly own?: true;

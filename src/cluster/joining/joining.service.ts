@@ -42,7 +42,7 @@ export interface JoiningDeps {
   random: Random;
 }
 
-/** A node that a cluster engaged and did not complete is free for another one after this time. */
+/** `complete` is refused later than this after `engage`. */
 const engagedMs = 120_000;
 /** The other cluster's answer comes only after this node has started as a member; `join` does not wait for it. */
 const joinTimeoutMs = 90_000;

@@ -3,17 +3,17 @@ import { type StoreTerm, supersedes } from '#replog/mirror/config-link.ts';
 import type { LaterPlace } from './join-messages.ts';
 
 /**
- * The one of the highest epoch. In one epoch a place counts rather than a removal: the place itself says whether this node is a member, and a node
- * that was down may not know that it became one again.
+ * The answer with the highest epoch. Of answers with the same epoch, one with a place is preferred to a removal: the configuration at that place says
+ * whether this node is a member, and a node that was down may not know that this node has joined again.
  */
 export function latestPlace(places: readonly LaterPlace[]): LaterPlace | null {
   const removalRank = (place: LaterPlace): number => ('isRemoved' in place ? 1 : 0);
-  const isBefore = (a: LaterPlace, b: LaterPlace): boolean =>
+  const isPreferred = (a: LaterPlace, b: LaterPlace): boolean =>
     a.epoch === b.epoch && removalRank(a) !== removalRank(b)
       ? removalRank(a) < removalRank(b)
       : supersedes(placeTerm(a), placeTerm(b));
   return places.reduce<LaterPlace | null>(
-    (latest, place) => (latest === null || isBefore(place, latest) ? place : latest),
+    (latest, place) => (latest === null || isPreferred(place, latest) ? place : latest),
     null,
   );
 }

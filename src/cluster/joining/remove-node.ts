@@ -6,7 +6,7 @@ import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { withoutMembers } from '../config/removed-nodes.ts';
 
-/** Longer than a node takes that continues to join after a crash of either side. */
+/** Longer than a join takes that continues after a crash of either node. */
 const abandonMs = 300_000;
 
 /** `may` decides on the newest state, and may throw a refusal. */

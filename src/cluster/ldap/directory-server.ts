@@ -1,4 +1,4 @@
-// The port for logins of external users: queries to an LDAP server.
+// The interface to an LDAP server, for logins and groups of external users.
 import type { LdapSettings } from './ldap-settings.ts';
 
 export type LoginOutcome =

@@ -19,6 +19,7 @@ const ranges = {
   cacheValueLifetime: [0, 2 ** 31 - 1],
 } as const satisfies Partial<Record<keyof LdapSettings, readonly [number, number]>>;
 
+/** `others`: names of further fields that the form may have. */
 export function readLdapForm(form: Form, others: readonly string[] = []): Partial<LdapSettings> {
   const problems = new Problems();
   const changes: Partial<LdapSettings> = {};

@@ -1,6 +1,12 @@
 // Finds the groups of a user at an LDAP server, including nested groups.
 import type { Client, Entry } from 'ldapts';
-import { escapedDn, escapedFilter, type GroupsQuery, parseGroupsQuery } from './ldap-queries.ts';
+import {
+  escapedDn,
+  escapedFilter,
+  type GroupsQuery,
+  noAttributes,
+  parseGroupsQuery,
+} from './ldap-queries.ts';
 import type { LdapSettings } from './ldap-settings.ts';
 import { bindForQueries, LdapRefusalError } from './query-login.ts';
 import { dnOf } from './user-dn.ts';
@@ -62,7 +68,7 @@ async function queryGroups(
     {
       scope,
       filter: filled(filter, placeholders, escapedFilter, escapedFilter),
-      attributes: [attribute ?? '1.1'],
+      attributes: [attribute ?? noAttributes],
       sizeLimit: groupsMax,
     },
   );

@@ -11,6 +11,9 @@ export const escapedDn = (text: string): string =>
 export const escapedFilter = (text: string): string =>
   text.replaceAll(/[\\*()\0]/g, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
+/** Requests entries without attributes (RFC 4511, 4.5.1.8). */
+export const noAttributes = '1.1';
+
 export interface DnQuery {
   base: string;
   scope: 'base' | 'one' | 'sub';

@@ -87,7 +87,7 @@ export class LdapServer implements DirectoryServer {
     };
     const unbind = (): Promise<void> => client.unbind().catch(() => {});
     const called = call();
-    // A call that goes on after the limit may connect once more.
+    // A call that continues after the limit may open another connection, which this closes.
     void called.then(unbind, unbind);
     const limitMs = callRequestsMax * requestTimeout;
     try {

@@ -34,8 +34,8 @@ interface StoredLdap extends Omit<LdapSettings, 'bindPass' | 'clientTLSKey'> {
   sealedKey: string;
 }
 
-const { bindPass: _none, clientTLSKey: _noKey, ...freshOpen } = defaultLdapSettings;
-const defaultStoredLdap: StoredLdap = { ...freshOpen, sealedPass: '', sealedKey: '' };
+const { bindPass: _none, clientTLSKey: _noKey, ...defaultsWithoutSecrets } = defaultLdapSettings;
+const defaultStoredLdap: StoredLdap = { ...defaultsWithoutSecrets, sealedPass: '', sealedKey: '' };
 
 /** The logged-in users whose LDAP groups give roles, if the settings enable that. */
 export const directoryUsers = ({ users }: LdapService, view: ClusterView): DirectoryUsers => ({
@@ -68,9 +68,9 @@ export class LdapService {
 
   async read(): Promise<LdapSettings> {
     const stored = await this.#deps.settings.read(ldapSetting, defaultStoredLdap);
-    const { sealedPass, sealedKey, ...open } = { ...defaultStoredLdap, ...stored };
+    const { sealedPass, sealedKey, ...withoutSecrets } = { ...defaultStoredLdap, ...stored };
     const bindPass = this.#opened(purpose, sealedPass);
-    return { ...open, bindPass, clientTLSKey: this.#opened(keyPurpose, sealedKey) };
+    return { ...withoutSecrets, bindPass, clientTLSKey: this.#opened(keyPurpose, sealedKey) };
   }
 
   /** The stored settings with these changes; refuses those that contradict each other. */
@@ -173,7 +173,7 @@ export class LdapService {
     }
   }
 
-  /** The trials use the stored settings with the unsaved `changes` merged in. */
+  /** `tryGroups`, `tryLogin` and `tryConnection` use the stored settings with the unsaved `changes` merged in. */
   async tryGroups(changes: Partial<LdapSettings>, name: string): Promise<GroupsOutcome> {
     return await this.#deps.server.groups(await this.merged(changes), name);
   }

@@ -1,6 +1,6 @@
 // Finds the distinguished name of a user at an LDAP server.
 import type { Client } from 'ldapts';
-import { escapedDn, escapedFilter, parseDnQuery } from './ldap-queries.ts';
+import { escapedDn, escapedFilter, noAttributes, parseDnQuery } from './ldap-queries.ts';
 import type { DnMapping, LdapSettings } from './ldap-settings.ts';
 import { bindForQueries, LdapRefusalError } from './query-login.ts';
 
@@ -14,7 +14,7 @@ export async function dnOf(client: Client, settings: LdapSettings, name: string)
   const { searchEntries } = await client.search(query.base.replaceAll('%u', escapedDn(name)), {
     scope: query.scope,
     filter: query.filter.replaceAll('%u', escapedFilter(name)),
-    attributes: ['1.1'],
+    attributes: [noAttributes],
     sizeLimit: 2,
   });
   const [found, ...others] = searchEntries;

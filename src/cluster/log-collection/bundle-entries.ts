@@ -1,4 +1,4 @@
-// The contents of a support bundle: answers of the node's own reads, which show no secrets, and its logs.
+// The contents of a support bundle: answers of the node's own GET routes, which show no secrets, and its logs.
 import { AppError } from '#contract/errors.ts';
 import type { BoundRoute, Context, Params, Reply } from '#contract/route.ts';
 import type { EventQuery, EventRecord } from '../events/event-log.ts';
@@ -23,7 +23,7 @@ const eventsMax = 20_000;
 const logBytesMax = 32 << 20;
 const auditBytesMax = 32 << 20;
 
-/** Reads that the bundle does not contain: their data is in other entries, or they are about the caller. */
+/** GET routes whose answers the bundle does not contain: their data is in other entries, or they are about the caller. */
 const excludedReads = [
   'openapi.document',
   'metrics.range_without_metric',
@@ -88,7 +88,7 @@ export function bundleEntries(sources: BundleSources, context: Context | null, r
   ];
 }
 
-/** True for reads that have no path parameters and are no streams. */
+/** True for GET routes that have no path parameters and are no streams. */
 const isPlainRead = ({ route }: BoundRoute): boolean =>
   route.method === 'GET' &&
   !route.path.includes(':') &&
@@ -97,7 +97,8 @@ const isPlainRead = ({ route }: BoundRoute): boolean =>
 
 function mayRead({ route }: BoundRoute, context: Context, bucket?: string): boolean {
   if (route.access.kind === 'anyone' || route.access.kind === 'authenticated') return true;
-  return context.may(route.access.permission.replaceAll('{bucket}', bucket ?? '.'));
+  const anyBucket = '.';
+  return context.may(route.access.permission.replaceAll('{bucket}', bucket ?? anyBucket));
 }
 
 const entryName = ({ route }: BoundRoute, params: Params): string => {
@@ -105,7 +106,7 @@ const entryName = ({ route }: BoundRoute, params: Params): string => {
   return `rest${path === '/metrics' ? '/metrics.txt' : `${path}.json`}`;
 };
 
-/** The answer of one read; of a failed read the error. */
+/** The answer of a GET route, or its error. */
 async function answered({ route, handler }: BoundRoute, params: Params, context: Context): Promise<string> {
   try {
     const outcome = await route.query?.['~standard'].validate({});

@@ -1,4 +1,4 @@
-// The port for the files of support bundles.
+// The interface to the files of support bundles, and to the log files that they contain.
 
 /** One file of a bundle, read in pieces while the bundle is written. */
 export interface BundleEntry {

@@ -93,7 +93,10 @@ function start(
   return logCollection.start({ otpNode: view.self.otpNode, nodes: Object.fromEntries(nodes) });
 }
 
-/** Writes this node's bundle; `context`: the caller, whose reads it contains. Null: another node's bundle has those. */
+/**
+ * Writes this node's bundle. `context`: the caller; the bundle contains the answers of the REST API that the caller may read. Null: another node
+ * was asked for the collection, and the bundle of that node contains the answers.
+ */
 async function writeBundle(
   deps: LogCollectionRoutesDeps,
   { startedMs, logDir, redaction, salt, auditLog }: WantedBundle,

@@ -12,6 +12,7 @@ export interface NodeCollection {
   readonly path?: string;
   /** Why it failed. */
   readonly reason?: string;
+  /** Percent. */
   readonly progress: number;
 }
 

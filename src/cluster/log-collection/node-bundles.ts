@@ -1,4 +1,4 @@
-// The support bundles of other nodes: asks a node to write its own, and writes that of this node for others.
+// Support bundles at the request of another node: asks other nodes to write theirs, and writes this node's when another node asks.
 import { untilAborted } from '#ports/within.ts';
 import type { Peers } from '../peers/peers.ts';
 import type { RedactionLevel } from './log-collection.contract.ts';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 
 const string = String.raw`"(?:[^"\\]|\\.)*"`;
-/** Members of JSON whose texts are about a user. Those of the second pattern have several texts, in a list or an object. */
+/** Members of JSON whose texts are about a user. Those of `compoundMember` have several texts, in a list or an object. */
 const userMembers =
   'user|real_user|username|authUser|groupsQueryUser|bindDN|groupsQuery|ldap_group_ref|emailUser|sender|dn';
 const userMember = new RegExp(`("(?:${userMembers})"\\s*:\\s*)(${string})`, 'g');

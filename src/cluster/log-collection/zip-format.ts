@@ -9,6 +9,8 @@ export interface ZipEntry {
 }
 
 const versionNeeded = 20;
+/** The entries have attributes of Unix. */
+const madeByUnix = 3 << 8;
 /** Sizes follow the data; names are UTF-8. */
 const flags = 0x0808;
 const deflated = 8;
@@ -53,7 +55,7 @@ function directoryRecord({ name, offset, crc, packedBytes, bytes }: ZipEntry): B
   const text = Buffer.from(name);
   const record = Buffer.alloc(46);
   record.writeUInt32LE(0x02014b50, 0);
-  record.writeUInt16LE((3 << 8) | versionNeeded, 4);
+  record.writeUInt16LE(madeByUnix | versionNeeded, 4);
   record.writeUInt16LE(versionNeeded, 6);
   record.writeUInt16LE(flags, 8);
   record.writeUInt16LE(deflated, 10);

@@ -33,7 +33,7 @@ interface RangeQuestion {
   readonly keyspaces: readonly string[] | null;
 }
 
-/** What a request takes on its way, besides the time limit of the query. */
+/** Added to the time limit of the query, for sending the request and the answer. */
 const marginMs = 1_000;
 
 export class RangeNodes {

@@ -111,14 +111,15 @@ export function bucketNodeStatus(
   return { status: bucketStatus(snapshot, snapshot.measured.get(bucket.uuid)), replication };
 }
 
-export function identity(snapshot: StableNodeSnapshot, capi: string): Record<string, unknown> {
+/** `capiPathname`: the path of the node, or of the bucket, at the CAPI ports. */
+export function identity(snapshot: StableNodeSnapshot, capiPathname: string): Record<string, unknown> {
   const { node, version, os, isThis, serverGroup } = snapshot;
   const { ports } = node;
   const host = nodeHost(snapshot);
   const network = networkOf(node);
   return {
-    couchApiBase: `http://${host}:${ports.capi}${capi}`,
-    couchApiBaseHTTPS: `https://${host}:${ports.capiSSL}${capi}`,
+    couchApiBase: `http://${host}:${ports.capi}${capiPathname}`,
+    couchApiBaseHTTPS: `https://${host}:${ports.capiSSL}${capiPathname}`,
     otpNode: node.otpNode,
     ...(isThis && { thisNode: true }),
     hostname: nodeAddress(snapshot),
@@ -149,7 +150,7 @@ export function identity(snapshot: StableNodeSnapshot, capi: string): Record<str
 
 function figures(snapshot: NodeSnapshot, buckets: ReadonlyMap<string, MeasuredBucket | null>) {
   const { memory, cpu, allocationStalls } = snapshot.system;
-  // Four fifths of the machine's memory, in MiB.
+  // Published nodes report four fifths of the machine's memory, in MiB.
   const reserved = Math.floor((memory.total * 4) / 5 / mib);
   return {
     cpuCount: cpu.count,
@@ -250,7 +251,7 @@ export function storageTotals(nodes: readonly NodeSnapshot[], buckets: BucketsSt
     0,
   );
   const diskTotal = sum(({ system }) => system.disk.totalBytes);
-  // The node with the least free space limits all. That of a node that has not answered yet is unknown.
+  // The node with the least free space limits all. The free space of a node that has not answered yet is unknown.
   const free = counted
     .filter(({ system }) => system.disk.totalBytes > 0)
     .map(({ system }) => system.disk.freeBytes);

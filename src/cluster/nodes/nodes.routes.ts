@@ -35,7 +35,7 @@ export function nodeRoutes({
       const statuses = snapshots.allStable(context).map((snapshot) => [
         nodeAddress(snapshot),
         {
-          // A warming node counts as healthy: only its buckets are not ready.
+          // A node whose buckets warm up counts as healthy: only the buckets are not ready.
           status: nodeStatus(snapshot) === 'unhealthy' ? 'unhealthy' : 'healthy',
           ...(nodeStatus(snapshot) !== 'unhealthy' && {
             gracefulFailoverPossible: canFailOverGracefully(view, snapshot.node),

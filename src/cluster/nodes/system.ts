@@ -1,4 +1,4 @@
-// The port for figures of the machine that a node runs on.
+// The interface for figures of the machine that a node runs on.
 
 /** Percentages of processor time; `user` is the share of programs. */
 export interface HostCpuShares {

@@ -106,7 +106,7 @@ function rightsText(access: Access): string {
     case 'anyone':
       return 'Needs no credentials.';
     case 'authenticated':
-      return 'Needs any identity.';
+      return 'Needs valid credentials, and no permission.';
     case 'permission':
       return `Needs the permission \`${access.permission}\`.`;
     case 'roles':
@@ -179,7 +179,7 @@ function contentOf(
             : schemas.hoist(answer.json),
       },
     }),
-    // YAML readers treat such a string as another type.
+    // Tools that check answers parse YAML first, and an image is no text: neither is declared as a string.
     ...(answer?.text && {
       [answer.text]: {
         schema: answer.text === 'text/yaml' || answer.text === 'image/webp' ? {} : { type: 'string' },
@@ -190,7 +190,7 @@ function contentOf(
 }
 
 const forbidden: ApiResponse = {
-  description: 'The roles of the caller do not grant it.',
+  description: 'The roles of the caller do not permit the request.',
   content: {
     'application/json': {
       schema: {

@@ -17,13 +17,13 @@ export interface FailoverSituation {
   readonly down: readonly string[];
   /** Ids of the nodes that have been down for the time that the settings require. */
   readonly ready: readonly string[];
-  /** How many of the active nodes the orchestrator receives heartbeats of, itself included. */
+  /** From how many of the active nodes the orchestrator receives heartbeats, itself included. */
   readonly reached: number;
   readonly maxCount: number;
   /** How many nodes were failed over since the last reset. */
   readonly count: number;
   readonly buckets: readonly { readonly name: string; readonly map: BucketMap }[];
-  /** Whether a node stays when only it is sure to have all durable writes of a shard. */
+  /** Whether a node is not failed over when only that node is sure to have all durable writes of a shard. */
   readonly preservesDurable: boolean;
 }
 
@@ -71,7 +71,7 @@ interface Chosen {
   readonly notices: readonly Notice[];
 }
 
-/** Two data nodes must stay, and one node of each other service. A node with documents is judged by the data service alone. */
+/** Two data nodes must stay, and one node of each other service. For a node that runs the data service, only the rule of that service counts. */
 function withEnoughLeft({ active, down }: FailoverSituation, candidates: readonly NodeState[]): Chosen {
   const up = active.filter(({ uuid }) => !down.includes(uuid));
   const data = candidates.filter(isDataNode);

@@ -1,4 +1,4 @@
-// Automatic failover, on the node that is the orchestrator: watches which nodes are down, plans the failover of those that stay so for the
+// Automatic failover, on the node that is the orchestrator: watches which nodes are down, plans the failover of those that stay down for the
 // configured time, and reports what it did or could not do. The rules are in auto-failover-rules.ts.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -60,9 +60,12 @@ export class AutoFailover {
   /** What was reported since all nodes were up. */
   readonly #reported = new Set<string>();
   readonly #checks: PeriodicTask;
+  /** Ids of the nodes that were down at the last check: sorted, with spaces between them. */
   #down = '';
+  /** Since when `#down` is the same. */
   #sameSinceMs = 0;
   #attemptedMs = -Infinity;
+  /** The stored count of failovers at the last check: a lower one means that it was reset. */
   #lastCount = 0;
 
   constructor(deps: AutoFailoverDeps) {
@@ -81,7 +84,7 @@ export class AutoFailover {
     void this.#checks.stop();
   }
 
-  /** Counts and reports the end of a plan that was made here. */
+  /** Called when a plan has ended: counts the nodes of an automatic failover, and reports how it ended. */
   async ended({ outcome, reason }: RebalanceOutcome, plan: RebalancePlan): Promise<void> {
     if (plan.automatic === undefined) return;
     const nodes = this.#deps.view.cluster.nodes.filter(({ uuid }) => plan.failing?.includes(uuid));
@@ -109,7 +112,7 @@ export class AutoFailover {
     if (isSame && clock.monotonicMs() - this.#attemptedMs >= retryMs) await this.#act(down, current);
   }
 
-  /** Null where only the disk fails and that does not count. */
+  /** Null where only the disk fails, and the settings ignore failures of disks. */
   #downNode(node: NodeState, { timeout, diskIssues, diskPeriod }: AutoFailoverSettings): DownNode | null {
     const { heartbeats } = this.#deps;
     if (this.#isSilent(node.uuid))
@@ -124,12 +127,12 @@ export class AutoFailover {
    */
   #noteSet(down: readonly DownNode[]): void {
     const names = down.map(({ node }) => node.uuid).sort();
-    const reported = this.#down === '' ? [] : this.#down.split(' ');
+    const earlier = this.#down === '' ? [] : this.#down.split(' ');
     if (names.join(' ') === this.#down) return;
     this.#down = names.join(' ');
     this.#sameSinceMs = this.#deps.clock.monotonicMs();
     for (const { node, overdueMs } of down)
-      if (reported.includes(node.uuid) && overdueMs > -sameSetMs) this.#report(listChanged(node));
+      if (earlier.includes(node.uuid) && overdueMs > -sameSetMs) this.#report(listChanged(node));
   }
 
   async #act(down: readonly DownNode[], { count, maxCount, canAbortRebalance }: AutoFailoverSettings) {

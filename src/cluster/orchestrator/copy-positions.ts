@@ -44,11 +44,11 @@ export class CopyPositions {
     return {
       position: (node, shard) => {
         const found = byNode.get(node);
-        return found && isUnbroken(map, node, shard, found.boot) ? (found.shards[shard] ?? null) : null;
+        return found && isSameProcess(map, node, shard, found.boot) ? (found.shards[shard] ?? null) : null;
       },
       hasRestarted: (node, shard) => {
         const found = byNode.get(node);
-        return found != null && !isUnbroken(map, node, shard, found.boot);
+        return found != null && !isSameProcess(map, node, shard, found.boot);
       },
     };
   }
@@ -68,7 +68,7 @@ export class CopyPositions {
   }
 }
 
-/** The nodes that compete to become the active of a shard, and nodes whose shard loses a member of its in-sync set. */
+/** The nodes that may become the active of a shard, and the nodes of each shard that loses a member of its in-sync set. */
 function candidates({ nodes, shards }: BucketMap, failed: readonly string[]): string[] {
   const isFailed = (at: number): boolean => failed.includes(nodes[at] ?? '');
   const found = shards.flatMap(({ chain, incoming = [], inSync = [] }) => {
@@ -79,8 +79,8 @@ function candidates({ nodes, shards }: BucketMap, failed: readonly string[]): st
   return [...new Set(found)].map((at) => nodes[at] ?? '');
 }
 
-/** A process that started after the one in the in-sync set lacks what the earlier one had only in memory. */
-function isUnbroken({ nodes, shards }: BucketMap, node: string, shard: number, boot: string): boolean {
+/** Whether the in-sync set names this process of the node: a later process lacks what the named one had only in memory. */
+function isSameProcess({ nodes, shards }: BucketMap, node: string, shard: number, boot: string): boolean {
   const { inSync = [] }: Pick<ShardPlacement, 'inSync'> = shards[shard] ?? {};
   const member = inSync.find(([at]) => nodes[at] === node);
   return member === undefined || member[1] === boot;

@@ -17,7 +17,7 @@ export class DiskHealth {
     this.#deps = deps;
   }
 
-  /** Milliseconds since the call that first found a problem; 0: there is none. Each heartbeat calls it. */
+  /** Milliseconds since the call that first found a problem, 1 at that call; 0: there is none. Called for each heartbeat. */
   failsMs(): number {
     const { view, data, clock } = this.#deps;
     const fails = view.liveBuckets().some(({ uuid }) => (data.measured(uuid)?.problems.length ?? 0) > 0);

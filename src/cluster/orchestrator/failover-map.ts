@@ -4,7 +4,7 @@ import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import { lastActiveAfter } from '../topology/promoted-shard.ts';
 import { paddedChain } from '../topology/vbucket-map.ts';
 
-/** How far a copy of a shard is. The furthest copy lacks the fewest of the writes that were not durable. */
+/** How many changes a copy of a shard has. The furthest copy lacks the fewest of the writes that were not durable. */
 export interface ShardPosition {
   /** The lowest epoch of the shard's vbuckets. */
   readonly epoch: number;
@@ -12,7 +12,7 @@ export interface ShardPosition {
   readonly seqno: number;
 }
 
-/** Null where it is not known. */
+/** Null: the position is not known. */
 export type PositionOf = (node: string, shard: number) => ShardPosition | null;
 
 export interface CopyStates {
@@ -24,7 +24,7 @@ export interface CopyStates {
 export interface FailoverOptions extends Partial<CopyStates> {
   /** Ids of the failed nodes. */
   readonly failed: readonly string[];
-  /** Whether a node's copy is known to lack what its in-sync set acknowledged, because the node restarted. */
+  /** Whether a node's copy is known to lack acknowledged changes, though the in-sync set names the node: it was promoted before and has restarted. */
   readonly lacks?: (node: string, shard: number) => boolean;
   /** Promotes a copy that may lack durable writes where no other is left. */
   readonly allowUnsafe: boolean;

@@ -109,7 +109,7 @@ export class FailoverService {
     });
   }
 
-  /** Without the founder nothing can be planned: this node takes the configuration over first, with the plan in it. */
+  /** While the founder cannot be reached, no plan can be written: this node takes the configuration over, with the plan in it. */
   async #takesOver(names: readonly string[], allowUnsafe: boolean, planId: string): Promise<boolean> {
     const { view, founderChange, orchestration } = this.#deps;
     const { cluster } = view;

@@ -34,7 +34,7 @@ export interface HeartbeatLinks {
   answer<Body>(name: string, answer: (body: Body, from: string) => unknown): void;
 }
 
-/** Which founder this node is, or follows. Heartbeats say it, and their answers name a later one. */
+/** Which founder this node is, or follows. Each heartbeat carries it, and the answer to a heartbeat with an earlier one names the later one. */
 interface FounderTerms {
   readonly head: StoreTerm;
   noticeFor(term: StoreTerm | undefined): unknown;
@@ -131,7 +131,7 @@ export class Orchestration {
     const { view, membership } = this.#deps;
     if (founderPort === undefined || from !== view.cluster.founder || founderPort === this.#knownPort) return;
     membership?.founderMoved(founderPort);
-    // Once it is stored: a port that could not be stored is stored with a later heartbeat.
+    // Set last: if `founderMoved` fails, a later heartbeat stores the port.
     this.#knownPort = founderPort;
   }
 
@@ -157,7 +157,7 @@ export class Orchestration {
     });
   }
 
-  /** Call when the configuration is read. */
+  /** Call once the configuration has been read. */
   start(): void {
     this.#watch = this.#deps.view.onChange(() => this.#follow());
     this.#rebalancer.start();

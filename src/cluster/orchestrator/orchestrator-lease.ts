@@ -36,7 +36,7 @@ interface Seen {
   readonly revision: number;
   readonly value: OrchestratorState;
   readonly seenMs: number;
-  /** Since when answered calls prove that it has not changed. */
+  /** Since when answered calls prove that the key has not changed. */
   sinceMs: number;
 }
 

@@ -80,7 +80,7 @@ export class RebalanceRetries {
     const { retry, balance } = view.cluster;
     if (retry === undefined || balance !== undefined) return;
     const leftMs = retry.dueMs - clock.wallMs();
-    // The clock was ahead when the rebalance failed: the next attempt would wait for as long.
+    // More than the longest period is left: the clock was ahead when the rebalance failed and was set back since.
     const isDue = leftMs <= 0 || leftMs > waitMaxMs;
     if (isDue && term() !== null) await this.#retry(retry);
   }

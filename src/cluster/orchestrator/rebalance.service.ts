@@ -59,14 +59,14 @@ export class RebalanceService {
     this.#deps.wake();
   }
 
-  /** A bucket that does not exist has no documents on the node that is recovered. */
+  /** Refuses delta recovery of a bucket that does not exist: the recovered node has no documents of it. */
   #checkDelta(staying: readonly NodeState[], { deltaBuckets }: RebalanceRequest): void {
     if (deltaBuckets === null || !staying.some(({ recovery }) => recovery === 'delta')) return;
     const names = this.#deps.view.liveBuckets().map(({ name }) => name);
     if (!deltaBuckets.every((name) => names.includes(name))) throw rebalanceRefusals.noDelta();
   }
 
-  /** Does nothing if that rebalance waits for no further attempt. */
+  /** Does nothing if no further attempt of that rebalance is planned. */
   async cancelRetry(id: string): Promise<void> {
     await this.#deps.cluster.change((state) => {
       const { retry, ...rest } = state;
@@ -117,7 +117,7 @@ function stayingAndLeaving(
   return { staying, leaving };
 }
 
-/** A node that stays, from the start of the rebalance on. */
+/** The entry of a node that stays, as it is from the start of the rebalance on. */
 export function activated({ recovery, ...node }: NodeState): NodeState {
   return {
     ...node,

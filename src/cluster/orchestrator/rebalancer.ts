@@ -1,5 +1,5 @@
 // Carries out the rebalance that key `cluster` holds, on the node that is the orchestrator: bucket by bucket towards a balanced map over
-// the nodes that stay, then the others leave the cluster. Each round reads what is there and takes the steps that are due, so that
+// the nodes that stay, then the others leave the cluster. Each round reads the configuration and takes the steps that are due, so that
 // after a crash, or on another node, the next round continues.
 import { assert } from '#base/assert.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
@@ -35,7 +35,7 @@ const changesMs = 10;
 const goneMs = 20_000;
 /** A stopped rebalance waits this long for shards that are being handed over. */
 const stopMs = 10_000;
-/** Longer than the 2.5 seconds after which SDKs ask for the map again. */
+/** How long a node that leaves stays after its shards have moved: longer than the 2.5 seconds after which SDKs ask for the map again. */
 const clientsMs = 3_000;
 
 export interface RebalancerDeps {
@@ -66,7 +66,10 @@ export class Rebalancer {
   #moved: { readonly plan: string; readonly ms: number } | null = null;
   /** Since when nodes do not answer, as seen by the rounds of this plan. */
   #down: { readonly plan: string; readonly sinceMs: Map<string, number> } = { plan: '', sinceMs: new Map() };
-  /** The nodes that a failover has promoted, by shard. A promoted node that gives its shard back has restarted since and may have lost documents. */
+  /**
+   * The nodes that a failover has promoted, by shard. A promoted node that has restarted may have lost documents: it stops, and another member of
+   * the in-sync set is promoted, which may be a failed node. The failover must not promote the restarted node once more.
+   */
   #promoted: { readonly plan: string; readonly shards: Set<string> } = { plan: '', shards: new Set() };
 
   constructor(deps: RebalancerDeps) {
@@ -109,7 +112,7 @@ export class Rebalancer {
       await clock.sleep(roundMs);
     }
     this.#isRunning = false;
-    // A plan that was written meanwhile is carried out; one that belongs to a later orchestrator is only looked up.
+    // For a plan that was written meanwhile. If a later orchestrator carries it out, the round only reads it.
     if (!this.#isStopped) clock.after(roundMs, () => this.wake());
   }
 
@@ -135,7 +138,7 @@ export class Rebalancer {
   }
 
   /**
-   * Whether clients may have a map that still names a node that leaves, or statements may run on it. An SDK cancels requests that are on
+   * Whether clients may have a map that still names a node that leaves, or statements may run on that node. An SDK cancels requests that are on
    * their way to a node when the node is removed, or closes its connections.
    */
   async #awaitsClients({ nodes }: ClusterState, plan: RebalancePlan, { maps }: Maps): Promise<boolean> {
@@ -151,7 +154,7 @@ export class Rebalancer {
     return now - this.#moved.ms < clientsMs;
   }
 
-  /** A node may be silent for a short time, since its machine is busy or it restarts: the moves wait. */
+  /** Whether the node has not answered for `goneMs`. Until then the moves wait: the node may restart, or its machine may be busy. */
   #isGone(plan: RebalancePlan, node: string): boolean {
     const now = this.#deps.clock.monotonicMs();
     if (this.#down.plan !== plan.id) this.#down = { plan: plan.id, sinceMs: new Map() };
@@ -336,7 +339,7 @@ const endNames = { completed: 'success', stopped: 'stop', failed: 'fail' } as co
 
 const stoppedPlan = ({ id }: RebalancePlan): string => `${id} stopped`;
 
-/** A node that was failed over leaves without its help. */
+/** Whether the plan needs the node to run. A node that was failed over leaves without taking part. */
 function isNeeded({ nodes }: ClusterState, plan: RebalancePlan, id: string): boolean {
   const isActive = nodes.some(({ uuid, membership }) => uuid === id && membership === 'active');
   const handsOver = plan.kind === 'gracefulFailover' && plan.failing?.includes(id);

@@ -52,7 +52,7 @@ function renumbered(shard: ShardPlacement, at: (position: number) => number): Sh
 export const isComplete = (map: BucketMap): boolean =>
   map.shards.every((shard, index) => isAtGoal(shard, goalOf(map, index)));
 
-/** Whether every shard that is not on its planned nodes has to do with one of these nodes. */
+/** Whether every shard that is not on its planned nodes involves one of these nodes. */
 export const waitsOnlyFor = (map: BucketMap, isOneOf: (node: string) => boolean): boolean =>
   map.shards.every((shard, index) => {
     const goal = goalOf(map, index);

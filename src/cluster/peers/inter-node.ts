@@ -18,7 +18,7 @@ import type { NodeIdentity } from '../config/node-identity.ts';
 import type { NodeCertificates } from './node-certificates.ts';
 import { Peers } from './peers.ts';
 
-/** The way to other nodes. */
+/** Connections to and from other nodes. */
 export interface NodeNet {
   connect(address: NodeAddress, credentials: NodeCredentials, protocol: NodeProtocol): Promise<Channel>;
   /** The messages of an accepted connection. */
@@ -45,8 +45,9 @@ export const nodeAddressOf = ({ uuid, hostname, ports }: NodeState): NodeAddress
 });
 
 /**
- * A founder that was lost, or a node that cannot reach the configuration, asks where the configuration is, if its epoch is later than the one
- * that the asking node knows. A node that the cluster removed may ask too. The stored name is older than the answers with servers.
+ * The request by which a founder that was lost, or a node that cannot reach the configuration, asks another node where the configuration is. The
+ * answer names a place only if its epoch is later than the one that the asking node knows. A node that the cluster removed may ask too. The
+ * name dates from a version in which a founder was the only place, and nodes of different versions exchange it.
  */
 export const laterPlaceRequest = 'founder/term';
 
@@ -66,7 +67,7 @@ export class InterNode {
     this.peers = new Peers({ ...deps, connect: (nodeId) => this.#connect(nodeId) });
   }
 
-  /** Call when the configuration is read. */
+  /** Call once the configuration has been read. */
   start(): void {
     this.#watch = this.#deps.view.onChange(() => this.#closeLeaving());
   }
@@ -101,7 +102,7 @@ export class InterNode {
     else server.refuse(channel, 'unknown');
   }
 
-  /** Call when another node has the configuration: members look for it there. */
+  /** Call once another node stores the configuration: members connect to that node. */
   async stopServing(): Promise<void> {
     const server = await this.#server;
     this.#server = null;

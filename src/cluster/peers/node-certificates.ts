@@ -100,7 +100,7 @@ export class NodeCertificates {
         ? { ...state, nodes: { ...state.nodes, [nodeId]: sealed(issued.node) } }
         : state,
     );
-    // Another process made the authority first.
+    // Missing: a concurrent call made the authority first.
     return value.nodes[nodeId] === undefined ? this.#add(nodeId, value) : value;
   }
 

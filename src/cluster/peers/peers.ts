@@ -111,7 +111,7 @@ class PeerLink {
   close(reason: string): void {
     this.#channel?.then(
       (channel) => channel.close(),
-      () => {}, // the requests that wait for it got its error
+      () => {}, // the requests that wait for the connection have got its error
     );
     this.#lost(reason);
   }

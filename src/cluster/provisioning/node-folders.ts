@@ -87,7 +87,7 @@ async function withPhysicalPaths(sent: NodePaths, before: NodePaths, folders: Fo
 
 const foldersOf = ({ data, index, analytics, eventing }: NodePaths) => [data, index, ...analytics, eventing];
 
-/** The data folder belongs to the data service: other services may share it, but not nest in it. */
+/** Another service may use the data folder itself, but no folder inside of it. */
 function nestedFolderProblems(
   dataFolder: string,
   wanted: NodePaths,

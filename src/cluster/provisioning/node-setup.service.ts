@@ -8,7 +8,7 @@ import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import { alternateHostProblem, alternatePorts } from './alternate-addresses.ts';
 import { type Folders, type PathNames, readPaths } from './node-folders.ts';
 
-/** The port to the operating system, for names and folders. */
+/** Names and folders, as the operating system knows them. */
 export interface HostEnvironment extends Folders {
   /** The reason why this node cannot use the name; null if it can. */
   nameProblem(hostname: string): Promise<string | null>;
@@ -17,8 +17,8 @@ export interface HostEnvironment extends Folders {
   /** True for loopback addresses and `localhost`: other machines cannot reach this node by them. */
   isLoopback(hostname: string): boolean;
   /**
-   * True for the only loopback address on which this node listens, by which other nodes on this machine reach it. False for one that nodes
-   * usually share.
+   * True for the only loopback address on which this node listens, by which other nodes on this machine reach it. False for the usual loopback
+   * addresses, which the nodes of a machine share.
    */
   isOwnLoopback(hostname: string): boolean;
 }
@@ -80,10 +80,10 @@ export class NodeSetupService {
 
   async #storeName(hostname: string): Promise<void> {
     const { environment, cluster } = this.#deps;
-    const isName = !environment.isLoopback(hostname) || environment.isOwnLoopback(hostname);
+    const isUsableByOthers = !environment.isLoopback(hostname) || environment.isOwnLoopback(hostname);
     await cluster.changeSelf((node) => ({
       ...node,
-      hostname: isName ? hostname : null,
+      hostname: isUsableByOthers ? hostname : null,
       otpNode: `ns_1@${hostname}`,
     }));
   }

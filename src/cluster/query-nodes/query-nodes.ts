@@ -1,4 +1,5 @@
-// The query services of all nodes: each has rows of the catalog of its own, which any node shows, and uses definitions that any node changes.
+// The query services of all nodes: each has its own rows of the system catalog, which a statement on any node reads, and uses definitions
+// that a statement on any node may change.
 
 import { urlHost } from '#base/host-and-port.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -20,7 +21,7 @@ export interface QueryNodesDeps {
   readonly view: Pick<ClusterView, 'activeNodes'>;
   readonly nodeId: string;
   readonly peers: Pick<Peers, 'ask' | 'answer'>;
-  /** Whether a node sends no heartbeats: it is not waited for. */
+  /** Whether no heartbeats of a node arrive: nothing is requested from it. */
   readonly isDown: (nodeId: string) => boolean;
   readonly clock: Clock;
 }
@@ -49,6 +50,7 @@ interface KnownQuestion {
 const askMs = 5_000;
 /** How long a change of a definition waits for the other nodes: one that hangs learns of it when it is back. */
 const knownMs = 2_000;
+/** Added to `knownMs`, for sending the request and the answer. */
 const marginMs = 500;
 
 export class QueryNodes implements OtherQueryNodes {
@@ -156,7 +158,7 @@ export class QueryNodes implements OtherQueryNodes {
     definitions.knownOnOtherNodes = async (revision) => {
       const question: KnownQuestion = { kind, revision };
       const asked = this.#up().map(({ uuid }) =>
-        // A node that does not answer, or is of an older version, must not hold the statement up.
+        // A node that does not answer, or is of an older version, must not delay the statement.
         this.#deps.peers.ask(uuid, 'definitionsKnown', question, knownMs + marginMs).catch(() => {}),
       );
       await Promise.all(asked);

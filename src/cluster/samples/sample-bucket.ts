@@ -23,8 +23,8 @@ export interface SampleDocument {
 export interface SampleIndex {
   readonly name: string;
   readonly isPrimary: boolean;
-  /** In the canonical form of definitions. */
+  /** In the canonical form of index definitions. */
   readonly keys: readonly Pick<IndexKey, 'expression' | 'array'>[];
-  /** WHERE, in canonical form. */
+  /** The condition of WHERE, in canonical form. */
   readonly condition?: string;
 }

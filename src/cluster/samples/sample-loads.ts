@@ -1,4 +1,4 @@
-// Loads of sample buckets that have not ended well: kept in the configuration, so that all nodes show them, a node continues its own after a
+// Loads of sample buckets that run or have failed: kept in the configuration, so that all nodes show them, a node continues its own after a
 // restart, and another node can continue those of a node that left.
 import type { NodeState } from '../config/cluster-state.ts';
 

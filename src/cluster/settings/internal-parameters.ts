@@ -30,8 +30,8 @@ function effectOf(name: string): Effect {
 
 function noteOfDefault(name: NumberName): string | undefined {
   if (!(name in internalNames)) return undefined;
-  const of = internalNames[name as keyof typeof internalNames];
-  return `once set, the default of \`${of}\` of replications that are created later, at most ${integerRules[of].max}, unless \`/settings/replications\` sets it`;
+  const parameter = internalNames[name as keyof typeof internalNames];
+  return `once set, the default of \`${parameter}\` of replications that are created later, at most ${integerRules[parameter].max}, unless \`/settings/replications\` sets it`;
 }
 
 const numbers = (Object.keys(numberRules) as NumberName[]).map((name) => {

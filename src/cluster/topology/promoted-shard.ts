@@ -19,22 +19,22 @@ export function promotedShard(shard: ShardPlacement, node: number, chain: Chain)
   return { ...placed, ...(incoming.length > 0 && { incoming }) };
 }
 
-/** What is kept of the last active when another node is promoted. `active`: the id of the active that was replaced, where it has confirmed. */
+/** What the shard keeps about its last active when another node is promoted. `active`: the id of the replaced active, which counts if it had confirmed. */
 export function lastActiveAfter(shard: ShardPlacement, active?: string): Pick<ShardPlacement, 'lastActive'> {
   const last = shard.confirmed === undefined ? lastActiveOf(shard)?.node : active;
   return last === undefined ? {} : { lastActive: { node: last, epoch: shard.epoch } };
 }
 
 /**
- * The active before; null where an active has confirmed since, or where it is not known which node was the last: a node of an older version keeps the field unchanged when it
- * confirms, stops or promotes, and the epoch in the field does not fit then.
+ * The node that was the last to confirm that it is the active; null where the present active has confirmed, or where the last one is not known: a
+ * node of an older version keeps the field unchanged when it confirms, stops or promotes, and the epoch in the field does not fit then.
  */
 export function lastActiveOf({ confirmed, epoch, lastActive, stopped }: ShardPlacement): LastActive | null {
   const ended = stopped === epoch ? epoch : epoch - 1;
   return confirmed === undefined && lastActive?.epoch === ended ? lastActive : null;
 }
 
-/** Whether the active before has stopped, and the named active, which has not confirmed, and every other member have all its changes. */
+/** Whether the previous active has stopped, and all members have its changes: the new active, which has not confirmed yet, among them. */
 export const isHandedOver = ({ confirmed, epoch, handedOver, stopped }: ShardPlacement): boolean =>
   confirmed === undefined && stopped === epoch - 1 && handedOver === stopped;
 

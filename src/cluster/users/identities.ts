@@ -13,8 +13,10 @@ const administratorRoles: readonly GrantedRole[] = [{ role: 'admin', names: [] }
 
 /** Users that logged in through an LDAP server, with the distinguished names of their groups there. */
 export interface DirectoryUsers extends ChangeNotifier {
+  /** Null: the user has not logged in, or too long ago. */
   groupsOf(name: string): readonly string[] | null;
   names(): Iterable<string>;
+  /** Whether users without a stored account may log in. */
   readonly admitsUnknown: boolean;
 }
 
@@ -131,7 +133,7 @@ export class Identities implements IdentitySource, ChangeNotifier {
     return [...byText.values()].map(({ role, origins }) => ({ role, origins: origins.toSorted(byOrigin) }));
   }
 
-  /** All accounts of the data port. `manifests`: those that the data service will run, by bucket name; they have the ids of scopes and collections. */
+  /** All accounts of the data port. `manifests`: those that the data service will use, by bucket name; they have the ids of scopes and collections. */
   specs(manifests: ReadonlyMap<string, Pick<BucketTarget, 'scopes'>>): UserSpec[] {
     const { administrator, users, external = [] } = this.#store.state;
     const target = (name: string) => {

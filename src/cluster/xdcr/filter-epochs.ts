@@ -5,7 +5,7 @@ import type { Random } from '#ports/random.ts';
 
 const epochsMax = 20;
 
-/** The epochs of a new replication: one that is created again with the same filter continues. That without a filter is empty. */
+/** The epochs of a new replication: one that is created again with the same filter continues. Without a filter the epoch is the empty string. */
 export const firstEpochs = (expression: string): readonly string[] => [
   expression === '' ? '' : createHash('sha256').update(expression).digest('hex').slice(0, 32),
 ];

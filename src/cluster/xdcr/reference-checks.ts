@@ -31,13 +31,14 @@ export interface ReferenceChecksDeps {
 }
 
 interface Measured {
-  /** The reference as it was when it was measured. */
+  /** `accessOf` the reference when it was measured: a status counts only while that is the same. */
   readonly access: string;
   readonly status: ConnectivityStatus;
 }
 
 interface Asked {
   readonly node: string;
+  /** Null: the node did not answer, or belongs to another cluster. */
   readonly found: FoundCluster | null;
   readonly isLoginRefused: boolean;
 }
@@ -151,7 +152,7 @@ export class ReferenceChecks {
 function nodesAfter({ nodes }: StoredReference, asked: readonly Asked[]) {
   const first = asked.find(({ found }) => found !== null);
   if (first?.found == null) return null;
-  // The address that answered is the first of `found.nodes`, whether or not the cluster calls its node so.
+  // The address that answered is the first of `found.nodes`, whether or not the cluster names its node by it.
   const named = first.found.nodes;
   // The address by which the cluster was found stays: it may be the only one that does not change.
   const all = [...new Set([...nodes.slice(0, 1), ...named])];

@@ -1,4 +1,4 @@
-// The internal settings that, once an operator has set them, are defaults of replications which `/settings/replications` does not set.
+// The internal settings that are defaults of replications once an operator has set them, unless `/settings/replications` sets the same parameter.
 import type { InternalSettings } from '../internal-settings/internal-settings.ts';
 import { integerRules, type ReplicationSettings } from './replication-settings.ts';
 

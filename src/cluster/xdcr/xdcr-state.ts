@@ -21,7 +21,7 @@ export interface StoredReference {
   readonly sealedClientKey: string;
   /** Replications to it use the alternate addresses of its nodes. */
   readonly isExternal: boolean;
-  /** `host:port` of the REST ports of its nodes when the reference was stored. */
+  /** `host:port` of the REST ports of its nodes, as the cluster named them last. */
   readonly nodes: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface StoredReplication {
   /** Which checkpoints count; see `filter-epochs.ts`. */
   readonly filterEpochs: readonly string[];
   readonly mapping: CollectionMapping;
-  /** The last ones, the newest first. */
+  /** The mappings before this one, the newest first. */
   readonly formerMappings: readonly CollectionMapping[];
 }
 

@@ -87,12 +87,12 @@ function cpuOf({ folders, files }: Group): CgroupFigures['cpu'] {
   return Number.isNaN(seconds.usedSeconds) ? null : { cores: tightest.cores, ...seconds };
 }
 
-/** Lines of `/proc/self/cgroup` are `number:controllers:path`; in version 2 the controllers are empty. */
+/** Lines of `/proc/self/cgroup` are `number:controllers:path`. Only lines of version 1 name controllers. */
 function groupOf(root: string, controller: string): Group | null {
   const lines = [...read(join(root, 'proc/self/cgroup')).matchAll(/^\d+:([^:]*):(.*)$/gm)];
-  const old = lines.find(([, controllers]) => controllers?.split(',').includes(controller));
-  const [mount, path, files] = old
-    ? ([join(root, 'sys/fs/cgroup', old[1] as string), old[2] as string, version1] as const)
+  const version1Line = lines.find(([, controllers]) => controllers?.split(',').includes(controller));
+  const [mount, path, files] = version1Line
+    ? ([join(root, 'sys/fs/cgroup', version1Line[1] as string), version1Line[2] as string, version1] as const)
     : ([join(root, 'sys/fs/cgroup'), lines.find(([, none]) => none === '')?.[2] ?? '', version2] as const);
   return lines.length > 0 ? { folders: upwards(mount, path), files } : null;
 }

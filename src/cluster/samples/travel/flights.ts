@@ -47,7 +47,7 @@ export function airlinesOf(random: Prng, count: number): Airline[] {
   const known = knownAirlines.map((facts) => ({ type: 'airline', ...facts }) as const);
   const invented = Array.from({ length: count - known.length }, (_, index): Airline => {
     const name = placeName(random);
-    // Digits come first in no code of a known airline.
+    // No known airline has a code that begins with a digit.
     const code = `${index % 9 === 0 ? 9 : index % 9}${letters[Math.floor(index / 9) % 26]}`;
     return {
       id: 10_101 + 7 * index,

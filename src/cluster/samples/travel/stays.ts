@@ -90,7 +90,7 @@ export function landmarksOf(random: Prng, count: number) {
   });
 }
 
-/** The first ones are where tutorials look for them. */
+/** The first hotels and landmarks are in the cities in which tutorials look for them. */
 const cityOf = (random: Prng, index: number): City => {
   const name = ['Medway', 'Gillingham', 'San Francisco', 'Paris', 'London'][index];
   return cities.find((city) => city.name === name) ?? random.pick(cities);
