@@ -31,7 +31,7 @@ export class Change {
   /** In seconds since 1970: when the document expires (0: never), or when it was deleted. */
   expiry = 0;
   isJson = false;
-  /** Bits of the value as it was sent. */
+  /** The flags (`Datatype`) of the value as it was sent. */
   datatype = 0;
   /** Extended attributes (with the length in front), then the body; inflated, unless the connection keeps values compressed. */
   buffer: Buffer = Buffer.alloc(0);

@@ -50,7 +50,7 @@ export class ClusterBucketClient extends BucketClient {
 
   /** @throws StatusError notMyVbucket while a vbucket has no node, or moves */
   override highSeqnos(collectionId?: number): Promise<Float64Array> {
-    // While many vbuckets move there may be no moment in which all are served: each is read when it is.
+    // While many vbuckets move there may be no moment in which all are served: each seqno is read when its vbucket is served.
     const seqnos = new Float64Array(vbucketCount).fill(missing);
     const reading = this.retryWhileMoving(() => this.readMissing(seqnos, collectionId));
     this.lastSeqnoRead = reading.catch(() => {}); // the caller has the failure

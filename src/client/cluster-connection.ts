@@ -24,8 +24,9 @@ const collectionAttemptsMax = 10;
 /** A node may get a new bucket later than this one. */
 const selectRetry = { attemptsMax: 20, pauseMs: 100 } as const;
 /**
- * A node that serves no vbuckets any more answers what it got before, as in a planned change. After so long a silence it counts as one that hangs
- * and was failed over: its requests fail now, and not after the time limit of a connection, so that reads are repeated elsewhere.
+ * How long a node that serves no vbuckets any more may be silent while requests to it wait. After a planned change of the map the node answers them. A
+ * node that stays silent counts as hung and failed over: its requests fail now, and not after the time limit of a connection, so that reads are
+ * repeated elsewhere.
  */
 const leftSilenceMs = 3_000;
 
@@ -218,14 +219,14 @@ class NodeConnection {
       (connection) => connection.closed.then(() => this.end()),
       () => this.end(),
     );
-    this.ready.catch(() => {}); // the requests that wait are answered
+    this.ready.catch(() => {}); // `end` answers the requests that wait
   }
 
   get isOpen(): boolean {
     return this.connection !== null && !this.hasEnded;
   }
 
-  /** Whether requests are not answered. */
+  /** Whether requests wait for their replies. */
   get isWaiting(): boolean {
     if (this.hasEnded) return false;
     return this.connection === null ? this.waiting.length > 0 : this.connection.inFlight > 0;

@@ -12,6 +12,7 @@ import type { WireReply } from './wire-reply.ts';
 /** A document in a reply to OBSERVE: state and CAS. */
 const observedStateBytes = 9;
 const inMemoryOnly = 0;
+/** Common flags of client libraries: JSON. */
 const jsonFlags = 0x02000000;
 const features = [Feature.collections, Feature.xerror, Feature.selectBucket];
 

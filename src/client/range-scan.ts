@@ -146,7 +146,7 @@ interface Page {
   readonly reply: Deferred<ScannedDocument[]>;
 }
 
-/** `key`: the bytes of the last key read; the text of a key that is not UTF-8 has others. */
+/** `key`: the bytes of the last key read, since the text of a key that is not UTF-8 has other bytes. */
 interface Cursor {
   offset: number;
   key: Buffer | null;

@@ -1,4 +1,4 @@
-// The cluster configuration: revisioned keys with compare-and-set. What one invariant is about is in one key. Reads may be stale on
+// The cluster configuration: revisioned keys with compare-and-set. Everything that one invariant concerns is in one key. Reads may be stale on
 // a distributed engine: only a successful compare-and-set proves anything. Watches are level-triggered: a watcher receives
 // the newest value of a changed key and may miss values in between.
 

@@ -93,7 +93,7 @@ export class EmbeddedConfigStore implements ConfigStore {
   }
 
   async watch(prefix: string, changed: (key: string, entry: Entry | null) => void) {
-    // Synchronously: a change during a pause here would be missed.
+    // Without an `await`, during which a change would be missed.
     for (const entry of this.#list(prefix)) changed(entry.key, entry);
     return this.#watchers.add(prefix, changed);
   }

@@ -1,4 +1,4 @@
-/** Where a node of the cluster serves the others. */
+/** Where other nodes of the cluster reach a node. */
 export interface NodeAddress {
   readonly nodeId: string;
   readonly host: string;

@@ -145,7 +145,7 @@ export class ConditionalWriter {
     // The revision of this write is unknown if a later write followed. Return one below the newest, so that the caller's next
     // compare-and-set fails.
     if (index >= 0) return { revision: found.revision - (index === 0 ? 0 : 1), record: found };
-    // The list reaches back to the write before this one.
+    // Whether the list reaches back to the write before this one: then this write would be in the list.
     const isComplete =
       found.writes.length < writesMax || found.writes.includes(pending.record.writes[1] ?? '');
     if (!isComplete) throw this.#unconfirmed(pending);

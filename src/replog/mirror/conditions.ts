@@ -3,7 +3,7 @@ import type { Clock } from '#ports/clock.ts';
 
 export class Conditions {
   readonly #clock: Clock;
-  /** Aborted once no condition becomes true any more. */
+  /** Aborted when the mirror stops: no condition becomes true any more. */
   readonly #stopping: AbortSignal;
   readonly #checks = new Set<() => void>();
 

@@ -1,5 +1,5 @@
 // A copy of the whole configuration in a file of the data folder, in the format of the embedded store: a member of a cluster starts from
-// it while the founder cannot be reached, and continues with it as the founder. Changes are written in one transaction for all that came together.
+// it while the founder cannot be reached, and continues with it as the founder. All changes that came together are written in one transaction.
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { CommitCounter, counterSuffix } from '#ports/commit-counter.ts';
@@ -85,7 +85,7 @@ export class ConfigCopyFile {
       if (existsSync(this.#path + suffix)) renameSync(this.#path + suffix, aside + suffix);
   }
 
-  /** Throws when it cannot mark the file as closed; it is closed nevertheless. */
+  /** Marks the file as closed and closes it. Throws when it cannot be marked; it is closed nevertheless. */
   close(): void {
     const open = this.#open;
     if (open === null) return;

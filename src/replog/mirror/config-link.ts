@@ -19,7 +19,7 @@ export interface StoreHead {
   readonly revision: number;
   /** Rises when another node takes the store over from a founder that is lost. Absent: 1. */
   readonly epoch?: number;
-  /** The node that stores it; absent where no single node does, and in what older versions wrote. */
+  /** The node that stores the configuration; absent where no single node does, and in what older versions wrote. */
   readonly founder?: string;
 }
 

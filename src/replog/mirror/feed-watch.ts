@@ -8,9 +8,9 @@ export interface WatchedFeed {
   readonly lost: Promise<string>;
   readonly clock: Clock;
   readonly stopping: AbortSignal;
-  /** The revision of the newest change that the feed brought. */
+  /** The revision of the newest change that the feed delivered. */
   revision(): number;
-  /** Asks the servers for the revision of their newest change. Null: another founder took the store over. `known` is what the feed had brought. */
+  /** Asks the servers for the revision of their newest change. Null: another founder took the store over. `known`: the revision that the feed had delivered before. */
   newest(known: number): Promise<number | null>;
   /** True if the feed must not be followed after this error. */
   mustStop(error: Error): boolean;

@@ -241,7 +241,7 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   /**
-   * Waits until the feed brings the record, so that watchers see changes in the store's order. If the feed does not bring it in
+   * Waits until the feed delivers the record, so that watchers see changes in the store's order. If the feed does not deliver it in
    * time, applies it directly, unless the store may have ended before it: only the feed shows that.
    */
   async #untilShown(record: StoredRecord): Promise<boolean> {

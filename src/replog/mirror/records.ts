@@ -43,8 +43,8 @@ export class Records {
   prepareFor(state: Map<string, StoredRecord>, revision: number): void {
     for (const { key } of this.missingFrom(state))
       state.set(key, { key, json: null, revision, writes: null });
-    for (const { key, revision: freedRevision } of state.values())
-      if ((this.#byKey.get(key)?.revision ?? 0) >= freedRevision) this.#byKey.delete(key);
+    for (const { key, revision: newRevision } of state.values())
+      if ((this.#byKey.get(key)?.revision ?? 0) >= newRevision) this.#byKey.delete(key);
     this.revision = revision;
   }
 

@@ -1,4 +1,4 @@
-// What a mirror stores on disk, a second after it changed so that many changes cost one write: the newest state seen, and a copy of all records.
+// What a mirror stores on disk, a second after a change, so that many changes cost one write: the newest state seen, and a copy of all records.
 // A failed save is repeated.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';

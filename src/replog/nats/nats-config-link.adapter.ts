@@ -124,7 +124,7 @@ export class NatsConfigLink implements ConfigLink {
   async #publish({ key, json, writes }: Omit<StoredRecord, 'revision'>, header: string, expected: number) {
     const { connection, nats } = this.#connection();
     const text = json ?? '';
-    // The rest is for the headers.
+    // The headers may take the rest.
     const sizeMax = (connection.info?.max_payload ?? 1_048_576) - 4_096;
     const size = Buffer.byteLength(text);
     if (size > sizeMax)

@@ -8,6 +8,7 @@ export interface NatsFiles {
   readonly credentials?: NatsFile | undefined;
   /** Certificates of the authorities that sign the servers' certificates. */
   readonly ca?: NatsFile | undefined;
+  /** The certificate that the node shows to the servers, and its private key. */
   readonly cert?: NatsFile | undefined;
   readonly key?: NatsFile | undefined;
 }

@@ -71,7 +71,7 @@ export class OwnServer {
     return this.exists ? this.#folder.name : null;
   }
 
-  /** Starts the server that this node has, if it has one. Does not wait until it serves: it may need the others. */
+  /** Starts the server that this node has, if it has one. Does not wait until the server can be used: that may need the other servers. */
   async startExisting(): Promise<void> {
     const { settings } = this.#folder;
     if (settings !== null && this.#stopping === null) this.#run(await this.#options.program(), settings);
@@ -133,7 +133,7 @@ export class OwnServer {
     }
   }
 
-  /** Resolves with how it ended. */
+  /** Resolves with how the server ended. */
   async #runOnce(program: string, settings: OwnServerSettings): Promise<string> {
     const command = [program, '-c', this.#folder.configurationPath];
     const child = spawn('/bin/sh', ['-c', untilInputCloses, 'nats-server', ...command], {
@@ -221,9 +221,9 @@ export class OwnServer {
 
 /** Empty for a process that does not run. */
 function commandOf(pid: number): string {
-  const ofSystem = `/proc/${pid}/cmdline`;
+  const procPath = `/proc/${pid}/cmdline`;
   try {
-    if (existsSync('/proc/self/cmdline')) return readFileSync(ofSystem, 'utf8');
+    if (existsSync('/proc/self/cmdline')) return readFileSync(procPath, 'utf8');
     return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' });
   } catch {
     return '';
