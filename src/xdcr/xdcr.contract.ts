@@ -31,14 +31,23 @@ export interface TargetAccess {
 
 /** Settings of a replication that its data path uses, under their published names. */
 export interface DataPathSettings {
+  /** Seconds. */
   readonly checkpointInterval: number;
+  /** Documents that one connection to the target may have in flight. */
   readonly workerBatchSize: number;
+  /** KiB that one connection to the target may have in flight. */
   readonly docBatchSizeKb: number;
+  /** Seconds. */
   readonly failureRestartInterval: number;
+  /** Bytes; for larger documents the version at the target is requested first. */
   readonly optimisticReplicationThreshold: number;
+  /** Connections with change streams of the source. */
   readonly sourceNozzlePerNode: number;
+  /** Connections to each node of the target. */
   readonly targetNozzlePerNode: number;
+  /** Milliseconds. */
   readonly statsInterval: number;
+  /** MiB per second of all nodes of the source together; 0: no limit. */
   readonly networkUsageLimit: number;
   /** Documents that wait longer, in ms, make replications of a lower priority send less. */
   readonly desiredLatency: number;

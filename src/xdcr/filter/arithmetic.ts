@@ -31,14 +31,14 @@ export const numberFunctions: Readonly<Record<string, Numeric>> = {
   POW: (x, y) => (x as number) ** (y as number),
 };
 
-/** Missing if an argument is; no value if one is no number. */
+/** Undefined if an argument is missing; `noValue` if one is not a number. */
 export function callFunction(name: string, args: readonly FilterValue[]): FilterValue {
   if (args.includes(undefined)) return undefined;
   if (args.some((one) => typeof one !== 'number')) return noValue;
   return finite((numberFunctions[name] as Numeric)(...(args as number[])));
 }
 
-/** `hasFractions`: whole numbers are divided as all others. */
+/** `hasFractions`: a quotient of whole numbers keeps its fraction. */
 export function calculate(
   sign: ArithmeticSign,
   left: FilterValue,
@@ -69,5 +69,5 @@ function resultOf(sign: ArithmeticSign, left: number, right: number): number {
   }
 }
 
-/** `+ 0` makes 0 of minus zero. */
+/** `+ 0` turns minus zero into 0. */
 const finite = (result: number): FilterValue => (Number.isFinite(result) ? result + 0 : noValue);

@@ -11,7 +11,7 @@ export interface FilteredDocument {
   readonly body: () => Buffer;
 }
 
-/** `unable`: the expression needs fields, and the document is not an object with fields, or its texts are too long. */
+/** `differs`: the document does not match. `unable`: the expression needs fields, and the document is not an object with fields, or its texts are too long. */
 export type FilterResult = 'matches' | 'differs' | 'unable';
 
 export class DocumentFilter {

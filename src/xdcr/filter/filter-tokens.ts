@@ -37,7 +37,7 @@ export class FilterTokens {
     return true;
   }
 
-  /** @throws FilterError without it */
+  /** Moves past the given word or sign. @throws FilterError if the current token is another one */
   take(text: string): void {
     const { kind, text: found, at } = this.current;
     if (this.accept(text)) return;

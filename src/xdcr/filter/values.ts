@@ -78,7 +78,7 @@ function withCommonType(left: Side, right: Side): readonly [FilterValue, FilterV
     if (converted === undefined) return [one, other];
     return left.isConstant ? [one, converted] : [converted, other];
   }
-  // Two fields: first as the type that has fewer values.
+  // Two fields or two constants: the type of the lower rank is tried first.
   const isOneFirst = ranks[oneType] < ranks[otherType];
   const asOne: FilterValue = as(oneType, other);
   const asOther: FilterValue = as(otherType, one);
@@ -91,7 +91,7 @@ function withCommonType(left: Side, right: Side): readonly [FilterValue, FilterV
 
 const numeral = /^[+-]?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
 
-/** Undefined: there is no such value. */
+/** The value converted to the type; undefined: it cannot be converted. */
 function as(type: TypeName, value: FilterValue): FilterValue {
   if (type === 'boolean') {
     if (typeof value === 'number') return value !== 0;

@@ -15,7 +15,7 @@ export interface XdcrHostOptions {
   readonly log: Log;
 }
 
-/** Each version is a few short-lived objects; with a small young generation V8 would collect garbage continuously. */
+/** Each change takes a few short-lived objects; with a small young generation V8 would collect garbage continuously. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 };
 
 export class XdcrHost implements XdcrAdmin {

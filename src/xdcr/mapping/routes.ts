@@ -9,7 +9,7 @@ import {
   systemScope,
 } from './mapping.contract.ts';
 
-/** The collection does not exist there (yet). */
+/** The target does not have the collection, or not yet. */
 export const noCollection = -1;
 
 /** A pair of a source collection and the target collection that takes its documents. */
@@ -61,7 +61,7 @@ export class CollectionRoutes {
     return routes;
   }
 
-  /** Undefined: the mapping does not have it any more, or its source collection is gone. */
+  /** Undefined: the mapping does not have the route any more, or its source collection is gone. */
   find(id: string): Route | undefined {
     return this.routesOf(sourceIdOf(id))?.find((route) => route.id === id);
   }

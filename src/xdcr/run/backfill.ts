@@ -1,4 +1,4 @@
-// Replicates what a collection has, from the start, by routes that left its documents out; the main streams send the later changes.
+// Replicates the documents of a collection from the start, by routes that left them out before; the main streams send the later changes.
 import type { Change } from '#client/change.ts';
 import type { StreamPosition } from '#client/change-connection.ts';
 import type { ChangeFollower, FollowerHandler } from '#client/change-follower.ts';

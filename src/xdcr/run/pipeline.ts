@@ -259,7 +259,7 @@ export class OutboundPipeline implements FollowerHandler {
     this.rereading ??= this.readManifests()
       .then(
         () => {
-          for (const outgoing of this.unrouted.splice(0)) this.rerouted(outgoing);
+          for (const outgoing of this.unrouted.splice(0)) this.reroute(outgoing);
         },
         (reason: Error) => this.options.failed(reason),
       )
@@ -269,7 +269,7 @@ export class OutboundPipeline implements FollowerHandler {
       });
   }
 
-  private rerouted(outgoing: OutgoingVersion): void {
+  private reroute(outgoing: OutgoingVersion): void {
     const routes = this.routes.routesOf(outgoing.collectionId);
     const { routeId } = outgoing;
     const route = routeId === null ? routes?.[0] : routes?.find(({ id }) => id === routeId);

@@ -16,7 +16,7 @@ export interface OutgoingValue {
   readonly datatype: number;
 }
 
-/** Smaller values are not worth the time. */
+/** Smaller values are sent uncompressed: compressing them saves too little for the time that it takes. */
 const compressedBytesMin = 128;
 /** Larger values are sent uncompressed: compressing them would delay all others. */
 const compressedBytesMax = 1 << 20;
@@ -103,7 +103,7 @@ export class ChangedDocument implements FilteredDocument {
     return buffer.subarray(xattrsStart, end);
   }
 
-  /** The same, inflated. */
+  /** Extended attributes and body, inflated. */
   get plain(): Buffer {
     this.inflatedValue ??= inflated(this.stored, this.change.datatype);
     return this.inflatedValue;

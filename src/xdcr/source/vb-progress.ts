@@ -16,8 +16,10 @@ export class VbProgress {
   /** The start seqno of the snapshot that is being received. */
   private currentStart = 0;
   private currentEnd = 0;
+  /** The highest seqno that the stream has delivered. */
   private received = 0;
   private readonly pending: PendingChange[] = [];
+  /** Index in `pending` of the first change that is not done. */
   private head = 0;
 
   get isIdle(): boolean {
@@ -42,7 +44,7 @@ export class VbProgress {
     return change;
   }
 
-  /** All changes up to here need no acknowledgement, except those that were added. */
+  /** All changes up to this seqno need no acknowledgement, except those that were added. */
   pass(seqno: number): void {
     this.received = Math.max(this.received, seqno);
     this.advance();
@@ -64,7 +66,7 @@ export class VbProgress {
     };
   }
 
-  /** Discards what is under way: the stream starts again at this position. */
+  /** Discards the pending changes: the stream starts again at this position. */
   reset({ uuid, seqno, snapshotStart, snapshotEnd }: StreamPosition): void {
     this.uuid = uuid;
     this.seqno = seqno;

@@ -67,7 +67,7 @@ export const outgoingBytes = ({ key, value }: OutgoingVersion): number =>
   key.length + value.length + headBytes;
 const headBytes = 128;
 
-/** Version of the request: the reply states the datatype too. */
+/** Version 2 of GET_META: its reply states the datatype too. */
 const withDatatype = Buffer.from([2]);
 
 export function metaRequest(outgoing: OutgoingVersion): RequestParts {
