@@ -1,5 +1,14 @@
 // The audit log in a folder: `audit.log`, and rotated files named by the time of their end.
-import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { access, constants, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { endLastLine, writeWholeLine } from '#ports/last-line.ts';
@@ -29,7 +38,7 @@ export class FolderAudit implements AuditFile {
     const bytes = Buffer.from(`${line}\n`);
     if (this.#open?.folder !== folder) this.#openIn(folder);
     let file = this.#open as Open;
-    // A file that was begun while the clock was set far ahead is old, too: its age would be below zero for as long.
+    // Also rotates a file that was begun while the clock was far ahead: its age is negative until the clock reaches that time again.
     const isOld = Math.abs(this.#wallMs() - file.startedMs) >= limits.rotateSeconds * 1000;
     const isLarge = limits.rotateBytes > 0 && file.bytes + bytes.length > limits.rotateBytes;
     if (file.bytes > 0 && (isOld || isLarge)) file = this.#rotate(file);
@@ -75,12 +84,18 @@ export class FolderAudit implements AuditFile {
 
   #rotate({ folder }: Open): Open {
     this.close();
-    const time = new Date(this.#wallMs()).toISOString().replaceAll(':', '-');
-    renameSync(join(folder, current), join(folder, `audit-${time}.log`));
+    renameSync(join(folder, current), unusedPath(folder, this.#wallMs()));
     const old = readdirSync(folder)
       .filter((name) => oldName.test(name))
       .sort();
     for (const name of old.slice(0, Math.max(old.length - oldFilesMax, 0))) rmSync(join(folder, name));
     return this.#openIn(folder);
   }
+}
+
+/** The path of a file that is rotated now; a later millisecond if there is one of this millisecond already. */
+function unusedPath(folder: string, wallMs: number): string {
+  const time = new Date(wallMs).toISOString().replaceAll(':', '-');
+  const path = join(folder, `audit-${time}.log`);
+  return existsSync(path) ? unusedPath(folder, wallMs + 1) : path;
 }

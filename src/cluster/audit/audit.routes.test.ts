@@ -149,3 +149,19 @@ describe('the audit log', () => {
     assert.deepEqual(unknown, []);
   });
 });
+
+describe('the files of the audit log', () => {
+  it('keep every event of files that are rotated in the same millisecond', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'divan-audit-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = new FolderAudit(() => 1_700_000_000_000);
+    t.after(() => file.close());
+    const lines = ['first', 'second', 'third', 'fourth'];
+    for (const line of lines) file.append(folder, line, { rotateSeconds: 86_400, rotateBytes: 1 });
+    const names = readdirSync(folder).filter((name) => name !== 'audit.log');
+    const kept = [...names.sort(), 'audit.log'].map((name) =>
+      readFileSync(join(folder, name), 'utf8').trim(),
+    );
+    assert.deepEqual(kept, lines);
+  });
+});
