@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { UnavailableError } from '#base/unavailable-error.ts';
 import { aCluster, memoryCluster } from '../../../test/support/cluster.ts';
 import { aManager } from '../../../test/support/manager.ts';
-import { type BucketMap, clusterKey, mapKey, mapPrefix, type NodeState } from '../config/cluster-state.ts';
+import {
+  type BucketMap,
+  bucketsKey,
+  clusterKey,
+  mapKey,
+  mapPrefix,
+  type NodeState,
+} from '../config/cluster-state.ts';
 import { BucketMaps } from './bucket-maps.ts';
 
 const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '1' };
@@ -51,6 +59,19 @@ test('no map is stored for a refused bucket or one without vbuckets', async () =
   ])
     await request('/pools/default/buckets', { form: wrong });
   assert.deepEqual(await store.list(mapPrefix), []);
+});
+
+test('a bucket has its map when the creation failed but the store may have stored the bucket', async () => {
+  const { request, store } = await aManager();
+  const put = store.put.bind(store);
+  store.put = async <T>(key: string, value: T, expectedRevision: number) => {
+    const revision = await put(key, value, expectedRevision);
+    if (key === bucketsKey) throw new UnavailableError('The change may be lost: no server confirmed it.');
+    return revision;
+  };
+  assert.notEqual((await request('/pools/default/buckets', { form })).status, 202);
+  const { uuid } = (await request('/pools/default/buckets/b')).body;
+  assert.notEqual(await store.get(mapKey(uuid)), null);
 });
 
 test('adds the maps that a configuration of 0.1.0 lacks, and keeps existing ones', async () => {

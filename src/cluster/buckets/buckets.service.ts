@@ -1,4 +1,5 @@
 // Creates, edits, flushes and deletes buckets. Writes the desired state; the agent on each node applies it.
+import { UnwritableError } from '#base/unwritable-error.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -8,7 +9,7 @@ import { applyWaitMs } from '../config/apply-wait.ts';
 import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
-import { isInSync } from '../config/in-sync.ts';
+import { areCopiesInSync } from '../config/in-sync.ts';
 import { until } from '../config/until.ts';
 import { bucketCountMax } from '../internal-settings/internal-settings.ts';
 import { bucketRefusals } from '../refusals/buckets.refusals.ts';
@@ -93,7 +94,8 @@ export class BucketsService {
       return withBucket(state, { ...read.choices, uuid, incarnation: 0, state: 'ready' });
     });
     const { value, revision } = await created.catch(async (error: unknown) => {
-      if (hasMap) await maps.remove(uuid).catch(() => {}); // a map without a bucket does no harm
+      // The map stays if the store may have stored the bucket, which could not be used without one. A map without a bucket does no harm.
+      if (hasMap && !(error instanceof UnwritableError)) await maps.remove(uuid).catch(() => {});
       throw error;
     });
     if (await data.applied(revision, applyWaitMs)) await this.#untilCopied(uuid);
@@ -167,7 +169,7 @@ export class BucketsService {
   /** Waits for the copies of empty shards, so that durable writes are usually possible right after the answer. */
   async #untilCopied(uuid: string): Promise<void> {
     const { view, clock } = this.#deps;
-    await until(view, () => isInSync(view.map(uuid)), applyWaitMs, clock);
+    await until(view, () => areCopiesInSync(view.map(uuid)), applyWaitMs, clock);
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { BucketMap } from './cluster-state.ts';
 
 /** Whether every copy has received all durable writes; also true without a map. */
-export const isInSync = (map: BucketMap | null): boolean =>
+export const areCopiesInSync = (map: BucketMap | null): boolean =>
   map === null ||
   map.shards.every(({ chain, inSync = [] }) =>
     chain.every((node, index) => index === 0 || node < 0 || inSync.some(([member]) => member === node)),
