@@ -4,6 +4,7 @@ import { deferred } from '#base/deferred.ts';
 import type { NewIndex } from '#index/index.contract.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import type { ChangeOptions } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { IndexesService } from './indexes.service.ts';
 import { indexesKey, noIndexes } from './indexes-state.ts';
@@ -102,5 +103,23 @@ test('keeps a later change of another node that is seen before its own has ended
   const outcome = await service.create(anIndex('i'));
   assert.equal(outcome.kind, 'created');
   assert.deepEqual(service.all(), []);
+  await service.stop();
+});
+
+test('only the drop of an index may use the disk space that is reserved for changes that free space', async () => {
+  const store = new MemoryConfigStore();
+  const used: boolean[] = [];
+  const put = store.put.bind(store);
+  store.put = async <T>(key: string, value: T, expected: number, options?: ChangeOptions) => {
+    used.push(options?.freesSpace === true);
+    return await put(key, value, expected);
+  };
+  const service = serviceOn(store, oneBucket);
+  await service.start();
+  const { keyspace } = anIndex('a');
+  await service.create(anIndex('a'));
+  await service.build(keyspace, ['a']);
+  await service.drop(keyspace, 'a');
+  assert.deepEqual(used, [false, false, true]);
   await service.stop();
 });

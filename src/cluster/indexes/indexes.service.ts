@@ -1,5 +1,5 @@
-// Definitions of indexes. Those of a bucket are in one key, so that one compare-and-set checks names and limits and changes them. Each
-// change is sent to the index service; deletion of a collection or bucket deletes its indexes.
+// Definitions of indexes. Those of a bucket are in one key, so that a compare-and-set keeps names unique; limits are checked before it, so
+// concurrent statements may exceed them. Each change is sent to the index service; deletion of a collection or bucket deletes its indexes.
 import type {
   BuildOutcome,
   CreateOutcome,
@@ -12,7 +12,7 @@ import type {
 } from '#index/index.contract.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import { type ConfigStore, type Entry, update } from '#replog/config-store.ts';
+import { type ChangeOptions, type ConfigStore, type Entry, update } from '#replog/config-store.ts';
 import {
   type BucketsState,
   bucketsKey,
@@ -116,11 +116,12 @@ export class IndexesService implements IndexDefinitions {
 
   async drop(keyspace: IndexKeyspace, name: string): Promise<'dropped' | 'not found'> {
     let outcome: 'dropped' | 'not found' = 'not found';
-    await this.#change(keyspace.bucketUuid, (state) => {
+    const drop = (state: IndexesState): IndexesState => {
       const found = indexNamed(state, keyspace, name);
       outcome = found ? 'dropped' : 'not found';
       return found ? without(state, [found.definition.id]) : state;
-    });
+    };
+    await this.#change(keyspace.bucketUuid, drop, { freesSpace: true });
     return outcome;
   }
 
@@ -208,8 +209,12 @@ export class IndexesService implements IndexDefinitions {
   }
 
   /** The watch has reported the change when this resolves, and perhaps a later one of another node. */
-  async #change(bucketUuid: string, change: (state: IndexesState) => IndexesState): Promise<void> {
-    await update(this.#deps.store, indexesKey(bucketUuid), noIndexes, change, { freesSpace: true });
+  async #change(
+    bucketUuid: string,
+    change: (state: IndexesState) => IndexesState,
+    options?: ChangeOptions,
+  ): Promise<void> {
+    await update(this.#deps.store, indexesKey(bucketUuid), noIndexes, change, options);
   }
 
   #readEntry(key: string, entry: Entry | null): void {
@@ -220,7 +225,8 @@ export class IndexesService implements IndexDefinitions {
   }
 
   #changed(): void {
-    if (this.#watches.length > 1) this.#applyAll();
+    const isFollowing = this.#watches.length > 1;
+    if (isFollowing) this.#applyAll();
     for (const listener of [...this.#listeners]) listener();
   }
 
@@ -259,7 +265,7 @@ export class IndexesService implements IndexDefinitions {
         .filter(({ definition }) => !hasCollection(manifest, definition.keyspace.collectionId))
         .map(({ definition }) => definition.id);
       if (ids.length === 0) continue;
-      await update(store, indexesKey(uuid), noIndexes, (state) => without(state, ids));
+      await this.#change(uuid, (state) => without(state, ids), { freesSpace: true });
     }
   }
 
