@@ -88,3 +88,30 @@ test('a dropped index is gone when the nodes that are reached know it, at most t
   await advanceUntilDone(clock, indexNodes.goneFromOtherNodes(['other']));
   assert.ok(clock.monotonicMs() - startedMs <= 2_100);
 });
+
+test('an index that another node does not know is waited for once: it was dropped', async () => {
+  const clock = new ManualClock();
+  const services = { services: ['index'] };
+  let answer: (question: never) => Promise<boolean> = async () => false;
+  let requests = 0;
+  const unchanging = { onChange: () => ({ stop: () => {} }) };
+  const indexNodes = new IndexNodes({
+    view: { cluster: { nodes: [nodeNamed('a', services), nodeNamed('b', services)] } } as never,
+    nodeId: 'a',
+    peers: {
+      answer: (name: string, given: typeof answer) => {
+        if (name === 'indexesReady') answer = given;
+      },
+      ask: async (_to: string, _name: string, question: never) => {
+        requests++;
+        return await answer(question);
+      },
+    } as never,
+    indexes: { ...unchanging, all: () => [] } as never,
+    indexAdmin: { ...unchanging, reports: () => [] } as never,
+    isDown: () => false,
+    clock,
+  });
+  await advanceUntilDone(clock, indexNodes.readyOnOtherNodes(['dropped']));
+  assert.equal(requests, 1);
+});
