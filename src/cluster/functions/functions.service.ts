@@ -88,8 +88,8 @@ export class FunctionsService implements FunctionDefinitions {
       };
       return { functions };
     });
-    // The watch reports the change later, but callers read it at once.
-    this.#state = value;
+    // The watch may report the change later, but callers read it at once. It may also have reported a later change of another node already.
+    if (revision > this.#keys.revision) this.#state = value;
     if (outcome === 'done') await this.knownOnOtherNodes(revision);
     return outcome;
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { allFunctionsBytesMax, FunctionsService } from './functions.service.ts';
+import { functionsKey, noFunctions } from './functions-state.ts';
 import { LibrariesService, libraryLimits } from './libraries.service.ts';
 import { librariesPrefix } from './libraries-state.ts';
 
@@ -117,4 +118,22 @@ test('libraries and functions in JavaScript are refused while a node has a versi
     functions.all().map(({ library }) => library),
     ['a'],
   );
+});
+
+test('keeps a later change of another node that is seen before its own has ended', async () => {
+  const { store, service, functions } = aService();
+  await service.start();
+  await functions.start();
+  const put = store.put.bind(store);
+  store.put = async <T>(key: string, value: T, expected: number) => {
+    const revision = await put(key, value, expected);
+    // Another node changes the same key, and both changes arrive together.
+    if (revision !== null) await put(key, key === functionsKey ? noFunctions : { code: 'later' }, revision);
+    return revision;
+  };
+  assert.equal(await service.change(storeChange(null, 'a', 'own')), 'done');
+  assert.deepEqual(service.all(), [{ scope: null, name: 'a', code: 'later' }]);
+  const definition = { scope: null, name: 'f', parameters: [], isVariadic: false, body: '1' };
+  assert.equal(await functions.change({ kind: 'create', definition, replaces: false }), 'done');
+  assert.deepEqual(functions.all(), []);
 });

@@ -78,8 +78,8 @@ export class LibrariesService implements FunctionLibraries {
     const { value, revision } = await update<LibraryState>(this.#store, key, { code: '' }, () => ({
       code: change.library.code,
     }));
-    // The watch reports the change later, but callers read it at once.
-    this.#byKey.set(key, value);
+    // The watch may report the change later, but callers read it at once. It may also have reported a later change of another node already.
+    if (revision > this.#keys.revision) this.#byKey.set(key, value);
     await this.knownOnOtherNodes(revision);
     return 'done';
   }
