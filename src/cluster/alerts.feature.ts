@@ -19,7 +19,7 @@ interface AlertSources {
   readonly events: EventLog;
   /** The authorities that mail servers are checked against. */
   readonly trusted: Parameters<ClusterManagerOptions['mailer']>[0];
-  /** How the other nodes are. */
+  /** What this node knows of the other nodes: whether it reaches them, and their clocks. */
   readonly peers: AlertWatchDeps['peers'];
   /** Sends requests to the other nodes. */
   readonly connections: SharedAlertsDeps['peers'];

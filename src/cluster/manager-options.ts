@@ -83,7 +83,7 @@ export interface ClusterManagerOptions extends MachinePorts {
   kdf: Kdf;
   /** Joining and leaving clusters. Absent: this node does neither. */
   membership?: NodeMembership;
-  /** The way to other nodes of the cluster. Absent: there is none. */
+  /** Connects this node to other nodes of the cluster. Absent: it connects to none. */
   net?: NodeNet;
   /** Encrypts secrets of the configuration under the cluster's key, which a founder has in its data folder. */
   secrets: SecretBox;

@@ -39,15 +39,17 @@ import { wantedShards } from './wanted-shards.ts';
 
 /** How often the agent reads figures: often while buckets start or clients read figures, else rarely. */
 const sampleStepMs = { warming: 250, read: 1_000, idle: 10_000 };
+/** Clients count as reading figures for this time after the last read. */
 const readersActiveMs = 30_000;
 const retryMs = 1_000;
 const refreshTimeoutMs = 500;
-/** Metrics wait longer, for complete values. */
+/** Metrics wait longer for a report than other readers, since their values must be complete. */
 const metricsTimeoutMs = 5_000;
 
 /** Accounts of the data port and their rights; the manifests hold the ids of scopes and collections. */
 export interface DataUsers extends ChangeNotifier {
   specs(manifests: ReadonlyMap<string, ManifestState>): UserSpec[];
+  /** Whether the data service verifies passwords of unknown users as those of external users. */
   readonly admitsUnknown?: boolean;
 }
 
@@ -64,7 +66,7 @@ export interface AgentDeps {
   };
   users: DataUsers;
   tls: ChangeNotifier & { current(): TlsSpec | null };
-  /** The TLS options of connections between nodes; omitted: there are none. */
+  /** The TLS options of connections between nodes; omitted, or null: this node has no certificate for them. */
   nodeTls?: ChangeNotifier & { current(): PeerTls | null };
   /** Depends only on the configuration and on what `tls` depends on, so the agent need not watch it. */
   listening: { readonly isPlainForThisMachineOnly: boolean };
@@ -112,7 +114,7 @@ export class Agent implements DataService {
   /** Starts to send the desired state. Does not wait for the data service; `applied` does. */
   start(): void {
     const { view, users, tls, clients, nodeTls } = this.#deps;
-    // First, since requests may wait for a map.
+    // This subscription comes first: requests of clients may wait for a map, but not for the rest of the desired state.
     this.#subscriptions.push(view.onChange(() => this.#sendMaps()));
     for (const source of [view, users, tls, clients, ...(nodeTls ? [nodeTls] : [])]) {
       this.#subscriptions.push(source.onChange(() => this.#requestApply()));
@@ -173,7 +175,7 @@ export class Agent implements DataService {
 
   async compact(bucketUuid: string, request: CompactionRequest): Promise<void> {
     await this.#deps.kv.compact(bucketUuid, request);
-    // A report that was taken while the data service began lacks the compaction.
+    // A report that was taken before the data service began the compaction does not show it.
     this.#reports.forget();
   }
 
@@ -187,7 +189,7 @@ export class Agent implements DataService {
     return { stop: () => void this.#listeners.delete(listener) };
   }
 
-  /** Sends changed maps ahead of the desired state: handovers of shards wait for them, and for nothing else of it. */
+  /** Sends changed maps ahead of the desired state: of all its parts, handovers of shards wait only for the maps. */
   #sendMaps(): void {
     const { kv, view } = this.#deps;
     if (view.cluster.nodes.length < 2 || !view.isActive) return;
@@ -196,7 +198,7 @@ export class Agent implements DataService {
       if (map === null || this.#sentMaps.get(uuid) === revision) continue;
       this.#sentMaps.set(uuid, revision);
       const shards = wantedShards(map, view.self.uuid);
-      // The desired state contains it, too.
+      // A failure has no effect: the desired state, which is sent next, contains the map, too.
       kv.followMap({ bucketUuid: uuid, revision, shards }).catch(() => {});
     }
   }
@@ -276,7 +278,10 @@ export class Agent implements DataService {
     });
   }
 
-  /** Deletes the records of a bucket whose files the data service has removed. The bucket's record last, so that a crash repeats the rest. */
+  /**
+   * Deletes the records of a bucket whose files the data service has removed. The record in the key `buckets` is deleted last, so that
+   * the deletion is repeated after a crash.
+   */
   async #deleteRecords(uuid: string): Promise<void> {
     const { store } = this.#deps;
     const manifest = await store.get(manifestKey(uuid));

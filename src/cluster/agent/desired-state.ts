@@ -86,7 +86,7 @@ function clusterPart(view: ClusterView, { identity, nodeTls }: NodePart): { clus
   };
 }
 
-/** A node that is failed over may be recovered by delta recovery, which fills only what it lacks. */
+/** Whether the node keeps copies that the maps do not give it: delta recovery of a failed-over node sends only the changes that they lack. */
 function keepsCopies({ cluster }: ClusterView, nodeId: string): boolean {
   const isFailing = cluster.balance?.failing?.includes(nodeId) ?? false;
   return isFailing || cluster.nodes.some((node) => node.uuid === nodeId && node.keepsCopies === true);

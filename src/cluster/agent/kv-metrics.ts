@@ -113,7 +113,7 @@ function figures(
   };
 }
 
-/** Drift in seconds. */
+/** Differences between the timestamps of writes and the clock of this node, in seconds, and numbers of writes. */
 const driftFigures = ({ active, replica }: BucketReport['activity']['drift']) => ({
   kv_ep_active_hlc_drift_seconds: active.us / 1e6,
   kv_ep_active_hlc_drift_count: active.writes,
@@ -126,7 +126,7 @@ const driftFigures = ({ active, replica }: BucketReport['activity']['drift']) =>
   kv_ep_clock_cas_drift_threshold_exceeded: active.ahead + replica.ahead,
 });
 
-/** Documents of copies are not counted separately, except their number (`copyMetrics`). */
+/** Metrics with the label `state="active"`. Of copies, only the numbers of vbuckets and documents are known (`copyMetrics`). */
 function activeFigures({
   vbuckets,
   items,
@@ -150,7 +150,7 @@ function activeFigures({
   };
 }
 
-/** Metrics of vbuckets that other nodes serve. */
+/** Metrics of the copies on this node, whose active vbuckets are on other nodes. */
 function* copyMetrics({ vbuckets }: BucketReport, labels: Labels): Generator<MetricSample> {
   for (const state of ['replica', 'pending'] as const) {
     const counts = vbuckets[state];

@@ -1,5 +1,5 @@
-// Makes the changes of a bucket's map that the data service of this node requests, by compare-and-set. A change is made only where
-// the map still names this process as that change requires; what the orchestrator or another active wrote meanwhile is kept.
+// Makes the changes of a bucket's map that the data service of this node requests, by compare-and-set. A change is made only if this node
+// is still the active of the shard in the map and the epoch fits; what the orchestrator or another active wrote meanwhile is kept.
 import type { MapChange, MapOutcome, ShardChange } from '#kv/admin.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
@@ -14,7 +14,7 @@ import {
 } from '../topology/promoted-shard.ts';
 import { wantedShards } from './wanted-shards.ts';
 
-/** The actives of other nodes write the same key. */
+/** Several are needed, since the actives of other nodes write the same key. */
 const attemptsMax = 20;
 const pauseMs = 5;
 
@@ -33,8 +33,9 @@ export class MapWriter {
 
   async change({ bucketUuid, changes }: MapChange): Promise<MapOutcome> {
     const problem = this.#store.problem ?? null;
-    // Without a wait: a copy that answers again before the store does stays in the set, and nothing waits for an unknown outcome.
-    if (problem !== null && changes.every(isOfSet)) return { kind: 'unsent', reason: problem };
+    // Does not wait for a store that cannot be written: the outcome could stay unknown for long. After a pause the data service requests
+    // the change again if it is still needed: a copy that answers by then need not leave the set.
+    if (problem !== null && changes.every(isOfInSyncSet)) return { kind: 'unsent', reason: problem };
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       if (attempt > 0) await this.#clock.sleep(pauseMs * attempt);
       const outcome = await this.#attempt(mapKey(bucketUuid), changes);
@@ -79,6 +80,7 @@ export class MapWriter {
     const { nodes } = map;
     const { nodeId, bootId } = this.#identity;
     const ownIndex = nodes.indexOf(nodeId);
+    /** The chain to which the running rebalance moves the shard. */
     const goal = map.forward?.chains[change.shard] ?? [];
     if (ownIndex < 0 || placement.chain[0] !== ownIndex) return null;
     if (change.kind === 'confirm') {
@@ -89,15 +91,15 @@ export class MapWriter {
     }
     if (placement.epoch !== change.epoch) return null;
     if (change.kind === 'stop') {
-      const { confirmed, handedOver: _, ...rest } = placement;
+      const { confirmed: servingBoot, handedOver: _, ...rest } = placement;
       // An active that has not confirmed its promotion has not served: the record that the earlier active has stopped is kept.
       const { epoch, isComplete } = change;
       const ended = { stopped: epoch, lastActive: { node: nodeId, epoch } };
       const stopped =
-        confirmed === undefined ? rest : { ...rest, ...ended, ...(isComplete && { handedOver: epoch }) };
+        servingBoot === undefined ? rest : { ...rest, ...ended, ...(isComplete && { handedOver: epoch }) };
       const successor = change.successor === undefined ? -1 : nodes.indexOf(change.successor);
       const isMember = placement.inSync?.some(([position]) => position === successor) ?? false;
-      if (!isMember) return confirmed === undefined ? null : stopped;
+      if (!isMember) return servingBoot === undefined ? null : stopped;
       return promotedShard(stopped, successor, goal[0] === successor ? goal : placement.chain);
     }
     if (placement.confirmed !== bootId) return null;
@@ -105,7 +107,7 @@ export class MapWriter {
     if (change.kind === 'join') {
       const joining = nodes.indexOf(change.member.node);
       const others = inSync.filter(([position]) => position !== joining);
-      // A node to which the map gives no copy may have removed what it reported.
+      // A node to which the map gives no copy may have removed the copy that it reported.
       if (joining === ownIndex || !shardMembers(placement).includes(joining)) return null;
       const joined: ShardPlacement = { ...placement, inSync: [...others, [joining, change.member.boot]] };
       // Names the successor in this write, so that the orchestrator need not write the map for that.
@@ -121,8 +123,8 @@ export class MapWriter {
   }
 }
 
-/** Whether the change is one of an in-sync set; without such a change, the map is written unchanged. */
-const isOfSet = ({ kind }: ShardChange): boolean => kind === 'leave' || kind === 'join';
+/** Whether the change adds a node to the in-sync set of a shard, or removes one. */
+const isOfInSyncSet = ({ kind }: ShardChange): boolean => kind === 'leave' || kind === 'join';
 
 /** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */
 function confirmed(
@@ -148,8 +150,8 @@ function confirmed(
 }
 
 /**
- * The confirmed shard with an in-sync set without the nodes that it has left: they have nothing that other members lack. Unchanged if too
- * few members would be left.
+ * The confirmed shard after its move: removes the nodes that no longer have the shard from its in-sync set, as they have no change that the
+ * other members lack. Unchanged if too few members would remain.
  */
 function movedTo(shard: ShardPlacement, goal: readonly number[]): ShardPlacement {
   const { incoming: _, ...rest } = shard;

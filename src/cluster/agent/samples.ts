@@ -127,7 +127,7 @@ function sampleAfter(before: Sample | undefined, report: BucketReport, now: Repo
   return { report, rates, base, requestedMs };
 }
 
-/** Counters restart at zero with their bucket; that step has no rate. */
+/** Counters restart at zero when their bucket restarts; the rate of a counter that decreased is 0. */
 function ratesOf(from: BucketReport, to: BucketReport, seconds: number): Rates {
   if (seconds <= 0) return noRates;
   return Object.fromEntries(

@@ -1,5 +1,5 @@
-// Reports of the data service for readers. Readers share a report until a client gets an answer: figures are then as new as what clients
-// know, and many readers cause few messages to the data thread.
+// Shares reports of the data service between readers of figures, so that many readers cause few messages to the data thread. A report is
+// shared until the data service answers a client, so that no reader gets figures older than what clients know.
 import type { Clock } from '#ports/clock.ts';
 
 /** A report is shared for this time at most, so that changes which no client causes (commits, expiry, evictions) are shown soon. */
@@ -34,7 +34,7 @@ export class SharedReports {
     this.#options = options;
   }
 
-  /** Null: the newest report shows all that a client can know. Otherwise resolves when one does. */
+  /** Null: the newest report shows all that a client can know. Otherwise resolves when such a report was taken. */
   read(bucketUuid?: string): Promise<void> | null {
     const shared = [allBuckets, bucketUuid ?? allBuckets]
       .map((uuid) => this.#runs.get(uuid))

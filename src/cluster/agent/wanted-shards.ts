@@ -3,20 +3,23 @@ import type { ShardSpec } from '#kv/admin.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import { isHandedOver, lastActiveOf } from '../topology/promoted-shard.ts';
 
-/** The last result for each map: a map is sent to the data service twice. */
-const known = new WeakMap<BucketMap, { readonly nodeId: string; readonly shards: readonly ShardSpec[] }>();
+/** The last result for each map: a map is sent to the data service twice, ahead of the desired state and in it. */
+const lastResults = new WeakMap<
+  BucketMap,
+  { readonly nodeId: string; readonly shards: readonly ShardSpec[] }
+>();
 
 export function wantedShards(map: BucketMap, nodeId: string): readonly ShardSpec[] {
-  const last = known.get(map);
+  const last = lastResults.get(map);
   if (last?.nodeId === nodeId) return last.shards;
   const shards = shardsOf(map, nodeId);
-  known.set(map, { nodeId, shards });
+  lastResults.set(map, { nodeId, shards });
   return shards;
 }
 
 function shardsOf(map: BucketMap, nodeId: string): readonly ShardSpec[] {
   const ownIndex = map.nodes.indexOf(nodeId);
-  /** Equal shards are one object: a message to the data thread holds it once. */
+  /** Equal shards share one object, which a message to the data thread contains only once. */
   const specs = new Map<string, ShardSpec>();
   return map.shards.map((shard) => {
     const text = JSON.stringify(shard);

@@ -1,5 +1,4 @@
 // The form of the alert settings and of test mails. A change replaces everything: an omitted field gets its default.
-
 import type { Form } from '#contract/route.ts';
 import { Problems } from '../forms/problems.ts';
 import { settingsRefusals } from '../refusals/settings.refusals.ts';
@@ -28,21 +27,23 @@ const subjectBytesMax = 900;
 const address = /^[^\s\p{Cc}@<>()[\],;:\\"]+@([^\s\p{Cc}@<>()[\],;:\\"]+|\[[\w.:]+\])$/u;
 const host = /^[\w.:-]*$/;
 
-export function readAlertForm(form: Form, others: readonly string[] = []): AlertSettings {
-  const { settings, problems } = parseAlertForm(form, others);
+export function readAlertForm(form: Form, otherNames: readonly string[] = []): AlertSettings {
+  const { settings, problems } = parseAlertForm(form, otherNames);
   problems.refuseIfInvalid();
   return settings;
 }
 
+/** `otherNames`: fields that the form may contain besides the settings. */
 export function parseAlertForm(
   form: Form,
-  others: readonly string[] = [],
+  otherNames: readonly string[] = [],
 ): { settings: AlertSettings; problems: Problems } {
   const problems = new Problems();
   if (!settingNames.some((name) => form[name] !== undefined))
     problems.add('general', 'No valid parameters given.');
   for (const name of Object.keys(form)) {
-    if (!(settingNames as readonly string[]).includes(name) && !others.includes(name))
+    if (!(settingNames as readonly string[]).includes(name) && !otherNames.includes(name))
+      // The published text, with its misspelling.
       problems.add('error', `Unsupported paramater ${name.slice(0, 100)} was specified`);
   }
   if ('general' in problems.fields) return { settings: defaultAlertSettings, problems };

@@ -27,6 +27,7 @@ export interface AlertWatchDeps {
   list: AlertList;
   /** Called for each cause that a check finds. */
   noted: (alert: NotedAlert) => void;
+  /** Called for each alert that is new in the list. */
   raised: (kind: MeasuredKind, text: string) => void;
   clock: Clock;
   log: Log;

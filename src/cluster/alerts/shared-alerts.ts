@@ -1,4 +1,5 @@
-// Alerts of each node in the lists of all: an administrator sees them on every node. Mails and events come from the node itself.
+// Sends the alerts of this node to the lists of the other nodes, so that an administrator sees them on every node. Only the node that
+// raised an alert mails it and stores its event.
 import type { NodeState } from '../config/cluster-state.ts';
 import type { Peers } from '../peers/peers.ts';
 import type { AlertList } from './alert-list.ts';

@@ -6,7 +6,7 @@ import type { MailServer } from './alert-settings.ts';
 import type { Mail, Mailer, MailOutcome } from './mailer.ts';
 
 const limitMs = 15_000;
-/** Shorter than the whole limit: after a late name lookup no connection may be opened. */
+/** Shorter than the whole limit, so that no connection is opened after the end of a send: a late name lookup fails instead. */
 const lookupLimitMs = 10_000;
 const implicitTlsPort = 465;
 const responseBytesMax = 64 << 10;

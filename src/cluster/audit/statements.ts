@@ -4,7 +4,7 @@ import { auditEventOfId } from './audit-events.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { AuditSettings } from './audit-settings.ts';
 
-/** Which statements the query service reports; null: none. */
+/** Which statements the query service reports to the audit log; null: none. */
 export function statementAuditing({
   auditdEnabled,
   disabled,

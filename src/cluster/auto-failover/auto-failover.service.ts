@@ -7,13 +7,17 @@ export interface AutoFailoverSettings {
   timeout: number;
   /** Nodes failed over since the last reset. */
   count: number;
+  /** The number of nodes that are failed over automatically before an operator must reset `count`. */
   maxCount: number;
+  /** Whether a node also counts as failed when its disk fails. */
   diskIssues: boolean;
   /** Seconds of disk failures after which a node counts as failed. */
   diskPeriod: number;
+  /** Whether an automatic failover stops a running rebalance. */
   canAbortRebalance: boolean;
 }
 
+/** Ephemeral buckets are activated on other nodes after their node restarted. */
 export interface AutoReprovisionSettings {
   enabled: boolean;
   maxNodes: number;

@@ -159,7 +159,7 @@ function externalPorts(node: NodeState, { takesQueries }: { takesQueries: boolea
   return { ...backupPorts(node), capi, capiSSL, kv, kvSSL, mgmt, mgmtSSL, ...indexes, ...query };
 }
 
-/** True if the node runs the query service, and it listens. */
+/** True if the node runs the query service and the service has a port. */
 const runsQuery = ({ services, ports }: NodeState): boolean =>
   (services ?? []).includes('n1ql') && ports.n1ql !== undefined;
 

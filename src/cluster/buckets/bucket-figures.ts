@@ -127,7 +127,10 @@ const copyFigures: Record<string, SampleFigure> = Object.fromEntries(
   }),
 );
 
-/** Distances of the times of other nodes' writes from the clock of the node, in microseconds, and how many were beyond the limits. */
+/**
+ * Differences between the timestamps of writes from other nodes and clusters and the clock of the node, in microseconds, and how many
+ * were beyond the thresholds.
+ */
 const driftFigures: Record<string, SampleFigure> = Object.fromEntries(
   (['active', 'replica'] as const).flatMap((role) => {
     const sumUs = times(1e6, rate(`kv_ep_${role}_hlc_drift_seconds`));
@@ -151,7 +154,7 @@ const absentFeatures: Record<string, SampleFigure> = Object.fromEntries(
   ),
 );
 
-/** Change streams by kind of connection: names of samples, and labels of metrics. */
+/** Kinds of change streams, as names of figures contain them, with the values that the metrics' label `connection_type` has for them. */
 const streamKinds: Record<string, readonly string[]> = {
   replica: ['replication'],
   xdcr: ['xdcr'],
@@ -180,6 +183,7 @@ const streamFigures: Record<string, SampleFigure> = Object.fromEntries(
   }),
 );
 
+/** The bytes of all change streams; `views+indexes` is left out, since it repeats two other kinds. */
 const allStreamBytes: SampleFigure = sum(
   ...Object.values(streamKinds)
     .filter((types) => types.length === 1 || types.includes('other'))

@@ -25,7 +25,7 @@ export interface RecordInput<Snapshot extends StableNodeSnapshot = StableNodeSna
 
 const mib = 1024 * 1024;
 
-/** The record that a stream shows; null stands for the nodes. */
+/** The record that a stream sends. `PreparedRecords` replaces the null of `nodes`. */
 export function streamedTemplate({ bucket, manifestUid, map, snapshots }: RecordInput, hasMap = true) {
   const uri = bucketUri(bucket.name);
   const hasVbuckets = bucket.type !== 'cache';
@@ -75,7 +75,7 @@ function controllers(bucket: StoredBucket, uri: string) {
   };
 }
 
-/** The whole record as the configuration determines it; null stands for the nodes and the figures. */
+/** The whole record as the configuration determines it. `PreparedRecords` replaces the null of the nodes and of the figures. */
 export function recordTemplate(input: RecordInput, hasMap: boolean) {
   const { bucket } = input;
   const rawRAM = bucket.ramQuotaMb * mib;

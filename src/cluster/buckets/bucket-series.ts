@@ -40,7 +40,7 @@ export interface BucketSeries {
 
 export interface SeriesReaderDeps {
   timeSeries: SeriesStore;
-  /** Called at each read of the last minute. */
+  /** Called at each read of the last minute, which needs a sample of each second. */
   watched: () => void;
   clock: Clock;
 }
@@ -135,7 +135,7 @@ interface Shown {
   wanted: WantedFigures;
 }
 
-/** Timestamps before the first two samples and after the newest are left out. */
+/** Timestamps before the second sample, from which on there are rates, and after the newest one are left out. */
 function shownOf(grid: SeriesGrid, { timesMs, newestMs, section, wanted }: Shown): BucketSeries {
   const sampled = section.sampled(grid);
   const isSampled = sampled.map(

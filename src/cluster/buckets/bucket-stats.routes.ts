@@ -87,26 +87,26 @@ function seriesRoutes(deps: BucketStatsDeps): BoundRoute[] {
   const ofThisNode = ({ bucket, choice }: SeriesRequest) =>
     reader.read(serviceSection(bucket) ?? bucketSection(bucket), choice);
   deps.peers.answer('bucketSeries', ofThisNode);
-  const of = (node: StableNodeSnapshot, request: SeriesRequest): Promise<BucketSeries> =>
+  const seriesOf = (node: StableNodeSnapshot, request: SeriesRequest): Promise<BucketSeries> =>
     node.isThis ? ofThisNode(request) : askForSeries(deps, node, request);
   return [
     bind(contract.BucketStats, async ({ params, query }, context) => {
       const { request, isPersistent } = seriesRequestOf(deps, params, query, context);
       const series = mergedSeries(
-        (await ofActiveNodes(deps, context, (node) => of(node, request))).map((answer) => answer.series),
+        (await ofActiveNodes(deps, context, (node) => seriesOf(node, request))).map(({ series }) => series),
       );
       return reply.json({ op: opOf({ ...series, isPersistent }) });
     }),
     bind(contract.BucketNodeStats, async ({ params, query }, context) => {
       const node = namedNode(deps, params, context);
       const { request, isPersistent } = seriesRequestOf(deps, params, query, context);
-      const series = await of(node, request);
+      const series = await seriesOf(node, request);
       return reply.json({ hostname: nodeAddress(node), op: opOf({ ...series, isPersistent }) });
     }),
     bind(contract.BucketStat, async ({ params, query }, context) => {
       const name = params['stat'] as string;
       const { request, isPersistent } = seriesRequestOf(deps, params, query, context, name);
-      const answers = await ofActiveNodes(deps, context, (node) => of(node, request));
+      const answers = await ofActiveNodes(deps, context, (node) => seriesOf(node, request));
       const { timesMs } = mergedSeries(answers.map(({ series }) => series));
       const nodeStats = Object.fromEntries(
         answers.map(({ node, series }) => [nodeAddress(node), alignedFigure(series, name, timesMs)]),

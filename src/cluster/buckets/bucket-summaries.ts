@@ -1,4 +1,4 @@
-// The cluster's memory and disk as they would be with a bucket; part of every validation of its parameters.
+// The use of the cluster's memory and disk if the bucket had the validated parameters; part of every validation.
 
 export interface SummaryInput {
   memoryQuotaMb: number;

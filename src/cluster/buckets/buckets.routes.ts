@@ -1,5 +1,4 @@
 // Maps requests about buckets to the service, and its results to records.
-
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
 import { bucketServers } from '../bootstrap/terse-config.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
@@ -26,7 +25,7 @@ export interface BucketRoutesDeps extends SeriesReaderDeps {
   peers: Pick<Peers, 'ask' | 'answer'>;
 }
 
-/** Figures of all buckets are part of the answer. */
+/** Whether the answer includes figures of the whole cluster, which need those of all buckets. */
 const hasTotals = (query: Form): boolean => query['basic_stats'] !== undefined;
 const isOn = (query: Form, name: string): boolean => query[name] === '1';
 
@@ -47,6 +46,7 @@ function changes({ service }: BucketRoutesDeps): BoundRoute[] {
       const ignoreWarnings = isOn(query, 'ignore_warnings');
       if (isOn(query, 'just_validate')) {
         const validation = await service.validateChange(nameIn(params), body, ignoreWarnings);
+        // The statuses of published servers.
         return validationReply(validation, ignoreWarnings ? 200 : 202);
       }
       await service.edit(nameIn(params), body, ignoreWarnings);

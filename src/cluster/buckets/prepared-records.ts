@@ -1,5 +1,5 @@
-// The texts of the records of buckets. What changes only with the configuration is encoded once, and again when something that it was
-// made from is another object or value; an answer adds the figures.
+// The JSON texts of the records of buckets. The part that changes only with the configuration is encoded once, and again when one of its
+// inputs is another object or value; each answer adds the figures.
 import type { StoredBucket } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
 import {
@@ -19,9 +19,9 @@ import { sumOf } from './bucket-sums.ts';
 type Kind = 'streamed' | 'full' | 'unmapped';
 
 interface Prepared {
-  /** What the record was made from. */
+  /** The input of the record. */
   readonly input: RecordInput;
-  /** The text between the figures. */
+  /** The text before the first, between, and after the last of the fields that each answer adds (`gaps`). */
   readonly parts: readonly string[];
   /** The beginning of each node, up to its status. */
   readonly nodes: readonly string[];
@@ -86,7 +86,10 @@ export class PreparedRecords {
   }
 }
 
-/** Whether all that the configuration's part of a record depends on is the same. The bucket and the address are not compared. */
+/**
+ * Whether everything that the configuration's part of a record depends on is the same, except the bucket and the address: prepared records
+ * are found by these.
+ */
 const isMadeFrom = (before: RecordInput, now: RecordInput): boolean =>
   before.manifestUid === now.manifestUid &&
   before.map === now.map &&

@@ -43,7 +43,7 @@ export const bucketSection = (bucket: string): StatsSection => ({
   isPerSecond: true,
 });
 
-/** Requests to the REST API are counted on every node. */
+/** Every node counts requests to its REST API, so this has a value whenever the node was sampled. */
 const nodeSampled = rate('cm_rest_request_enters_total');
 
 const nodeSection = (name: string, figures: Figures, sources: readonly string[]): StatsSection => ({
@@ -129,6 +129,6 @@ export function serviceSection(name: string): StatsSection | null {
   const { names, figures } = bucketServiceSections[prefix] as (typeof bucketServiceSections)[string];
   const bucket = name.slice(prefix.length);
   const selections = [named(names, bucket), named(['cm_rest_request_enters_total'])];
-  // Series of single collections are not kept for each second.
+  // The series of single indexes and replications are not sampled every second.
   return { name, bucket, selections, figures, sampled: nodeSampled, isPerSecond: false };
 }

@@ -1,5 +1,4 @@
-// Handlers of the view ports (`--capi-port`): databases are found, views are refused.
-
+// Handlers of the view ports (`--capi-port`): they confirm that a bucket exists, and refuse requests for views.
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { Product } from '../config/product.ts';

@@ -1,4 +1,5 @@
-// Reads and removes certificates and keys in files of the data folder, where older versions kept them; now the configuration has them.
+// Reads and removes certificates and keys in files of the data folder, where older versions stored them; this version stores them in the
+// configuration.
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CertificateFiles, StoredCertificates } from './certificates.service.ts';

@@ -34,7 +34,7 @@ export interface StoredNodeCertificate {
   rsa?: { chain: string; key: string };
   /** The authority at the end of the chain. */
   authorityId: number;
-  /** The names in a generated certificate. */
+  /** The names in a generated certificate, one per line; empty for a certificate of the inbox. */
   names: string;
   /** The source of the key's passphrase, without its secrets. */
   passphrase: Readonly<Record<string, unknown>>;

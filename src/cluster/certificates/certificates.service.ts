@@ -1,5 +1,5 @@
-// Generates the certificate of this node and the authority that signs it at the first start, and the node's again when its names
-// change. trusted-authorities.ts and node-certificate.ts handle certificates that an operator provides.
+// At the first start generates the authority of the cluster and the certificate of this node; generates the latter again when the names
+// of the node change. trusted-authorities.ts and node-certificate.ts handle certificates that an operator provides.
 import { X509Certificate } from 'node:crypto';
 import { assert } from '#base/assert.ts';
 import type { ClientCertificates } from '#ports/client-certificate.ts';
@@ -151,7 +151,7 @@ export class CertificatesService implements ChangeNotifier {
     await store.change((state) => this.#withIssued(state, issued, false));
   }
 
-  /** Generates a new certificate for this node, has the other nodes do the same, and resolves with the authority that signed it. */
+  /** Generates a new certificate for this node, makes the other nodes generate theirs, and resolves with the authority that signed it. */
   async regenerate(wanted: Regeneration): Promise<StoredAuthority> {
     const { store } = this.#deps;
     const signer = wanted.authority ? null : this.#signer(store.state);
@@ -164,7 +164,7 @@ export class CertificatesService implements ChangeNotifier {
     return authority;
   }
 
-  /** Each node generates a certificate when it has none. */
+  /** Removes the certificates of the other nodes: each node that has none generates one. */
   #withoutOthers(state: CertificatesState, { loaded }: Regeneration): CertificatesState {
     const { uuid: own } = this.#deps.view.self;
     const kept = Object.entries(state.nodes).filter(
@@ -198,7 +198,7 @@ export class CertificatesService implements ChangeNotifier {
     const { authority, node, names } = await files.load();
     const imported = authority && node && { authority, node, names, rsa: null };
     if (imported) await store.change((state) => this.#withIssued(state, imported));
-    // Private keys in plain text are removed.
+    // The files contain private keys in plain text.
     await files.remove();
   }
 
@@ -217,11 +217,11 @@ export class CertificatesService implements ChangeNotifier {
     this.#busy = false;
   }
 
-  /** An operator's certificate stays, with any node name. */
+  /** A certificate that an operator provided is never stale, whatever the node's name. */
   #isStale(): boolean {
     const node = this.#deps.store.state.nodes[this.#deps.view.self.uuid];
     if (node?.origin === 'inbox') return false;
-    // Another node may have chosen the suites: each has certificates of its own.
+    // A client may have set the cipher suites at another node, which generates only its own RSA certificate.
     const lacksRsa = this.#deps.suites().needsRsa && !node?.rsa;
     return lacksRsa || node?.names !== this.#wantedNames();
   }

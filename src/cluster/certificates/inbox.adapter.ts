@@ -50,7 +50,7 @@ async function read(path: string): Promise<InboxFile> {
     try {
       const { size } = await file.stat();
       if (size > fileBytesMax)
-        return { path, text: null, problem: `It is larger than ${fileBytesMax} bytes.` };
+        return { path, text: null, problem: `The file is larger than ${fileBytesMax} bytes.` };
       return { path, text: await file.readFile('utf8'), problem: '' };
     } finally {
       await file.close();

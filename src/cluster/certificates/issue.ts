@@ -1,4 +1,5 @@
-// Generates authorities and the certificates of nodes (RFC 5280). A library for it takes longer to load than the rest of a start.
+// Generates authorities and the certificates of nodes (RFC 5280). It uses no library, since that would take longer to load than all other
+// parts of a node's start.
 import {
   createHash,
   createPrivateKey,
@@ -65,7 +66,8 @@ const ids = {
   clientAuth: '1.3.6.1.5.5.7.3.2',
 } as const;
 const usages = { digitalSignature: 0, keyEncipherment: 2, keyCertSign: 5, crlSign: 6 } as const;
-const namePlaces = { dns: 2, url: 6, ip: 7 } as const;
+/** Tags of the kinds of alternative names (RFC 5280, GeneralName). */
+const nameTags = { dns: 2, url: 6, ip: 7 } as const;
 const version3 = der.tagged(0, der.integer('2'));
 const algorithm = der.sequence(der.identifier(ids.ecdsaWithSha256));
 const validity = der.sequence(
@@ -173,7 +175,7 @@ const critical = (id: string, value: Buffer): Buffer =>
   der.sequence(der.identifier(id), der.yes, der.octets(value));
 
 const alternativeName = ({ kind, name }: AlternativeName): Buffer =>
-  der.taggedBytes(namePlaces[kind], kind === 'ip' ? addressBytes(name) : Buffer.from(name, 'ascii'));
+  der.taggedBytes(nameTags[kind], kind === 'ip' ? addressBytes(name) : Buffer.from(name, 'ascii'));
 
 /** @throws TypeError for a text that is no address. */
 function addressBytes(address: string): Buffer {

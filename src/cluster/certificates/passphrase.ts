@@ -1,6 +1,5 @@
 // Sources of the passphrase of an encrypted private key: the request, a script in the data folder's `scripts`, or
-// an HTTP service. It is read once, when the key is loaded, and never stored.
-
+// an HTTP service. The passphrase is read once, when the key is loaded, and never stored.
 import { fieldText } from '#contract/field-text.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { certificateRefusals } from '../refusals/certificates.refusals.ts';

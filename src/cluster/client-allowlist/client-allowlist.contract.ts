@@ -24,7 +24,7 @@ export const SetClientAllowlist = defineRoute({
   access,
   bodyKind: 'json',
   answer,
-  doc: 'Accepts connections from these addresses and networks only, on every port: `{"entries":["10.1.0.0/16"]}`; the node closes others before it reads a byte.',
+  doc: 'Accepts connections from these addresses and networks only, on every port: `{"entries":["10.1.0.0/16"]}`; the node closes other connections before it reads a byte.',
 });
 
 export const ClearClientAllowlist = defineRoute({

@@ -1,6 +1,5 @@
-// Handlers of the allowlist. A list without the address of its sender is refused, since the sender could not undo it; on a node with
-// --operator-address, which is always admitted, the operator can.
-
+// Handlers of the allowlist. A list without the address of its sender is refused, since the sender could not undo it. A node with
+// --operator-address accepts such a list: it always admits that address, from which the operator can undo the list.
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import { applyWaitMs } from '../config/apply-wait.ts';

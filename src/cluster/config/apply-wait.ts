@@ -1,5 +1,5 @@
 /**
  * How long the answer to a change waits until the data service has applied the change. A machine with much other work can need several
- * seconds; after a longer stall the answer comes first.
+ * seconds; after this time the answer is sent although the change is not applied yet.
  */
 export const applyWaitMs = 10_000;

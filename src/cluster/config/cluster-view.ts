@@ -80,7 +80,7 @@ export class ClusterView {
     return clusterVersion(this.cluster.nodes);
   }
 
-  /** `removed` is called when the cluster has removed this node; the view then keeps what it had. */
+  /** `removed` is called when the cluster has removed this node; the view then keeps the last configuration with this node. */
   whenRemoved(removed: () => void): void {
     this.#removed = removed;
   }

@@ -32,9 +32,12 @@ export interface CompactionRequest {
 
 export interface WarmUpFigures {
   state: 'opening' | 'keys' | 'values' | 'done';
+  /** Documents and tombstones whose key is loaded, and how many of them have their value loaded. */
   keys: number;
   values: number;
+  /** Number of documents and tombstones in the files. */
   expected: number;
+  /** Duration until all keys were loaded and until the end; while the warm-up runs, the time so far. */
   keysMs: number;
   ms: number;
 }
@@ -57,7 +60,7 @@ export interface MeasuredBucket {
   fragmentationPercent: number;
   /** A running compaction: documents copied, of about how many. */
   compaction: { origin: string; done: number; total: number } | null;
-  /** While a persistent bucket starts: how many keys and values are in memory, and how many documents are on disk. */
+  /** The warm-up of a persistent bucket; null for other buckets. */
   warmUp: WarmUpFigures | null;
   /** The part of the memory in use that document headers and the key index take. */
   metaBytes: number;

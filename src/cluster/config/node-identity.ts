@@ -1,4 +1,4 @@
-// Which node of the cluster this process runs, and which start of it.
+// The ids of the node that this process runs and of this start of the process.
 
 export interface NodeIdentity {
   /** 32 hex digits, kept in the data folder: the `uuid` of the node's entry in the configuration. */

@@ -9,7 +9,7 @@ export const ownVersion = 2;
 const unpublishedVersion = 1;
 const releaseNames = ['0.2', '0.3'];
 
-/** From which version of the cluster on a part of it is used. */
+/** For each feature, the version of the cluster from which on nodes use it. */
 export const since = {
   /** Nodes of 0.2 would lose the configuration when it moves to servers of the nodes. */
   ownNatsServers: 2,

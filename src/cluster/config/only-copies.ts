@@ -3,7 +3,7 @@ import type { ClusterView } from './cluster-view.ts';
 
 type MapView = Pick<ClusterView, 'liveBuckets' | 'map'>;
 
-/** True if these nodes are all that have some shard, as active or copy. */
+/** True if some shard is only on these nodes, as active or copy. */
 export const losesShards = (view: MapView, nodes: readonly string[]): boolean =>
   view.liveBuckets().some(({ uuid }) => {
     const map = view.map(uuid);

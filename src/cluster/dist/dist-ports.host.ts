@@ -34,7 +34,7 @@ export interface DistPortsOptions {
 export type ServeNode = (socket: TLSSocket, nodeId: string, protocol: NodeProtocol) => void;
 
 const connectionsMax = 256;
-/** Connections to the TLS port that have shown no certificate of a node: fewer than `connectionsMax`, so that strangers cannot keep nodes out. */
+/** The limit of connections to the TLS port without a certificate of a node: below `connectionsMax`, so that other clients cannot keep nodes out. */
 const unauthenticatedMax = 128;
 const idleMs = 10_000;
 

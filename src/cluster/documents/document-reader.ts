@@ -13,12 +13,13 @@ interface DocumentMeta {
   readonly revid: string;
 }
 
-/** Paths of one request. */
+/** The limit of paths in one request. */
 const pathsMax = 15;
 const attemptsMax = 10;
 
 const attribute = (path: string): PathRead => ({ opcode: SubdocOpcode.get, flags: PathFlag.xattr, path });
 const metaPath = attribute('$document');
+/** The virtual attribute `$XTOC` has the names of the document's extended attributes. */
 const firstPaths = [metaPath, attribute('$XTOC'), { opcode: SubdocOpcode.getDoc, flags: 0, path: '' }];
 
 /** Resolves with the document, or with a status of the data port if there is none or it keeps changing. */

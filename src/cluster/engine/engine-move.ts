@@ -116,7 +116,7 @@ export class EngineMove {
     await places.announce();
   }
 
-  /** The first nodes that can run a server; null: fewer than wanted. This node is one of them, so that it notices a wrong program first. */
+  /** The first nodes that can run a server; null: fewer than wanted. This node must be one of them, so that its log shows if the server program is wrong. */
   async #chosen(): Promise<ServerPlace[] | null> {
     const { identity, offers, view, log } = this.#deps;
     const isSelf = ({ uuid }: NodeState): boolean => uuid === identity.nodeId;

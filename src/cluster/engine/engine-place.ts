@@ -67,7 +67,7 @@ export class EnginePlaces {
    */
   async check(): Promise<void> {
     const isUnreachable = this.#isUnreachable;
-    if (!isUnreachable && (!this.#deps.membership.isFounder || this.#hasAsked)) return;
+    if (!isUnreachable && (!this.#deps.membership.isFounder || this.#hasMajorityAnswered)) return;
     const { cluster, revisionEpoch: epoch } = this.#deps.view;
     const { founder = this.#deps.identity.nodeId } = cluster;
     const request: PlaceRequest = { epoch, founder, takesAnyPlace: true };
@@ -89,8 +89,8 @@ export class EnginePlaces {
     }
   }
 
-  /** Whether a majority of the nodes, this one included, has said which place it knows. After a common power cut other nodes may answer late. */
-  get #hasAsked(): boolean {
+  /** Whether a majority of the nodes, this one included, has answered which place it knows. Nodes that restart with this one may answer only later checks. */
+  get #hasMajorityAnswered(): boolean {
     const others = this.#others;
     return 2 * others.filter((id) => this.#answered.has(id)).length >= others.length;
   }
@@ -138,7 +138,10 @@ export class EnginePlaces {
     return cluster.left?.includes(from) ? { epoch, isRemoved: true } : null;
   }
 
-  /** A member whose servers still answer ignores the message: it gets the last change from the servers, after all changes before it. */
+  /**
+   * Ignores a message that names a founder while this node reaches the place that it uses: it gets the last change from there, after all
+   * changes before that one.
+   */
   #noticed(place: EnginePlace | null): void {
     if (place !== null && ('record' in place || this.#isUnreachable)) this.#follow(place);
   }

@@ -25,7 +25,7 @@ export const serversIn = ({ servers }: EngineRecord, secrets: SecretBox): Server
 export const firstRevisionAfter = (revision: number): number => revision + 2 ** 20;
 
 /**
- * The configuration with which the servers begin: it is the same in another place. Its revisions belong to the next epoch.
+ * The records with which the servers begin: those of the founder, with the epoch of revisions raised, and the record of the servers.
  * @throws Error while a node joins, since it looks for the configuration at the founder, and while a rebalance runs.
  */
 export function movedToServers(records: readonly StoredRecord[], record: EngineRecord): StoredRecord[] {
@@ -41,7 +41,7 @@ function clusterAfter(json: string): string {
   return JSON.stringify({ ...state, revEpoch: (state.revEpoch ?? 1) + 1 });
 }
 
-/** @throws Error while something is under way that the move would disturb. */
+/** @throws Error while a node joins or a rebalance runs, which the move would disturb. */
 function idleStateOf(json: string): ClusterState {
   const state = JSON.parse(json) as ClusterState;
   if (state.nodes.some(({ joining }) => joining)) throw new Error('a node is joining');
@@ -55,7 +55,7 @@ export interface ReturnedContent extends StoreContent {
 }
 
 /**
- * The configuration as it is when a founder has taken it back from the servers. All nodes compute the same from what the servers had.
+ * The configuration as it is when a founder has taken it back from the servers. All nodes compute the same from the servers' records.
  * @throws Error while a node joins or a rebalance runs, and for a founder that is not active.
  */
 export function returnedToFounder({ records, revision }: StoreContent, founder: string): ReturnedContent {

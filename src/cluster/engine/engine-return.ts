@@ -35,7 +35,7 @@ const wantsMs = 5_000;
 const returnMs = 60_000;
 /** The time in which the other nodes see the last change on the servers. */
 const seenMs = 5_000;
-/** A server that was started for a move is in use by then, or never. */
+/** A server that was started for a move and is not in use after this time will not be used. */
 const recordedMs = 180_000;
 
 export class EngineReturn {
@@ -178,7 +178,7 @@ export class EngineReturn {
     await places.announce();
   }
 
-  /** Removes the server once the other nodes have seen that the configuration is not on servers, and this node reaches it where it is. */
+  /** Removes this node's server once the other nodes have had time to see that the configuration has moved, and this node reaches the founder. */
   async #removeServer(): Promise<void> {
     const { clock, log, membership } = this.#deps;
     const { engineTransfer, founderTransfer, isFounder } = membership;

@@ -37,7 +37,7 @@ const checkMs = 5_000;
 const groupMs = 60_000;
 /** The pause after an attempt that failed. */
 const retryMs = 30_000;
-/** A new server is in the record by then, or never. */
+/** A new server that the record does not name after this time will not be used. */
 const recordedMs = 180_000;
 const runMs = 60_000;
 const askMs = 5_000;

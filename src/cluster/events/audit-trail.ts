@@ -47,7 +47,7 @@ export class AuditTrail implements Audit {
   /** Records a refused login at the data port. */
   loginRefused({ user, from }: { user: string | null; from: string }): void {
     this.#deps.denials.add('login_failed', { user, from, service: 'data' });
-    this.#refusedUser(loginFailed, user, from, { service: 'data' });
+    this.#recordRefusal(loginFailed, user, from, { service: 'data' });
   }
 
   refused({ reason, user, remoteAddress, route }: RequestRefused): void {
@@ -61,10 +61,15 @@ export class AuditTrail implements Audit {
       path: route.path,
     });
     const details = { operation: route.id };
-    this.#refusedUser(isPermission ? permissionRefused : loginFailed, userName, remoteAddress, details);
+    this.#recordRefusal(isPermission ? permissionRefused : loginFailed, userName, remoteAddress, details);
   }
 
-  #refusedUser(event: AuditEvent, name: string | null, from: string, details: Record<string, unknown>): void {
+  #recordRefusal(
+    event: AuditEvent,
+    name: string | null,
+    from: string,
+    details: Record<string, unknown>,
+  ): void {
     const user = { name: name ?? '', domain: name === null ? 'unknown' : 'local' };
     this.#deps.auditLog?.record(event, { user, from, details });
   }

@@ -1,6 +1,6 @@
 // The change of the founder after it was lost: at an operator's request a member takes over the store of the configuration. The members that it reaches
-// promise it not to follow the earlier founder meanwhile, and give it the newest copy among them; a majority of all members must do so. Nodes
-// that were unreachable learn the new founder by heartbeats, and a founder that learns of a later one steps down.
+// promise it not to follow the earlier founder meanwhile, and give it the newest copy among them; a majority of the active members, without the
+// failed ones, must do so. Nodes that were unreachable learn the new founder by heartbeats, and a founder that learns of a later one steps down.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type StoreContent, type StoreHead, type StoreTerm, supersedes } from '#replog/mirror/config-link.ts';
@@ -58,7 +58,7 @@ export interface TakeOverRequest {
 const claimMs = 3_000;
 const stateMs = 30_000;
 const noticeMs = 3_000;
-/** A member that claimed and did not take over is given up after this time. */
+/** A claim ends after this time if the member that made it has not taken over. */
 const grantMs = 60_000;
 const attemptsMax = 3;
 
@@ -68,7 +68,7 @@ export class FounderChange {
   /** The claim of this node is written: it can no longer be withdrawn. */
   #isTakingOver = false;
   #isSteppingDown = false;
-  /** This node is handing the configuration over because it leaves; the answer of the next founder then names that founder. */
+  /** This node is handing the configuration over because it leaves: notices about the next founder are ignored meanwhile. */
   isHandingOver = false;
 
   constructor(deps: FounderChangeDeps) {
@@ -98,7 +98,7 @@ export class FounderChange {
     return (this.#deps.founderTransfer?.mirror?.problem ?? null) !== null;
   }
 
-  /** What a node that has, or follows, that founder must know; null: nothing. */
+  /** The notice for a node that is, or follows, the founder of that term; null: it follows no earlier founder than this node. */
   noticeFor(term: StoreTerm | undefined): FounderNotice | null {
     const { epoch = 1, founder } = this.head;
     if (this.#deps.founderTransfer === null || term === undefined || !supersedes(this.head, term))

@@ -32,9 +32,9 @@ export interface FounderHandoverDeps {
 
 /** A next founder that cannot be reached for this long is given up. */
 const unknownMs = 30_000;
-/** The next founder writes the whole configuration. */
+/** The time limit for the next founder, which writes the whole configuration. */
 const takeMs = 30_000;
-/** The whole handover, which another node requests from the founder. */
+/** How long a node that requests the handover from the founder waits for the end of it. */
 const requestMs = 15_000;
 const againMs = 500;
 
@@ -81,17 +81,17 @@ export class FounderHandover {
     const node = view.cluster.nodes.find(({ uuid }) => uuid === to);
     const parameters = node ? joinParametersFor(nodeAddressOf(node)) : null;
     if (founderTransfer === null || parameters === null || this.#isRunning)
-      throw new Error('it cannot be handed over now');
+      throw new Error('the configuration cannot be handed over now');
     this.#isRunning = true;
     // The announcement of the next founder arrives before its answer.
     change.isHandingOver = true;
     try {
       const content = await founderTransfer.pause();
-      if (content === null) throw new Error('this node does not store it');
+      if (content === null) throw new Error('this node does not store the configuration');
       const epoch = view.revisionEpoch + 1;
       const outcome = await this.#offer(to, epoch, handedOver(content, to));
       if (outcome === 'unknown') await this.#remainFounder(epoch + 1);
-      if (outcome !== 'taken') throw new Error('the next node did not take it');
+      if (outcome !== 'taken') throw new Error('the next node did not take the configuration');
       await this.#deps.stopServing();
       await founderTransfer.handOver(parameters, epoch);
     } catch (error) {
@@ -104,7 +104,7 @@ export class FounderHandover {
     }
   }
 
-  /** Without an answer, asks again whether the node has taken it: two nodes must not change the configuration. */
+  /** Without an answer, asks again whether the node has taken the configuration: two nodes must not change it. */
   async #offer(to: string, epoch: number, content: StoreContent): Promise<'taken' | 'refused' | 'unknown'> {
     const { peers, clock } = this.#deps;
     try {

@@ -1,4 +1,4 @@
-// Figures of the index service as metrics. A node without an index or the service has none.
+// Figures of the index service as metrics. A node without indexes, or without the index and query services, has no such metrics.
 import type { IndexReport, IndexServiceAdmin } from '#index/index.contract.ts';
 import { type MetricName, sampleOf } from '#metrics/catalog.ts';
 import type { Labels, MetricSample } from '#metrics/sample.ts';

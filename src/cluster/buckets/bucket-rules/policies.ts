@@ -73,7 +73,7 @@ function refuseInCommunity(input: RuleInput, name: string, text: string): void {
   if (input.form[name] !== undefined) input.problems.add(name, text);
 }
 
-/** Both ends of a replication must always use the same one, so it is fixed at creation. */
+/** Both buckets of a replication must always use the same type, so it is fixed at creation. */
 export function conflictResolutionType(input: RuleInput): 'seqno' | 'lww' {
   const name = 'conflictResolutionType';
   if (input.present) {
