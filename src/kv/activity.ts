@@ -53,7 +53,9 @@ export interface EngineActivity {
   drift: { active: DriftFigures; replica: DriftFigures };
   /** Values that the background compression tried, and compressed. */
   compression: { visited: number; compressed: number };
+  /** Commits to disk. */
   commit: DurationFigures;
+  /** Background fetches: waiting in the queue, then the read from disk. */
   fetchWait: DurationFigures;
   fetch: DurationFigures;
 }

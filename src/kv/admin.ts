@@ -240,8 +240,9 @@ export interface BucketReport extends DocumentCounts {
 }
 
 export interface RefusedLogin {
-  /** Null for an unknown user name: it may be a password in the wrong field. */
+  /** Null for an unknown user name, which is not reported: it may be a password in the wrong field. */
   user: string | null;
+  /** Address of the client. */
   from: string;
 }
 
@@ -258,13 +259,13 @@ export interface ExternalLogin {
   password: string;
 }
 
-/** A change of a map that the manager makes; `answerMapChange` answers it by its id. */
+/** A request to the manager to change a bucket's map; `answerMapChange` answers it by its id. */
 export interface MapRequest {
   id: number;
   change: MapChange;
 }
 
-/** The data service's end of a message channel. */
+/** The data service's end of a message channel to a service of the same process (queries, indexes) that reads documents in batches. */
 export interface BatchPort {
   on(event: 'message', take: (message: ServiceMessage) => void): unknown;
   /** The service has ended. */
@@ -296,7 +297,10 @@ export interface KvAdmin {
    * be removed. The state is then partly applied: call it again.
    */
   apply(desired: KvDesired): Promise<KvReport>;
-  /** The part of the desired state that handovers of shards wait for, ahead of the rest; nothing for a bucket that is not served yet. */
+  /**
+   * Applies a bucket's new map before the rest of the desired state, because handovers of shards wait for it. Does nothing if the bucket is
+   * not served yet.
+   */
   followMap(map: ShardMap): Promise<void>;
   /** The actual state and all counters; of all buckets, or of one. */
   report(bucketUuid?: string): Promise<KvReport>;
@@ -312,7 +316,7 @@ export interface KvAdmin {
   compact(bucketUuid: string, request: CompactionRequest): Promise<void>;
   /** Cancels the compaction with this origin; without an origin, any compaction of the bucket. */
   cancelCompaction(bucketUuid: string, origin?: string): Promise<void>;
-  /** Reads documents in batches for a service of this process, which may read all of them. The port is transferred. */
+  /** Reads documents in batches for a service of this process, which may read all documents. The port is transferred. */
   serveBatches(port: BatchPort): Promise<void>;
   /** Stops accepting connections, persists all changes, sends the last replies and closes the files. Called once. */
   stop(): Promise<void>;

@@ -95,7 +95,7 @@ export type ShardChange =
       readonly shard: number;
       readonly epoch: number;
       readonly kind: 'confirm';
-      /** Other members whose process has restarted. What all of them had only in memory is lost, and the confirmed set leaves them out. */
+      /** Other members whose process has restarted and lost what it had only in memory. The confirmed in-sync set does not contain them. */
       readonly restarted?: readonly string[];
       /** The boot of the cleanly stopped process whose memory this process has. This process replaces that one in the in-sync set. */
       readonly continues?: string;

@@ -1,5 +1,5 @@
 // Divides the work for clients into turns, between which timers and sockets of the data thread run. Tasks that `soon` defers run in order
-// of arrival, as many as a turn has time for; the others run in the next turn. Requests that run on arrival use the same time.
+// of arrival, as many as a turn has time for; the others run in the next turn. The time of requests that run on arrival counts as well.
 //
 // Reading the clock has a cost, so it is read once per `turnLimits.workBytes` of work. The callers state their work in bytes of requests,
 // replies and documents; a piece of work must not exceed that number by much.

@@ -23,7 +23,10 @@ export interface VbucketsRequest {
 
 export type BatchRequest = KeysRequest | VbucketsRequest;
 
-/** Asks for memory of a bucket, to read documents of the collection there: tables and pages around the given ones. */
+/**
+ * Asks for memory of a bucket, to read documents of the collection there: the hash tables of a group of vbuckets that contains `vbucket`,
+ * and the items of a group of pages that contains `page`.
+ */
 export interface MemoryRequest {
   readonly kind: 'memory';
   readonly bucket: string;
@@ -50,9 +53,11 @@ export interface MemoryGrant {
   readonly hashSeed: number;
   /** By vbucket. */
   readonly states: Uint8Array;
+  /** By vbucket: after this time other nodes may be active, so the service must not answer from this memory. */
   readonly servedUntilMs: Float64Array;
-  /** What `servedUntilMs` is counted from, in milliseconds of the clock of the process. */
+  /** The time from which `servedUntilMs` counts, in milliseconds of the clock of the process. */
   readonly clockStartMs: number;
+  /** By vbucket. */
   readonly tableVersions: Uint32Array;
   readonly tables: readonly SharedPart[];
   /** By page number. */

@@ -28,6 +28,7 @@ export class FrameReader {
   private own: Buffer = emptyBuffer;
   private ownAt = 0;
   private ownEnd = 0;
+  /** Size of the arriving frame that the caller has accounted for, 0 without one. */
   private expected = 0;
   /** Own memory has exactly the size of the large frame in it. Bytes after that frame go to `following`, because growing would copy the frame. */
   private holdsOneFrame = false;
@@ -37,7 +38,7 @@ export class FrameReader {
     this.bytesMax = bytesMax;
   }
 
-  /** Sets the chunk to read from; the previous one must be consumed or kept. */
+  /** Sets the chunk to read from. The previous one must have been read to its end, or its rest copied by `copyUnread`. */
   feed(chunk: Buffer, start: number, end: number): void {
     this.input = chunk;
     this.at = start;
@@ -84,8 +85,8 @@ export class FrameReader {
   }
 
   /**
-   * Memory for an arriving frame of this size is accounted for: it is allocated at once, without smaller buffers before it, and takes
-   * real memory only as bytes arrive.
+   * The caller has accounted for the memory of an arriving frame of this size. The reader allocates it at once instead of growing smaller
+   * buffers; the system backs it with real memory only as bytes arrive.
    */
   expect(bytes: number): void {
     this.expected = bytes;
@@ -112,7 +113,7 @@ export class FrameReader {
     return this.ownEnd - this.ownAt + this.following.length;
   }
 
-  /** Continues with the bytes that follow a large frame once that is read. Returns whether own memory has unread bytes. */
+  /** Continues with the bytes that follow a large frame once the frame is read. Returns whether own memory has unread bytes. */
   private moveOn(): boolean {
     if (this.ownAt < this.ownEnd) return true;
     if (this.following.length === 0) return false;

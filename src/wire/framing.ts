@@ -14,12 +14,14 @@ export const RequestFrame = {
 /** The decoded framing extras of one request. The object is reused for each request. */
 export interface Framing {
   barrier: boolean;
+  /** 1 to 3, 0 if absent. */
   durabilityLevel: number;
   /** 0 if absent. */
   durabilityTimeoutMs: number;
   preserveTtl: boolean;
   /** The id of the stream that the request names, 0 if absent. */
   streamId: number;
+  /** The request asks to run as another user or with further privileges, which no client may. */
   impersonates: boolean;
 }
 

@@ -55,7 +55,7 @@ export class Output {
 
   /**
    * Writes the header of a reply and reserves its body; returns the start of the extras, which key and value follow.
-   * A negative `duration` omits the duration frame. The last `attachedBytes` of the value are attached by the caller.
+   * `duration`: as `encodeDuration` returns it; a negative one omits the duration frame. The last `attachedBytes` of the value are attached by the caller.
    */
   reply(
     opcode: number,

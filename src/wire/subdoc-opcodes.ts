@@ -39,6 +39,7 @@ export interface OperationTraits {
   /** Acts on the whole body: has no path, and is allowed only in a multi-path request. */
   wholeDoc: boolean;
   takesValue: boolean;
+  /** Allows an empty path, which names the whole document. */
   emptyPath: boolean;
   /** Allowed path flags. */
   flags: number;

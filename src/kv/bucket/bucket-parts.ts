@@ -47,13 +47,16 @@ export interface BucketOptions {
   shards?: readonly ShardSpec[] | undefined;
   /** Native buckets only. */
   storage?: Storage;
-  /** Called with open files before their documents are loaded, with the boots of the processes that closed them cleanly; empty if none did. */
+  /**
+   * Called once the files are open, before their documents are loaded. `stoppedBoots`: the boot ids of the processes that closed the files
+   * cleanly; empty if none did.
+   */
   filesOpened?: ((stoppedBoots: readonly string[]) => void) | undefined;
   vbucketCount?: number;
   /** Shared by all buckets of a thread; the host sets it before it passes input on. */
   now: Now;
   clock: Clock;
-  /** Counts work of the thread's turn that the requests which cause it do not count. */
+  /** Counts work towards the thread's turn that the request which causes the work does not count. */
   spend?: ((workBytes: number) => void) | undefined;
   random: Random;
   log: Log;

@@ -56,7 +56,7 @@ export class Bucket {
   private manifest: Manifest = defaultManifest;
   private starting: Promise<void> = Promise.resolve();
   /** Work that writes to the files: they are closed or replaced after it. */
-  private readonly ending = new Set<Promise<unknown>>();
+  private readonly fileWork = new Set<Promise<unknown>>();
 
   constructor(options: BucketOptions) {
     const { storage, type } = options;
@@ -97,7 +97,7 @@ export class Bucket {
     return this.parts.warmUp?.report() ?? null;
   }
 
-  /** Writes everything, and closes the files, which note the boot; the bucket answers no calls afterwards. */
+  /** Writes everything and closes the files, in which it notes the boot id; the bucket answers no calls afterwards. */
   async stop(boot?: string): Promise<void> {
     await this.halt();
     await this.parts.flusher?.drain();
@@ -135,7 +135,7 @@ export class Bucket {
 
   /** Brings the shards to these states at once; resolves with whether one changed, when those that became active are served. */
   followShards(shards: readonly ShardSpec[]): Promise<boolean> {
-    return this.untilEnded(this.shards.follow(shards));
+    return this.trackFileWork(this.shards.follow(shards));
   }
 
   /** Until when vbuckets that become active are served; set where other nodes have copies of them. */
@@ -163,7 +163,7 @@ export class Bucket {
   async drop(vbs: readonly number[]): Promise<void> {
     const { files, options, parts } = this;
     const isServing = (): boolean => this.isServing;
-    await this.untilEnded(dropVbuckets(vbs, { parts, files, disk: options.storage?.disk, isServing }));
+    await this.trackFileWork(dropVbuckets(vbs, { parts, files, disk: options.storage?.disk, isServing }));
     // Written again, since the removal also drops the states, which have the epochs that this node has promised to keep.
     if ((await this.writeStates(vbs)).length < vbs.length) throw new Error('the disk takes no changes');
   }
@@ -235,7 +235,7 @@ export class Bucket {
       random: this.options.random,
       shards: this.options.shards,
       activated: (vbs) => this.recordMissedEvents(vbs),
-      written: (vbs, withChanges) => this.writeStates(vbs, withChanges),
+      writeStates: (vbs, withChanges) => this.writeStates(vbs, withChanges),
       deposed: (vb) => durableWrites.depose(vb),
       changed: (vb) => changes.stateChanged(vb),
       servedUntilMs: (vb) => this.servedUntilMs(vb),
@@ -250,7 +250,7 @@ export class Bucket {
     this.parts.events.whenRecorded(() => this.parts.background.sweepAgain(active));
   }
 
-  /** False: the disk did not take all changes. */
+  /** Writes all changes and states; resolves with false if the disk did not take all of them. */
   async writeAll(): Promise<boolean> {
     const vbs = this.allVbuckets();
     await this.parts.flusher?.pause();
@@ -260,12 +260,15 @@ export class Bucket {
     return written.length === vbs.length;
   }
 
-  /** Resolves with the vbuckets whose states and epochs are on disk, or with all where there is no disk. Begins after rollbacks and removals. */
+  /**
+   * Resolves with the vbuckets whose states and epochs, `withChanges` also all changes, are on disk, or with all where there is no disk. Begins
+   * after rollbacks and removals.
+   */
   async writeStates(vbs: readonly number[], withChanges = true): Promise<readonly number[]> {
     const { flusher, removals } = this.parts;
     const change = (): Promise<unknown> | null => this.rollbacks.ended ?? removals.endOf(vbs);
     while (change() !== null) await change();
-    return flusher ? await this.untilEnded(flusher.writeStatesNow(vbs, withChanges)) : vbs;
+    return flusher ? await this.trackFileWork(flusher.writeStatesNow(vbs, withChanges)) : vbs;
   }
 
   async diskSizes(): Promise<DiskSizes> {
@@ -296,9 +299,9 @@ export class Bucket {
     for (const vb of this.shards.active(this.readable)) addFailoverEntry(vbuckets, vb, this.options.random);
   }
 
-  private untilEnded<T>(work: Promise<T>): Promise<T> {
-    const ended: Promise<unknown> = work.catch(() => {}).then(() => this.ending.delete(ended));
-    this.ending.add(ended);
+  private trackFileWork<T>(work: Promise<T>): Promise<T> {
+    const ended: Promise<unknown> = work.catch(() => {}).then(() => this.fileWork.delete(ended));
+    this.fileWork.add(ended);
     return work;
   }
 
@@ -306,9 +309,9 @@ export class Bucket {
   private async halt(): Promise<void> {
     this.refuseAll();
     const stopped = this.parts.warmUp?.stop();
-    const { ending, rollbacks } = this;
+    const { fileWork, rollbacks } = this;
     // What ends may begin other work, as a removal does, which writes states at its end.
-    while (ending.size > 0 || rollbacks.ended !== null) await Promise.all([...ending, rollbacks.ended]);
+    while (fileWork.size > 0 || rollbacks.ended !== null) await Promise.all([...fileWork, rollbacks.ended]);
     await Promise.all([stopped, this.starting]);
     await this.compaction.stop();
     await this.parts.flusher?.pause();

@@ -12,8 +12,11 @@ const noEntries = new Uint8Array();
 export interface ShardHooks {
   /** These vbuckets became active and have a new uuid. */
   activated(vbs: readonly number[]): void;
-  /** Resolves with the vbuckets of the list whose states are on disk. The disk does not accept the others now. */
-  written(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]>;
+  /**
+   * Writes the states of these vbuckets, and their changes `withChanges`. Resolves with those that are on disk; the disk does not accept the
+   * others now.
+   */
+  writeStates(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]>;
   /** This vbucket is not active any longer. */
   deposed(vb: number): void;
   /** Called after every change of a vbucket's state. */
@@ -84,7 +87,7 @@ export class ShardStates {
    */
   prepare(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]> {
     for (const vb of vbs) this.beginHistory(vb);
-    return this.options.written(vbs, withChanges);
+    return this.options.writeStates(vbs, withChanges);
   }
 
   private beginHistory(vb: number): void {
@@ -156,7 +159,7 @@ export class ShardStates {
   }
 
   private async activate(promoted: readonly number[]): Promise<void> {
-    const { activated, random, servedUntilMs, vbuckets, written } = this.options;
+    const { activated, random, servedUntilMs, vbuckets, writeStates } = this.options;
     const loaded = promoted.filter((vb) => this.loaded?.has(vb));
     const unprepared = loaded.filter((vb) => !this.isPrepared(vb));
     for (const vb of loaded) this.prepared.delete(vb);
@@ -165,11 +168,11 @@ export class ShardStates {
     const cutOff = loaded.filter((vb) => (columns.snapEnd[vb] as number) > (columns.highSeqno[vb] as number));
     for (const vb of cutOff) endSnapshot(columns, vb);
     activated(loaded);
-    if (unprepared.length > 0) await written(unprepared, true);
+    if (unprepared.length > 0) await writeStates(unprepared, true);
     for (const vb of loaded) if (this.loaded?.has(vb)) columns.servedUntilMs[vb] = servedUntilMs(vb);
     // The files still have these vbuckets as copies that lack the end of a snapshot, as when their histories were prepared: after a crash the
     // next process would begin other histories from the start of that snapshot, and copies would roll back to it.
-    if (cutOff.length > 0) await written(cutOff, false);
+    if (cutOff.length > 0) await writeStates(cutOff, false);
   }
 
   private isActive(vb: number): boolean {

@@ -16,7 +16,7 @@ export interface Follower {
 
 /** How far the system events of a new manifest, which clients see at once, are recorded. */
 export interface EventProgress {
-  /** Some vbuckets lack events, so that their seqnos are to rise. */
+  /** Some vbuckets lack events, which will raise their seqnos. */
   readonly isBehind: boolean;
   /** Calls `act` once no vbucket lacks events, and at the latest after `limitMs` or when the bucket stops. */
   whenRecordedOrAfter(limitMs: number, act: () => void): void;

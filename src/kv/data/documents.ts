@@ -172,8 +172,8 @@ export interface Documents {
    */
   remove(request: MutationRequest, result: MutationResult): DocumentResult;
   /**
-   * Stores a version made on another cluster unchanged: CAS, revision, flags and expiry (absolute), or a deletion that keeps
-   * `value`. Returns keyExists when the stored version wins. Durability of request and bucket does not apply.
+   * Stores a version made on another cluster with its CAS, revision, flags and expiry (absolute; the maximum TTL limits it), or a deletion
+   * that keeps `value`. Returns keyExists when the stored version wins. Durability of request and bucket does not apply.
    */
   storeIncoming(request: MutationRequest, incoming: IncomingVersion, result: MutationResult): DocumentResult;
   /** Sets a new expiry (a mutation). The item is in `view` afterwards. Uses vb, key, expiry, durability. */

@@ -14,6 +14,7 @@ export interface ValidateJob {
   kind: 'validate';
   /** The value, in parts that are joined. */
   parts: readonly Buffer[];
+  /** The bits of the datatype for compression and xattrs. */
   encoding: number;
   /** Room for header and key of the item in front of a value with memory of its own; 0 if the value is not stored as it is. */
   room: number;
@@ -98,7 +99,7 @@ function sharedCopy(bytes: Uint8Array): Buffer {
   return copy;
 }
 
-/** The value in memory that another thread can read: its own if it has such, else a copy. */
+/** The value itself if it is large and in shared memory, which another thread can read, else a copy there. */
 export const sharedValue = (value: Buffer): Buffer =>
   value.length >= ownMemoryBytes && value.buffer instanceof SharedArrayBuffer ? value : sharedCopy(value);
 

@@ -37,7 +37,7 @@ export class Listener {
   isPlainForThisMachineOnly = false;
   private tlsServer: TlsServer | null = null;
   private tls: TlsSpec | null = null;
-  private clients: ClientCertificates | undefined;
+  private clientCertificates: ClientCertificates | undefined;
   private refusedCount = 0;
 
   constructor(options: ListenerOptions) {
@@ -94,7 +94,7 @@ export class Listener {
         this.options.unauthenticated.handshaken(socket);
         // The allowlist may have changed since the handshake began.
         if (this.options.gate.refuses(socket)) return;
-        const certificate = shownCertificate(socket, this.clients);
+        const certificate = shownCertificate(socket, this.clientCertificates);
         if (certificate === 'refused') socket.destroy();
         else if (this.isFull) this.refuse(socket);
         else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.factory, certificate);
@@ -116,7 +116,7 @@ export class Listener {
   useTls(spec: TlsSpec): void {
     if (!this.tlsServer || isDeepStrictEqual(spec, this.tls)) return;
     this.tls = spec;
-    this.clients = spec.clients;
+    this.clientCertificates = spec.clients;
     this.tlsServer.setSecureContext(secureContextOptions(spec));
     askForCertificates(this.tlsServer, spec.clients);
   }

@@ -19,7 +19,7 @@ import { TurnLock } from './turn-lock.ts';
 const pagesMax = 65536;
 /** Class number of a page that is one large item. */
 const large = 255;
-/** Empty pages kept for reuse: this many, or this share of all. The garbage collector frees the others, slowly. */
+/** Empty pages kept for reuse: this many, or this share of all if that is more. The garbage collector frees the others, slowly. */
 const spareMin = 8;
 const spareShare = 1 / 8;
 

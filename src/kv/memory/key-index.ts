@@ -20,6 +20,7 @@ export class KeyIndex {
   /** By vbucket: the old table during a rehash, and how far the rehash is. */
   private readonly oldTables = new Map<number, { table: Uint32Array; next: number }>();
   private readonly counts: Uint32Array;
+  /** One number: the bytes of all tables. */
   private readonly totals = new Float64Array(new SharedArrayBuffer(8));
   /** By vbucket: raised each time that its table is replaced, for other threads that read there. */
   readonly versions: Uint32Array;
@@ -209,7 +210,7 @@ export class KeyIndex {
     const table = this.tables[vb] as Uint32Array;
     const end = Math.min(rehash.next + 2 * slots, old.length);
     for (; rehash.next < end; rehash.next += 2) {
-      // Visit the hole's new entry next.
+      // Removing an entry may move a later one into the same slot: visit the slot until it is empty.
       for (let address = 0; (address = old[rehash.next + 1] as number) !== 0; ) {
         put(table, old[rehash.next] as number, address);
         removeFrom(old, rehash.next);

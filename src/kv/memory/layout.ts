@@ -19,7 +19,7 @@ export const Word = {
   valueBytes: 9,
   /** Bits of the state (11), vbucket (10), datatype (3), key length (8); 0 marks a free chunk. */
   state: 10,
-  /** End of the lock in lock ticks; or the address of the pending version, while there is one. */
+  /** End of the lock in lock ticks (see `vbucket/now.ts`); or the address of the pending version, while there is one. */
   lockOrPending: 11,
 } as const;
 

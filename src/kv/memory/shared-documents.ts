@@ -7,7 +7,7 @@ import type { ReaderClock } from './item-copy.ts';
 const readsAfterRefusal = 200;
 /** Memory that was released and still has to be collected: a collection takes tens of milliseconds. */
 const uncollectedBytesMax = 64 << 20;
-/** Buckets are few, but their names may change. */
+/** Limit of `pauses`, in which the names of deleted buckets stay. */
 const pausesMax = 1_000;
 const none = -1;
 /** Number 0 is no page. */

@@ -24,7 +24,7 @@ export interface StreamConnection {
   replaced(): void;
 }
 
-/** Each may use some megabytes of pages. */
+/** Limit of change stream connections of a bucket: each may use some megabytes of pages. */
 export const producersMax = 256;
 /** Limit of streams of all connections on one bucket: each needs some hundred bytes. */
 export const bucketStreamsMax = 65_536;

@@ -10,6 +10,7 @@ export interface SubdocDocument {
   /** Xattr section (if datatype has the bit) and body, not compressed. */
   value: Buffer;
   flags: number;
+  /** Seconds since 1970; 0: never. */
   expiry: number;
   casHi: number;
   casLo: number;
@@ -29,6 +30,8 @@ export interface SubdocContext {
   seqno: number;
   mayReadSystemXattrs: boolean;
   mayWriteSystemXattrs: boolean;
+  /** Now, in seconds since 1970. */
   wallSeconds: number;
+  /** Mode of the hybrid logical clock that assigns CAS values. */
   hlcMode: 'real' | 'logical';
 }

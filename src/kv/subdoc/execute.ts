@@ -95,13 +95,13 @@ export function executeMutation(
 ): MutationOutcome {
   const visible = isVisible(doc, request);
   const refusal = checkDocument(doc, request, visible);
-  if (refusal !== Status.success) return refused(refusal);
-  if (!hasPrivileges(request, context)) return refused(Status.noAccess);
+  if (refusal !== Status.success) return outcomeOf(refusal);
+  if (!hasPrivileges(request, context)) return outcomeOf(Status.noAccess);
   const run = new MutationRun(doc, request, context, !visible);
   const failedIndex = run.execute();
   if (failedIndex < 0) return conclude(doc, request, run);
   const status = request.single ? run.failedStatus : Status.subdocMultiPathFailure;
-  return { ...refused(status), failedIndex, failedStatus: run.failedStatus };
+  return { ...outcomeOf(status), failedIndex, failedStatus: run.failedStatus };
 }
 
 function checkDocument(doc: SubdocDocument, request: SubdocRequest, visible: boolean): Status {
@@ -121,7 +121,8 @@ function hasPrivileges(request: SubdocRequest, context: SubdocContext): boolean 
   });
 }
 
-function refused(status: Status): MutationOutcome {
+/** An outcome with this status and without a value. */
+function outcomeOf(status: Status): MutationOutcome {
   return {
     status,
     failedIndex: 0,
@@ -138,11 +139,11 @@ function refused(status: Status): MutationOutcome {
 function conclude(doc: SubdocDocument, request: SubdocRequest, run: MutationRun): MutationOutcome {
   const deletes = request.specs.some((spec) => spec.opcode === SubdocOpcode.deleteDoc);
   const deleted = run.deleted || deletes;
-  if (deleted && run.body.length > 0) return refused(Status.subdocDeletedDocCantHaveValue);
+  if (deleted && run.body.length > 0) return outcomeOf(Status.subdocDeletedDocCantHaveValue);
   const section = deletes ? systemXattrs(run.section, 0, run.section.length) : run.section;
-  if (isTooBig(section, run.body.length)) return refused(Status.tooBig);
+  if (isTooBig(section, run.body.length)) return outcomeOf(Status.tooBig);
   return {
-    ...refused(run.deleted ? Status.subdocSuccessDeleted : Status.success),
+    ...outcomeOf(run.deleted ? Status.subdocSuccessDeleted : Status.success),
     values: run.values,
     value: joined(section, run.body, doc),
     datatype: (run.bodyIsJson ? Datatype.json : 0) | (section.length > 0 ? Datatype.xattr : 0),

@@ -57,7 +57,10 @@ export function locate(text: Buffer, path: readonly PathComponent[], match: Matc
   match.status = match.found ? Status.success : statusOf(match.valueEnd);
 }
 
-/** Returns the start of the entry's value in the container at `at`, or -1 after setting the reason in `match`. */
+/**
+ * Returns the start of the entry's value in the container at `at`, or -1 after setting the reason in `match`. The byte that closes a
+ * container is two above the one that opens it.
+ */
 function enter(text: Buffer, at: number, component: PathComponent, match: Match): number {
   const opening = component.name === null ? 0x5b : 0x7b;
   if (text[at] !== opening) {
@@ -101,8 +104,9 @@ export function statusOf(skipped: number): Status {
   return skipped === tooDeep ? Status.subdocDocTooDeep : Status.subdocDocNotJson;
 }
 
-export function isEntry(text: Buffer, entry: number, component: PathComponent, count: number): boolean {
-  if (component.name === null) return component.index === count;
+/** Whether the component names the entry that begins at `entry` and has `index` entries before it. An index of -1 names none. */
+export function isEntry(text: Buffer, entry: number, component: PathComponent, index: number): boolean {
+  if (component.name === null) return component.index === index;
   const end = stringEnd(text, entry, text.length) - 1;
   if (isSame(text, entry + 1, end, component.name)) return true;
   if (component.unescaped === null && !hasEscape(text, entry + 1, end)) return false;

@@ -108,6 +108,7 @@ export class MutationRun {
     this.bodyIsJson = isJson(body, 0, body.length);
   }
 
+  /** `index`: position of the operation in the request; -1 in the second run, whose values are not returned. */
   private runXattr(spec: Spec, index: number, checksum: number): Status {
     const key = spec.xattrKey;
     const text = wrapXattr(key, getXattr(this.section, key));

@@ -83,6 +83,7 @@ class Container {
   private pending: Query[];
   /** Queries for the last entry. */
   private readonly forLast: Query[];
+  /** Queries for the container itself. */
   private readonly ending: readonly Query[];
 
   constructor(

@@ -112,7 +112,7 @@ export class Evictor {
     else this.vbuckets.heap.noteValue(address >>> 16);
   }
 
-  /** A CAS given by a lock must not revert to the one before. */
+  /** Of an item whose CAS was given by a lock only the value is evicted: the disk has the CAS before the lock. */
   private dropItem(address: number): void {
     if ((this.vbuckets.items.state(address) & Bit.casUnstored) !== 0) {
       this.dropValue(address);

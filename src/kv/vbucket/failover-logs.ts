@@ -26,8 +26,9 @@ export class FailoverLogs {
   push(vb: number, entry: FailoverEntry): void {
     const entries = [entry, ...this.entries(vb).filter((old) => old.seqno <= entry.seqno)];
     while (entries.length > failoverEntriesMax) {
-      const unchanged = entries.findLastIndex(({ seqno }, index) => seqno === entries[index - 1]?.seqno);
-      entries.splice(unchanged, 1);
+      // The oldest entry under which nothing changed; -1, the oldest of all, if each has changes.
+      const removed = entries.findLastIndex(({ seqno }, index) => seqno === entries[index - 1]?.seqno);
+      entries.splice(removed, 1);
     }
     this.put(vb, entries);
   }

@@ -23,7 +23,7 @@ export interface Draft {
   memory: SharedArrayBuffer | null;
   datatype: number;
   flags: number;
-  /** Absolute; for a tombstone the time of deletion. */
+  /** Seconds since 1970, 0: never; for a tombstone the time of deletion. */
   expiry: number;
   /** `Bit.deleted` and the like. */
   bits: number;

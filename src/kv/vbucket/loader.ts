@@ -23,7 +23,7 @@ export interface LoaderOptions {
 const itemsPerCheck = 64;
 
 export class Loader {
-  /** Ids of dropped collections whose documents were read: they must be swept. */
+  /** Ids of dropped collections whose documents were read: the sweeper must remove these documents. */
   readonly gone = new Set<number>();
   /** Documents and tombstones read so far, and how many of them came with their value. */
   keys = 0;

@@ -5,6 +5,7 @@ import type { SystemEvent } from '../data/system-events.ts';
 export interface CollectionState {
   scopeId: number;
   name: string;
+  /** As in `CollectionSpec`. */
   maxTtl: number;
 }
 
@@ -26,7 +27,7 @@ export const firstState: ManifestState = {
 
 /**
  * The events that lead from one state to the other, ordered so that each collection exists only while its scope does. Only the last event carries the new manifest's
- * uid: a client that has seen less has not seen that manifest.
+ * uid: a client that has received only some of the events does not have the new manifest yet.
  */
 export function eventsBetween(before: ManifestState, after: ManifestState): SystemEvent[] {
   const events = [

@@ -1,4 +1,5 @@
-// Finds a version of a durable write that is not committed, for the pages of copies; `VersionSearch` is for their live changes.
+// Finds the version of a durable write that is not committed, for the pages with which the feed of a copy begins. `VersionSearch` does so for
+// the changes after them.
 import { Bit, Word } from '../memory/layout.ts';
 import type { Vbuckets } from './vbuckets.ts';
 

@@ -71,7 +71,7 @@ export class Applier {
     const high = columns.highSeqno[vb] as number;
     const before = columns.snapEnd[vb] as number;
     if (end < start || start !== high + 1) return Status.outOfRange;
-    // Files of earlier versions may have the start of a snapshot whose first changes were lost with a process.
+    // Files of earlier versions may record the start of a snapshot whose first changes were lost when a process ended.
     if (high >= before || start < (columns.snapStart[vb] as number)) columns.snapStart[vb] = start;
     // A page of rows may end below the end of a snapshot that was announced before: the rows with later seqnos may not be on disk yet.
     columns.snapEnd[vb] = Math.max(before, end);

@@ -44,7 +44,7 @@ const accessBits = Bit.used | Bit.pending;
 export class MemoryDocuments implements Documents {
   readonly vbucketCount: number;
   onResolved: (token: number, status: Status) => void = () => {};
-  /** The status that refuses every change while it is not success: persistence is lost. */
+  /** The status that refuses every change while it is not success: the disk is full or has failed. */
   writeRefusal: Status = Status.success;
   private readonly options: MemoryDocumentsOptions;
   private readonly type: BucketType;
@@ -324,7 +324,10 @@ export class MemoryDocuments implements Documents {
     return this.fetched.showWithValue(this.position, view);
   }
 
-  /** The tombstone of the item at `position` keeps a part of its value; a read need not wait until memory has room for that. */
+  /**
+   * The item at `position` has expired, and its tombstone needs a part of the value, which is on disk. Where the value was read but memory had
+   * no room for it, the answer is that there is no document, and the item stays.
+   */
   private fetchToExpire(key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
     return this.fetched.hasVersion() ? Status.keyNotFound : notResident;
@@ -345,7 +348,7 @@ export class MemoryDocuments implements Documents {
 
   private locate(vb: number, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     const hash = this.vbuckets.hash(key, keyStart, keyEnd);
-    // A memcached bucket ignores the vbucket of a request: the hash of the key spreads its documents over the vbuckets in memory.
+    // A cache bucket ignores the vbucket of a request: the hash of the key spreads its documents over the vbuckets in memory.
     const memoryVb = this.isCache ? (hash >>> 16) % this.vbucketCount : vb;
     if (this.vbuckets.locate(this.position, memoryVb, hash, key, keyStart, keyEnd) !== 0)
       return Status.success;

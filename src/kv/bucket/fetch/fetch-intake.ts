@@ -1,4 +1,4 @@
-// Stores documents that were read for a client in memory, if there is room and no newer version can exist.
+// Stores in memory the documents that were read from disk for clients, if there is room and no newer version can exist.
 import type { CutItem } from '../../data/cut.ts';
 import { emptyPosition } from '../../vbucket/item-position.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';

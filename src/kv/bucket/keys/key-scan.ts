@@ -60,6 +60,7 @@ class KeyList {
   private length = 0;
   /** Keys after this one are beyond the limit. */
   private last: Buffer | null = null;
+  /** A document whose latest change has the required seqno was found, or no seqno is required. */
   hasSeqno: boolean;
 
   constructor(query: KeyQuery) {

@@ -64,11 +64,11 @@ export class VbucketRollbacks {
   }
 
   /**
-   * False, with nothing changed: the vbucket has changed since its rows were read, or its file refuses.
+   * False, with nothing changed: the vbucket has changed since its rows were read, or `DiskEngine.rollBack` refuses.
    * @throws Error when the disk does not take it, or memory has no room: the vbucket must be dropped.
    */
   rollBack(above: RowsAbove, versions: ReplacingVersions): Promise<boolean> {
-    const done = this.rollBackBehindStates(above, versions);
+    const done = this.rollBackAfterStates(above, versions);
     const ended: Promise<void> = done.then(
       () => this.end(ended),
       () => this.end(ended),
@@ -77,8 +77,8 @@ export class VbucketRollbacks {
     return done;
   }
 
-  /** Behind the writes of states under way: otherwise the state before the rollback could reach the disk after it. */
-  private async rollBackBehindStates(above: RowsAbove, versions: ReplacingVersions): Promise<boolean> {
+  /** Waits for the writes of states under way: otherwise the state before the rollback could reach the disk after it. */
+  private async rollBackAfterStates(above: RowsAbove, versions: ReplacingVersions): Promise<boolean> {
     await this.options.statesWritten();
     const { columns } = this.options.vbuckets;
     const { highSeqno, seqno, vb } = above;

@@ -1,4 +1,4 @@
-// What the data thread and the thread of heavy work send each other. Bytes arrive as plain arrays of bytes.
+// What the data thread and the thread of heavy work send each other. Buffers arrive as Uint8Arrays.
 import { reportToCollector } from '#base/shared-memory.ts';
 import type { HeavyResult } from '../jobs.ts';
 
@@ -17,7 +17,7 @@ export function withBuffers<T>(message: T): T {
   return Object.fromEntries(Object.entries(message).map(([name, value]) => [name, withBuffers(value)])) as T;
 }
 
-/** More than the memory that small buffers share, which cannot be transferred. */
+/** More than the size of Node's pool, whose memory many small buffers share and which cannot be transferred. */
 const transferredBytesMin = 256 * 1024;
 
 /** The large buffers of a message, to be transferred instead of copied. */
