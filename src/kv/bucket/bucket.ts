@@ -60,7 +60,7 @@ export class Bucket {
 
   constructor(options: BucketOptions) {
     const { storage, type } = options;
-    assert((storage !== undefined) === (type === 'native'), 'native buckets have a disk, others none');
+    assert((storage !== undefined) === (type === 'native'), 'the type of a bucket and its storage disagree');
     this.options = options;
     this.files = storage?.files ?? null;
     this.parts = new BucketParts(options, {
@@ -194,7 +194,7 @@ export class Bucket {
 
   /** Changes the policy of a bucket without a disk; any other bucket must be restarted for it. */
   setEvictionPolicy(policy: EvictionPolicy): void {
-    assert(this.options.type !== 'native', 'the policy of a bucket on disk is fixed');
+    assert(this.options.type !== 'native', 'the eviction policy of a bucket with a disk cannot change');
     this.parts.keeper.follow(policy);
   }
 
@@ -260,10 +260,7 @@ export class Bucket {
     return written.length === vbs.length;
   }
 
-  /**
-   * Resolves with the vbuckets whose states and epochs, `withChanges` also all changes, are on disk, or with all where there is no disk. Begins
-   * after rollbacks and removals.
-   */
+  /** Writes states and epochs, `withChanges` also all changes, after rollbacks and removals. Resolves with the vbuckets on disk; all without a disk. */
   async writeStates(vbs: readonly number[], withChanges = true): Promise<readonly number[]> {
     const { flusher, removals } = this.parts;
     const change = (): Promise<unknown> | null => this.rollbacks.ended ?? removals.endOf(vbs);

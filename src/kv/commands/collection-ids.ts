@@ -31,7 +31,7 @@ export function getCollectionId(request: Request): CommandResult {
   if (parts?.length !== 2) return request.refuse(Status.invalidArguments, 'The path is not scope.collection');
   const [scopeName, collectionName] = parts.map((part) => (part === '' ? '_default' : part));
   if (![scopeName, collectionName].every((name) => namePattern.test(name as string))) {
-    return request.refuse(Status.invalidArguments, notPossible);
+    return request.refuse(Status.invalidArguments, nameRule);
   }
   const scope = request.bucket.collections.scope(scopeName as string);
   if (!scope || !isScopeVisible(request, scope)) return request.refuse(Status.unknownScope, 'Unknown scope');
@@ -44,13 +44,13 @@ export function getCollectionId(request: Request): CommandResult {
 /** GET_SCOPE_ID. */
 export function getScopeId(request: Request): CommandResult {
   const scopeName = readName(request)?.split('.')[0] || '_default';
-  if (!namePattern.test(scopeName)) return request.refuse(Status.invalidArguments, notPossible);
+  if (!namePattern.test(scopeName)) return request.refuse(Status.invalidArguments, nameRule);
   const scope = request.bucket.collections.scope(scopeName);
   if (!scope || !isScopeVisible(request, scope)) return request.refuse(Status.unknownScope, 'Unknown scope');
   return replyId(request, scope.id);
 }
 
-const notPossible = 'Names have 1 to 251 characters out of A-Z a-z 0-9 _ - %';
+const nameRule = 'Names have 1 to 251 characters out of A-Z a-z 0-9 _ - %';
 
 /** Clients send the name in the value; older ones in the key. */
 function readName(request: Request): string | null {

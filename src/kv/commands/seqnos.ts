@@ -48,8 +48,8 @@ const seqnoBytes = 10;
 const eventsLimitMs = 10_000;
 
 /**
- * GET_ALL_VB_SEQNOS. A client that saw a manifest and reads up to these seqnos is to find the events of the manifest in each vbucket:
- * the reply waits until they are recorded.
+ * GET_ALL_VB_SEQNOS. The reply waits until the events of the newest manifest are recorded in each vbucket: a client that has the manifest and
+ * reads up to these seqnos must find them.
  */
 export function getAllVbSeqnos(request: Request): CommandResult {
   const { frame, documents } = request;

@@ -62,7 +62,7 @@ export class BucketHost {
   /** Set while the engine cannot be replaced. */
   private restartCheck: Timer | null = null;
   /** The replication of the bucket in its present engine and incarnation; null without other nodes. */
-  private shards: BucketReplication | null = null;
+  private bucketReplication: BucketReplication | null = null;
   /** Not null while the documents of files that were not closed cleanly are loaded. */
   private warming: WarmingBucket | null = null;
   /** Which engine of the bucket may have made promises to other nodes. */
@@ -149,7 +149,7 @@ export class BucketHost {
 
   /** Applies a new map of the shards before the rest of the desired state. Without other nodes it does nothing. */
   followMap({ revision, shards }: ShardMap): void {
-    if (this.bucket.state === 'ready') this.shards?.follow(shards, revision);
+    if (this.bucket.state === 'ready') this.bucketReplication?.follow(shards, revision);
   }
 
   /** With other nodes replication decides what this one serves; alone it serves what the map says. */
@@ -164,8 +164,8 @@ export class BucketHost {
       this.sayFailed();
       return;
     }
-    this.shards ??= this.replicate(replication);
-    this.shards.follow(shards, mapRevision);
+    this.bucketReplication ??= this.replicate(replication);
+    this.bucketReplication.follow(shards, mapRevision);
   }
 
   /**
@@ -205,7 +205,7 @@ export class BucketHost {
 
   private endReplication(): void {
     this.options.replication?.()?.remove(this.served.uuid);
-    this.shards = null;
+    this.bucketReplication = null;
     this.warming = null;
   }
 

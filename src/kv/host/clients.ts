@@ -37,6 +37,7 @@ export class Clients {
   readonly all = new Set<Connection>();
   limits = defaultLimits;
   private readonly options: ClientsOptions;
+  /** Connections that `wake` will resume in a later turn. */
   private readonly awake = new Set<Connection>();
   /** Unencrypted connections from other machines. */
   private readonly remotePlain = new Set<Connection>();

@@ -14,7 +14,7 @@ import { HeavyThread } from '../heavy/hosts/heavy-thread.ts';
 import { DataService } from './data-service.ts';
 import type { DataThreadInput, ThreadCall, ThreadCallFailure, ThreadMessage } from './thread-messages.ts';
 
-assert(parentPort !== null, 'the data service runs in a worker thread');
+assert(parentPort !== null, 'the data service does not run in a worker thread');
 const port = parentPort;
 const sendMessage = (message: ThreadMessage): void => port.postMessage(message);
 

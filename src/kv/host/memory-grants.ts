@@ -63,9 +63,9 @@ export class MemoryGrants {
       servedUntilMs: columns.servedUntilMs,
       clockStartMs: this.clockStartMs,
       tableVersions: index.versions,
-      tables: partsAround(vbucket, columns.count, index.versions, (vb) => index.sharedTable(vb)),
+      tables: groupOfParts(vbucket, columns.count, index.versions, (vb) => index.sharedTable(vb)),
       pageVersions: heap.pageVersions,
-      pages: partsAround(page, heap.bytes.length, heap.pageVersions, (number) => heap.sharedMemory(number)),
+      pages: groupOfParts(page, heap.bytes.length, heap.pageVersions, (number) => heap.sharedMemory(number)),
       hits: served.collectionCounts.threadHitsOf(collection),
     };
   }
@@ -81,7 +81,8 @@ export class MemoryGrants {
   };
 }
 
-function partsAround(
+/** The group of parts that contains this number. */
+function groupOfParts(
   number: number,
   end: number,
   versions: Uint32Array,

@@ -53,9 +53,9 @@ const earlierBatch = ({ awaitsDisk: _, failover, isAwaited: __, ...batch }: Copy
 
 function frameOf(message: object, body: Uint8Array = noBytes): Buffer {
   const header = Buffer.from(JSON.stringify(message));
-  assert(header.length <= headerBytesMax, 'a message header is short');
+  assert(header.length <= headerBytesMax, 'the header of a message is too long');
   const length = headBytes + header.length + body.length;
-  assert(length <= peerFrameBytesMax, 'a message fits a frame');
+  assert(length <= peerFrameBytesMax, 'a message is larger than a frame may be');
   const frame = Buffer.allocUnsafe(lengthBytes + length);
   frame.writeUInt32BE(length);
   frame.writeUInt16BE(header.length, lengthBytes);

@@ -54,7 +54,7 @@ export class FrameWriter {
     this.batchesAt = none;
     if (message.kind === 'batch') this.batch(message, body);
     else if (message.kind === 'got') this.got(message);
-    else this.rare(message, body);
+    else this.textFrame(message, body);
     return this.bytes - before;
   }
 
@@ -116,7 +116,7 @@ export class FrameWriter {
     this.end = end;
     this.partAt = none;
     const length = end - this.batchesAt - lengthBytes;
-    assert(length <= peerFrameBytesMax, 'a message fits a frame');
+    assert(length <= peerFrameBytesMax, 'a message is larger than a frame may be');
     writeU32(buffer, this.batchesAt, length);
     return batchBytes;
   }
@@ -163,7 +163,7 @@ export class FrameWriter {
     }
   }
 
-  private rare(message: TextMessage, body: Uint8Array): void {
+  private textFrame(message: TextMessage, body: Uint8Array): void {
     const text = Buffer.from(JSON.stringify(message));
     if (body.length === 0) this.begin(FrameForm.text, text.length);
     else {
@@ -210,7 +210,7 @@ export class FrameWriter {
   /** Reserves memory for the content, and none for a body that follows it. */
   private begin(form: number, contentBytes: number, bodyBytes = 0): void {
     const length = 1 + contentBytes + bodyBytes;
-    assert(length <= peerFrameBytesMax, 'a message fits a frame');
+    assert(length <= peerFrameBytesMax, 'a message is larger than a frame may be');
     this.reserve(lengthBytes + 1 + contentBytes);
     this.end = writtenU32(this.buffer, this.end, length);
     this.u8(form);
@@ -243,7 +243,7 @@ export class FrameWriter {
   }
 
   private text(text: string): void {
-    assert(text.length <= 0xff, 'the uuid of a bucket is short');
+    assert(text.length <= 0xff, 'the uuid of a bucket is too long');
     this.u8(text.length);
     this.end += this.buffer.write(text, this.end, 'latin1');
   }

@@ -21,6 +21,7 @@ export interface JoiningCopyOptions {
 
 export class JoiningCopy {
   private readonly options: JoiningCopyOptions;
+  /** The copy for which commits wait, and since when. */
   private counted: { readonly member: SyncMember; readonly sinceMs: number } | null = null;
   private notBeforeMs = -Infinity;
   /** By copy: the seqnos that the shard had at a time. */

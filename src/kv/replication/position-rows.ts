@@ -92,7 +92,7 @@ export function rowsOf(positions: readonly ReportedPosition[]): Buffer {
   for (const { epoch, following, persisted, received, shard, vb } of positions)
     rows.set(shard, epoch, vb, received, persisted, following);
   const taken = Buffer.from(rows.take());
-  assert(taken.length === positions.length * rowBytes, 'a vbucket has one position');
+  assert(taken.length === positions.length * rowBytes, 'two positions name one vbucket');
   return taken;
 }
 

@@ -91,7 +91,7 @@ const position: Fields = {
   snapEnd: optional(seqno),
 };
 const history: Fields = { vb, high: seqno, failover: failoverLog };
-const branching: Fields = { ...history, purge: seqno };
+const activeHistory: Fields = { ...history, purge: seqno };
 const request = integer(0, Number.MAX_SAFE_INTEGER);
 const opened: Fields = {
   ...shard,
@@ -120,7 +120,7 @@ const kinds: Readonly<Record<TextMessage['kind'], Check>> = {
     rows: optional(list(record(history))),
   }),
   empty: record({ ...shard, vbs: list(vb) }),
-  rollBack: record({ ...shard, rows: list(record(branching)) }),
+  rollBack: record({ ...shard, rows: list(record(activeHistory)) }),
   wanted: record({ ...shard, vb, request, upTo: seqno }),
   versions: record({ ...shard, vb, request, answered: integer(0, u16Max), newest: seqno, purge: seqno }),
   opened: record(opened),

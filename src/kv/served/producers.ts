@@ -7,6 +7,7 @@ import type { Stream } from '../stream/stream.ts';
 export interface StreamConnection {
   readonly name: string;
   readonly controls: Readonly<Controls>;
+  /** `pages`: how many pages of changes are being read or sent. */
   readonly figures: { itemsSent: number; bytesSent: number; bytesUnacked: number; pages: number };
   readonly openedMs: number;
   readonly lastSentMs: number;

@@ -6,11 +6,15 @@ export interface Controls {
   noopIntervalMs: number;
   /** Unacknowledged bytes that the client accepts, 0 = no limit. */
   bufferBytes: number;
+  /** Expirations are messages of their own instead of deletions. */
   expiryOpcode: boolean;
+  /** A stream that the client closes ends with a message. */
   endOnClose: boolean;
+  /** A vbucket may have several streams, which ids distinguish. */
   streamIds: boolean;
   forceCompression: boolean;
   deletedUserXattrs: boolean;
+  /** The request to close an unknown stream gets `streamNotFound` instead of `keyNotFound`. */
   v7StatusCodes: boolean;
   markerVersion: MarkerVersion;
   /** System events are FlatBuffers tables, and changes of collections are sent as events too. */

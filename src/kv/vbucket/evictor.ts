@@ -112,7 +112,7 @@ export class Evictor {
     else this.vbuckets.heap.noteValue(address >>> 16);
   }
 
-  /** Of an item whose CAS was given by a lock only the value is evicted: the disk has the CAS before the lock. */
+  /** Evicts the item, or only its value if a lock has given it a CAS that the disk does not have. */
   private dropItem(address: number): void {
     if ((this.vbuckets.items.state(address) & Bit.casUnstored) !== 0) {
       this.dropValue(address);

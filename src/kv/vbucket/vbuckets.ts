@@ -55,7 +55,7 @@ export class Vbuckets {
   private readonly applied: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
   constructor(options: VbucketsOptions) {
-    assert(options.count <= vbucketsMax, 'an item has ten bits for its vbucket');
+    assert(options.count <= vbucketsMax, 'there are more vbuckets than an item can name');
     this.columns = new VbucketColumns(options.count);
     this.failovers = new FailoverLogs(options.count);
     this.recent = new RecentChanges(this.columns);

@@ -324,10 +324,7 @@ export class MemoryDocuments implements Documents {
     return this.fetched.showWithValue(this.position, view);
   }
 
-  /**
-   * The item at `position` has expired, and its tombstone needs a part of the value, which is on disk. Where the value was read but memory had
-   * no room for it, the answer is that there is no document, and the item stays.
-   */
+  /** Requests the value of the expired item at `position`, of which its tombstone keeps a part. If memory had no room for it, the item stays. */
   private fetchToExpire(key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
     return this.fetched.hasVersion() ? Status.keyNotFound : notResident;

@@ -11,7 +11,7 @@ import type { LaneArguments } from '../lane.ts';
 import { takeNext } from './lane-queue.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
 
-assert(parentPort !== null, 'the disk worker runs in a worker thread');
+assert(parentPort !== null, 'the disk worker does not run in a worker thread');
 const port = parentPort;
 if ((workerData as LaneSettings | null)?.isLowPriority) lowerPriority();
 const lane = new SqliteLane({ monotonicMs: () => performance.now() });

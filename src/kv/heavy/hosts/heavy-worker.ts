@@ -5,7 +5,7 @@ import type { HeavyJob } from '../jobs.ts';
 import { perform } from '../perform.ts';
 import { type HeavyReply, transferableBuffers, withBuffers } from './messages.ts';
 
-assert(parentPort !== null, 'heavy work is done in a worker thread');
+assert(parentPort !== null, 'heavy work does not run in a worker thread');
 const port = parentPort;
 
 port.on('message', (job: HeavyJob) => {
