@@ -102,9 +102,14 @@ export function compileArrayStar(node: ArrayStar, compiler: ExpressionCompiler):
   };
 }
 
+/** Whether the value is an array or an object, parsed or not. */
+export function isComposite(value: Value): boolean {
+  return typeof value === 'object' && value !== null && !(value instanceof Binary);
+}
+
 /** All nested values of an array or an object; undefined for other values. */
 export function descendants(value: Value): Value[] | undefined {
-  if (typeof value !== 'object' || value === null || value instanceof Binary) return undefined;
+  if (!isComposite(value)) return undefined;
   const list: Value[] = [];
   gather(value, list);
   return list;

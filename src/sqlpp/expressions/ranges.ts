@@ -7,7 +7,7 @@ import { countSteps, listedSteps, roundSteps } from '../values/step-limit.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, type Value } from '../values/value.ts';
 import type { Evaluate, ExpressionCompiler, Variable } from './evaluate.ts';
-import { descendants, sortedMembers } from './navigation.ts';
+import { descendants, isComposite, sortedMembers } from './navigation.ts';
 
 /** The values that a binding iterates over, and for a position variable the positions or names. */
 interface Range {
@@ -57,7 +57,10 @@ class Ranges {
     return isNull ? null : ranges;
   }
 
-  /** Calls `visit` with the variables set until it returns true; restores their previous values. */
+  /**
+   * Sets the variables to each element in turn and calls `visit`, until it returns true. Then restores their previous values; not after an error:
+   * it ends the evaluation of the row, or a loop around this one sets its variables anew.
+   */
   visit(ranges: readonly Range[], context: EvaluationContext, visit: () => boolean): void {
     const before = this.list.map(({ value, position }) => [value.value, position?.value] as const);
     const length = Math.min(...ranges.map(({ values }) => values.length));
@@ -101,7 +104,7 @@ type Pair = readonly [position: Value, value: Value];
 function pairsOf(value: Value): readonly Pair[] | undefined {
   const items = itemsOfValue(value);
   if (items !== undefined) return items.map((item, at): Pair => [at, item]);
-  return descendants(value) && sortedMembers(value);
+  return isComposite(value) ? sortedMembers(value) : undefined;
 }
 
 function descendantPairs(value: Value): readonly Pair[] | undefined {

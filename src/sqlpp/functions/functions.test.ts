@@ -174,6 +174,29 @@ test('a function refuses to create an oversized result', () => {
   refused('date_range_str', '1980-01-01', '9999-12-31', 'day');
 });
 
+test('rounding to a place beyond the range of doubles gives the number or 0', () => {
+  const of = (name: string, ...values: Value[]): Value =>
+    call(functionNamed(name) as FunctionDeclaration, values);
+  for (const name of ['round', 'round_nearest', 'trunc']) {
+    assert.equal(of(name, 1e300, 10), 1e300, name);
+    assert.equal(of(name, -1e300, 10), -1e300, name);
+    assert.equal(of(name, 1.5, 400), 1.5, name);
+    assert.equal(of(name, 1234.5, -400), 0, name);
+    assert.equal(of(name, -Infinity, 2), -Infinity, name);
+  }
+  assert.equal(of('round', 2.5, 0), 2);
+  assert.equal(of('round_nearest', -2.5, 0), -3);
+  assert.equal(of('trunc', -2.567, 1), -2.5);
+});
+
+test('a repeated character outside the basic plane is not part of the prefix of a pattern', () => {
+  const prefixOf = (pattern: string): Value =>
+    call(functionNamed('regexp_prefix') as FunctionDeclaration, [pattern]);
+  assert.equal(prefixOf('x😀*'), 'x');
+  assert.equal(prefixOf('x😀'), 'x😀');
+  assert.equal(prefixOf('ab?'), 'a');
+});
+
 test('regular expressions have the syntax of RE2', () => {
   const matches = (pattern: string, text: string): boolean => new RegularExpression(pattern).test(text);
   assert.ok(matches('(?i)ABC', 'xabc'));

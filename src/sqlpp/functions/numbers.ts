@@ -37,22 +37,29 @@ const rounding =
     return Object.is(result, -0) ? 0 : result;
   };
 
+/**
+ * Moves the decimal point by `precision` places, applies `of`, and moves it back. Where a double cannot hold the moved number, there is nothing
+ * to round: its digits end before that place.
+ */
+function scaled(value: number, precision: number, of: (moved: number) => number): number {
+  const power = 10 ** precision;
+  const moved = value * power;
+  if (!Number.isFinite(moved)) return value;
+  return power === 0 ? 0 : of(moved) / power;
+}
+
 /** Rounds halves to even, or away from zero. */
 const rounded =
   (toEven: boolean) =>
-  (value: number, precision: number): number => {
-    if (!Number.isFinite(value)) return value;
-    const power = 10 ** precision;
-    const raised = Math.abs(value) * power + 0.5;
-    const floor = Math.floor(raised);
-    const isOdd = toEven && floor === raised && floor % 2 !== 0;
-    return (Math.sign(value) * (isOdd ? floor - 1 : floor)) / power;
-  };
+  (value: number, precision: number): number =>
+    Math.sign(value) *
+    scaled(Math.abs(value), precision, (moved) => {
+      const raised = moved + 0.5;
+      const floor = Math.floor(raised);
+      return toEven && floor === raised && floor % 2 !== 0 ? floor - 1 : floor;
+    });
 
-function truncated(value: number, precision: number): number {
-  const power = 10 ** precision;
-  return Math.trunc(value * power) / power;
-}
+const truncated = (value: number, precision: number): number => scaled(value, precision, Math.trunc);
 
 const abs: Implementation = ([value]) => {
   if (typeof value === 'bigint') return integerValue(value < 0n ? -value : value);

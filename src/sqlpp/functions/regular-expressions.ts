@@ -84,7 +84,7 @@ export function regularPrefix(pattern: string): { readonly prefix: string; reado
   const literal = /^(?:[^\\^$.*+?()[\]{}|]|\\[^A-Za-z0-9])*/.exec(pattern)?.[0] ?? '';
   const rest = pattern.slice(literal.length);
   // A repetition applies to the last character; an alternative has no common prefix.
-  const prefix = /^[*?{]/.test(rest) ? literal.replace(/(?:\\?[\s\S])$/, '') : literal;
+  const prefix = /^[*?{]/.test(rest) ? literal.replace(/\\?[\s\S]$/u, '') : literal;
   if (pattern.includes('|')) return { prefix: '', isWhole: false };
   return { prefix: prefix.replaceAll(/\\([\s\S])/g, '$1'), isWhole: rest === '' };
 }
