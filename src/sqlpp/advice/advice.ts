@@ -3,6 +3,7 @@ import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Source } from '../plan/block.ts';
 import { targetOf } from '../plan/build-change.ts';
 import { conjunctsOf, isRepeatable, readsAny } from '../plan/conjuncts.ts';
+import { LetInliner } from '../plan/let-inliner.ts';
 import type { KeyspaceFrom, LogicalFrom, LogicalSelect, LogicalSubselect } from '../plan/logical.ts';
 import { type Directory, type Functions, type QueryContext, Resolver } from '../plan/resolver.ts';
 import { type Uses, usesOf } from '../plan/uses.ts';
@@ -12,7 +13,7 @@ import type { Advice, AdvisedIndex } from './advised-index.ts';
 import { keysToCover } from './covered-keys.ts';
 import { combinedDisjuncts, type KeySet, type KeyUse, keySetsOf, ranks, ruleOf } from './key-use.ts';
 import { mergeAdvice } from './merge-advice.ts';
-import { documentOrigin, keyUseOf, sourceSlots, type UnnestChain, unnestKey, withLet } from './predicates.ts';
+import { documentOrigin, keyUseOf, sourceSlots, type UnnestChain, unnestKey } from './predicates.ts';
 import { keyOf, pushdownOf } from './pushdown.ts';
 
 export interface AdviceContext {
@@ -47,6 +48,7 @@ interface TermContext {
   readonly conditions: readonly Expression[];
   /** Conditions of joins, in which this keyspace is read first. */
   readonly joined: readonly Expression[];
+  /** The UNNEST terms after the keyspace, the first one first. */
   readonly chain: UnnestChain['steps'];
 }
 
@@ -62,7 +64,8 @@ class Adviser {
     if (body.kind === 'set operation')
       return [...this.select(body.left), ...(body.right ? this.select(body.right) : [])];
     if (!body.from) return [];
-    const conditions = conjunctsOf(body.where).map((each) => withLet(each, body.let));
+    const inliner = new LetInliner(body.let, () => true);
+    const conditions = conjunctsOf(body.where).map((each) => inliner.inlined(each));
     const term = { select, body, uses: usesOf(select, body), conditions, joined: [], chain: [] };
     const all = this.#from(body.from, term);
     return [...all.filter((each) => !each.isDerived), ...all.filter((each) => each.isDerived)];

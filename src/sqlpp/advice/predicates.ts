@@ -2,8 +2,7 @@
 import { likePrefix } from '../functions/like-patterns.ts';
 import type { Source } from '../plan/block.ts';
 import { isRepeatable, isStatic, readsAny } from '../plan/conjuncts.ts';
-import type { SlotBinding } from '../plan/logical.ts';
-import { replace, some } from '../plan/walk.ts';
+import { some } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Expression, Like, Quantified } from '../tree/query.ts';
 import { bindingsText, keyText, namePart, ofDocument, withoutParentheses } from './advice-text.ts';
@@ -14,7 +13,9 @@ export type IsKind = (field: string, value: string) => boolean;
 
 /** What the keys of an index are taken from, documents or the elements of arrays in them: decides which expressions can be keys. */
 export interface KeyOrigin {
+  /** Whether the expression reads the document or element. */
   readonly isOwn: (node: Expression) => boolean;
+  /** Whether the expression can be a key. */
   readonly isKey: (node: Expression) => boolean;
   readonly textOf: (node: Expression) => string;
   readonly nameOf: (text: string) => string;
@@ -215,14 +216,4 @@ function arrayName(expression: Expression, source: Source, aliases: readonly str
   return expression.kind === 'field'
     ? namePart(formatExpression(expression), [source.alias, ...aliases])
     : namePart(formatExpression(expression));
-}
-
-/** Replaces LET variables by their expressions. */
-export function withLet(node: Expression, bindings: readonly SlotBinding[]): Expression {
-  if (bindings.length === 0) return node;
-  return replace(node, (part) => {
-    if (part.kind !== 'slot') return undefined;
-    const binding = bindings.find(({ slot }) => slot === part.slot);
-    return binding && withLet(binding.expression, bindings);
-  });
 }

@@ -6,6 +6,7 @@ import type { Access } from './access-state.ts';
 import type { Source } from './block.ts';
 import { allOf, conjunctsOf, isStatic, isVolatile, readsAny, readsOnly } from './conjuncts.ts';
 import { joinPlan, subqueryPlan } from './joins.ts';
+import { LetInliner } from './let-inliner.ts';
 import type {
   LogicalFrom,
   LogicalSelect,
@@ -13,13 +14,11 @@ import type {
   LogicalSubselect,
   LogicalWith,
   OrderTerm,
-  SlotBinding,
 } from './logical.ts';
 import type { Operator, QueryPlan, WithPlan } from './operators.ts';
 import type { PlanningContext } from './planning.ts';
 import { nestableBounds } from './spans.ts';
 import { usesOf } from './uses.ts';
-import { replace } from './walk.ts';
 
 export const planSelect = (planning: PlanningContext, select: LogicalSelect): QueryPlan =>
   resultOf(planSteps(planning, select));
@@ -94,7 +93,9 @@ function* planSubselect(
     covered: new Map(),
   };
   yield;
-  const pending = conjunctsOf(body.where).map((conjunct) => inlineLet(conjunct, body.let));
+  // Volatile expressions, subqueries and calls of user functions are evaluated once for a row.
+  const inliner = new LetInliner(body.let, (expression) => !isVolatile(expression));
+  const pending = conjunctsOf(body.where).map((conjunct) => inliner.inlined(conjunct));
   let root = body.from ? planFrom(access, body.from, pending, new Set(seeds)) : ({ op: 'start' } as Operator);
   yield;
   const letSlots = new Set(body.let.map((binding) => binding.slot));
@@ -129,17 +130,6 @@ function finishSelect(
   const projected: Operator = { op: 'project', input: root, projection };
   const distinct: Operator = { op: 'distinct', input: projected, slot: projection.resultSlot };
   return orderedPlan(distinct, order, limit, offset);
-}
-
-/** Replaces LET variables by their expressions, so that indexes can serve them; not by volatile expressions, subqueries and calls of user functions. */
-function inlineLet(conjunct: Expression, bindings: readonly SlotBinding[]): Expression {
-  if (bindings.length === 0) return conjunct;
-  return replace(conjunct, (node) => {
-    if (node.kind !== 'slot') return undefined;
-    const binding = bindings.find((each) => each.slot === node.slot);
-    if (!binding || isVolatile(binding.expression)) return undefined;
-    return inlineLet(binding.expression, bindings);
-  });
 }
 
 /** Adds the predicates whose slots are set, and removes them from `pending`. */
