@@ -9,10 +9,12 @@ import type { Advice, AdvisedIndex } from './advised-index.ts';
 
 /** A recommended index, for all aliases that it would serve. */
 export interface AdviceEntry {
-  /** From ` ON ` to the end. */
+  /** CREATE INDEX without its beginning: from ` ON ` to the end. */
   readonly text: string;
   readonly name: string;
+  /** As in `AdvisedIndex`. */
   readonly property: string | undefined;
+  /** By alias: why the keys have this order. */
   readonly rules: ReadonlyMap<string, string>;
 }
 
@@ -30,7 +32,7 @@ export function entriesOf(advice: readonly Advice[]): {
         before ? { ...before, rules: new Map([...before.rules, ...added.rules]) } : added,
       );
   };
-  // Covering indexes are listed in the order of the statement.
+  // Covering indexes are listed in the order of the statement: keyspaces with derived advice are on the left side of a join.
   for (const each of advice.toSorted((a, b) => Number(b.isDerived) - Number(a.isDerived)))
     if (each.covering) add(covering, each, each.covering);
   for (const each of advice) for (const index of each.plain) add(plain, each, index);
@@ -67,14 +69,15 @@ function namesOf({ keys, flavors }: AdvisedIndex): string[] {
   return [...all.slice(0, used), ...flavors.map((flavor) => flavor.name), ...all.slice(used)];
 }
 
-export function entryValue({ name, text, property, rules }: AdviceEntry, hasRule: boolean): Value {
+/** The entry as ADVISE returns it. `showsRules`: with the reasons for the order of keys, unless it has a property. */
+export function entryValue({ name, text, property, rules }: AdviceEntry, showsRules: boolean): Value {
   const entry = newObject();
   entry['index_statement'] = `CREATE INDEX ${name}${text}`;
   const [only] = rules;
   if (rules.size === 1 && only) entry['keyspace_alias'] = only[0];
   else entry['keyspace_aliases'] = [...rules.keys()];
   if (property !== undefined) entry['index_property'] = property;
-  if (hasRule && property === undefined)
+  if (showsRules && property === undefined)
     entry['recommending_rule'] = rules.size === 1 && only ? only[1] : objectOf(rules);
   return entry;
 }

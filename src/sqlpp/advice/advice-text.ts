@@ -117,7 +117,7 @@ export function namePart(text: string, variables: readonly string[] = []): strin
   for (const name of variables) plain = plain.replaceAll(`\`${name}\`.`, '').replaceAll(`\`${name}\``, '');
   return plain
     .replaceAll(/\|\||[+\-*/%]/g, (operator) => operatorNames[operator] as string)
-    .replaceAll(/\b\d+ <=? /g, '')
+    .replaceAll(/\b\d+ <=? /g, '') // the constant of a comparison
     .replaceAll(/[[\]`: ]/g, '')
     .replaceAll(/\W+/g, '_')
     .replaceAll(/_{2,}/g, '_')

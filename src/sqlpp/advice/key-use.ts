@@ -6,6 +6,7 @@ export interface KeyUse {
   readonly text: string;
   /** The key's part of the index's name. */
   readonly name: string;
+  /** One of `ranks`: keys of lower ranks come first in the index. */
   readonly rank: number;
   /** IS MISSING: such a key cannot lead, unless the test itself is the key. */
   readonly isMissing: boolean;
@@ -27,6 +28,7 @@ export interface KeySet {
   readonly shared: number;
 }
 
+/** The kinds of predicates. The numbers are shown to users, in the rule of a recommended index. */
 export const ranks = {
   unnest: 1,
   equal: 2,
@@ -64,7 +66,7 @@ export function ruleOf({ keys, flavors, shared }: KeySet): string {
   return `Index keys follow order of predicate types: ${[...first, ...rest, ...last].join(', ')}.`;
 }
 
-/** One index, or for OR without a shared key one for each disjunct; undefined: no index serves it. */
+/** One index, or for OR without a shared key one for each disjunct; undefined: no index serves the condition. */
 export function keySetsOf(disjuncts: readonly (readonly KeyUse[])[]): KeySet[] | undefined {
   if (disjuncts.length === 0 || disjuncts.some((disjunct) => disjunct.length === 0)) return undefined;
   const [only] = disjuncts;
@@ -114,7 +116,7 @@ function groupsOf(disjuncts: readonly (readonly KeyUse[])[]): (readonly KeyUse[]
   return groups;
 }
 
-/** Removes duplicate keys; each keeps the best of its predicates. */
+/** Removes duplicate keys; each keeps the best of its predicates. A key with another predicate than `field = 'kind'` is no flavor. */
 function merged(uses: readonly KeyUse[]): KeyUse[] {
   const byText = new Map<string, KeyUse>();
   for (const use of uses) {

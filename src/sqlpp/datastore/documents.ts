@@ -22,9 +22,9 @@ export interface StoredDocument {
 export interface ReadOptions {
   /** Names of extended attributes to read, without the prefix `xattrs.`. */
   readonly xattrs?: readonly string[];
-  /** Reads `expiration`; without this flag it may be 0 for a document that has one, since reading it costs more. */
+  /** Reads `expiration`, which costs more. Without this flag the field may be 0 for a document that has an expiration. */
   readonly expiration?: boolean;
-  /** Also reads deleted documents that have extended attributes; only beside `xattrs`. */
+  /** Also reads deleted documents that have extended attributes; allowed only with `xattrs`. */
   readonly withDeleted?: boolean;
   readonly signal: AbortSignal;
 }
@@ -45,7 +45,7 @@ export interface DocumentWrite {
   readonly bytes: Uint8Array;
   /** The document must still have this CAS; 0n: any. */
   readonly cas: bigint;
-  /** The CAS that was read, for a deletion that does not require it. */
+  /** The CAS of the document that the statement read, for a deletion with any CAS: a transaction detects a change since then. */
   readonly readCas?: bigint;
   /** Absolute seconds since 1970, 0: none, 'keep': as the document has it. */
   readonly expiration: number | 'keep';

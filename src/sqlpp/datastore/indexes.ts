@@ -10,7 +10,7 @@ export interface IndexKey {
   /** The key's expression as text in canonical form, over the document (`self`): `` `address`.`city` ``, `(distinct (array …))`. */
   readonly expression: string;
   readonly isDescending: boolean;
-  /** The index has rows with a MISSING leading key. */
+  /** INCLUDE MISSING: the index has rows whose leading key is MISSING. */
   readonly includesMissing: boolean;
   /** An array key has a row for each element (`all`), or for each distinct one (`distinct`). */
   readonly array?: 'all' | 'distinct';
@@ -44,6 +44,7 @@ export interface NewIndex extends Omit<IndexDefinition, 'id' | 'replicas'> {
 
 /** What ALTER INDEX asks for. */
 export interface IndexChange {
+  /** `move`, `replica_count` or `drop_replica`, else the cluster manager refuses the change. */
   readonly action: string;
   readonly replicas?: number;
   readonly replicaId?: number;
@@ -53,7 +54,7 @@ export interface IndexChange {
 export interface IndexStatus {
   readonly definition: IndexDefinition;
   readonly state: IndexState;
-  /** 0 to 100. */
+  /** Of the build, in percent. */
   readonly progress: number;
   /** Why the index is offline, or which documents it lacks. */
   readonly message?: string;
@@ -124,7 +125,7 @@ export interface Indexes {
   indexesOf(keyspace: Keyspace): readonly IndexStatus[];
   /** Rows in index order, in batches. Leaving the loop early frees all resources. */
   scan(scan: IndexScan): AsyncIterable<readonly IndexRow[]>;
-  /** All rows of a scan of one span, if they are few and it need not wait. Absent: only `scan` has the rows. */
+  /** All rows of a scan of one span, if they are few and the scan need not wait for changes. Absent: only `scan` returns rows. */
   scanNow?(scan: IndexScan): readonly IndexRow[] | 'many' | 'waits';
   /** The number of rows in the spans. */
   count(scan: Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>): Promise<number>;

@@ -8,7 +8,7 @@ export interface StatisticsBin {
   readonly upTo: SampleValue;
   /** The share of all values, 0 to 1. */
   readonly share: number;
-  /** The number of different values in the collection. */
+  /** How many different values of this bin the collection has. */
   readonly distinct: number;
 }
 
@@ -19,7 +19,7 @@ export interface ExpressionStatistics {
   readonly documents: number;
   /** Documents whose values were read. */
   readonly sampled: number;
-  /** The averages of the sampled documents; absent in statistics of earlier versions. */
+  /** Averages of the sampled documents: the length of the document's key, and of its body. Absent in statistics of earlier versions. */
   readonly keyBytes?: number;
   readonly documentBytes?: number;
   /** Values that are not MISSING, for each document; of an array key, elements. */

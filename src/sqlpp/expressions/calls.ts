@@ -34,7 +34,7 @@ export function compileCall(node: Call, compiler: ExpressionCompiler): Evaluate 
   };
 }
 
-/** Counts long texts: ANY and ARRAY call functions millions of times for a row. */
+/** Counts steps for long texts: ANY and ARRAY may call a function millions of times for a row. */
 function counted(values: readonly Value[]): readonly Value[] {
   for (let at = 0; at < values.length; at++) {
     const value = values[at];
@@ -43,7 +43,10 @@ function counted(values: readonly Value[]): readonly Value[] {
   return values;
 }
 
-/** Unparsed text of an array or an object as an empty one, or as an array of the same length: parsing it takes ten times as long, or more. */
+/**
+ * Returns an empty object in place of an unparsed one, and in place of an unparsed array an empty one or, for functions that read the length, one
+ * of the same length: parsing takes at least ten times as long.
+ */
 function outlined(evaluate: Evaluate, reads: 'length' | 'type'): Evaluate {
   return (row, context) => {
     const value = evaluate(row, context);

@@ -9,7 +9,7 @@ type Items = readonly Value[];
 
 const missing = { nulls: 'missing' } as const;
 
-/** The steps of an item: its text and its place in a set take more than a hundred bytes. */
+/** The steps that are counted for an item: its text and its place in a set take more than a hundred bytes. */
 const setItemSteps = 64;
 
 function countedIdentity(item: Value): string {

@@ -14,12 +14,12 @@ interface MachineInput {
 
 type Execute = (input: MachineInput, ...others: unknown[]) => unknown;
 
-/** Shorter texts are not worth the count of each character. */
+/** The characters of shorter texts are not counted: matching them is fast. */
 const shortText = 1_000;
-/** The steps of an instruction when it is compiled. */
+/** The steps that are counted for compiling one instruction. */
 const compileSteps = 64;
 
-/** Call once, after compiling. */
+/** Call once for an expression, after it was compiled. */
 export function countMatching(compiled: RE2JS): void {
   const size = compiled.programSize();
   countSteps(size * compileSteps);
@@ -49,7 +49,7 @@ function countCharacters(input: MachineInput, steps: number): void {
   };
 }
 
-/** Searches for literal parts of the pattern in texts of one length. The texts are not kept: plans of statements live long. */
+/** Searches for literal parts of the pattern in texts of one length. It stores none of the texts, since plans of statements live long. */
 class LiteralSearches {
   #textLength = 0;
   readonly #searches = new Map<string, TextSearch>();

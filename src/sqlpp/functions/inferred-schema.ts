@@ -7,8 +7,11 @@ import { dictionaryName, dictionaryOf } from './dictionary-fields.ts';
 import { type SchemaSize, type TypeStatistics, ValueSchema } from './value-schema.ts';
 
 export interface InferOptions {
+  /** How many documents are read. */
   readonly sampleSize: number;
+  /** The most different values that the schema shows of a type. */
   readonly sampleValues: number;
+  /** The least share of common member names, 0 to 1, with which an object belongs to a flavor. */
   readonly similarity: number;
   /** An object is a dictionary if it has more members than this, and all are objects of one schema. */
   readonly dictionaryThreshold: number;
@@ -63,7 +66,7 @@ export class Inference {
     this.#size = { sampleValues: options.sampleValues, bytes: 0 };
   }
 
-  /** Whether the schema exceeds `max_schema_MB`: further documents may make it larger. */
+  /** Whether the schema exceeds `max_schema_MB`, so that the caller adds no further document. */
   get isTooLarge(): boolean {
     return this.#size.bytes > this.#options.schemaMB * 1e6;
   }

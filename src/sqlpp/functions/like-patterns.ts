@@ -33,7 +33,7 @@ function likePieces(pattern: string, escape_: string): Piece[] {
   return pieces;
 }
 
-/** The character behind ESCAPE. @throws {SqlError} 5010 for another number of them */
+/** The character after ESCAPE. @throws {SqlError} 5010 for none or several */
 export function escapeCharacter(text: string): string {
   if ([...text].length !== 1) throw sqlError(5010, 'LIKE: ESCAPE must be a single character');
   return text;

@@ -8,11 +8,13 @@ import { regularExpression } from './regular-expressions.ts';
 
 interface Options {
   readonly mask: string;
-  /** Characters. */
+  /** Characters of the mask that are holes. */
   readonly hole: ReadonlySet<string>;
-  /** Characters. */
+  /** Characters of the mask that are injected. */
   readonly inject: ReadonlySet<string>;
+  /** The result has the length of the string and of the injected characters; else that of the mask. */
   readonly keepsLength: boolean;
+  /** Where the mask begins: a position, `start`, `end` or a regular expression. */
   readonly anchor: Value;
 }
 
@@ -51,7 +53,7 @@ function anchorOf(
   return at < 0 || text === '' ? undefined : { at, isFromEnd: false };
 }
 
-/** A mask from the end reverses string and mask, and then the result. */
+/** `skipped`: the characters before the mask. A mask from the end reverses string and mask, and then the result. */
 function masked(text: string, options: Options, skipped: number, isFromEnd: boolean): string {
   const order = (characters: string[]): string[] => (isFromEnd ? characters.reverse() : characters);
   countSteps(listedSteps * 2 * (text.length + options.mask.length));

@@ -66,7 +66,7 @@ const abs: Implementation = ([value]) => {
   return typeof value === 'number' ? Math.abs(value) : null;
 };
 
-/** For results that are integers: a bigint is one already. */
+/** For results that are integers: a bigint is one already. Adding 0 turns -0 into 0. */
 const integerResult =
   (of: (value: number) => number): Implementation =>
   ([value]) =>

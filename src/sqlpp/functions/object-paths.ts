@@ -48,7 +48,10 @@ function nameText(name: string, isIndex: boolean): string {
   return isIndex || /[ \t.`]/.test(name) ? `\`${name.replaceAll('`', '\\u0060')}\`` : name;
 }
 
-/** Calls `visit` with the path of every member and every value that is neither array nor object. */
+/**
+ * Calls `visit` with the path of every member and every value that is neither array nor object. `isStarred`: the value is an item of an array
+ * that the path shows as `[*]`.
+ */
 function walk(
   value: Value,
   options: Options,

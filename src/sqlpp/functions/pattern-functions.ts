@@ -55,7 +55,7 @@ const split = matching((text, expression) => {
 function stopOf({ prefix, isWhole }: { readonly prefix: string; readonly isWhole: boolean }): Value {
   if (isWhole) return `${prefix}\0`;
   const last = prefix.codePointAt(prefix.length - 1);
-  // Without a next character: an empty array, which collates after all strings.
+  // From U+D7FF on, where surrogates follow: an empty array, which collates after all strings.
   if (last === undefined || last >= 0xd7ff) return [];
   return prefix.slice(0, -1) + String.fromCodePoint(last + 1);
 }

@@ -7,7 +7,7 @@ import { countMatching } from './counted-matching.ts';
 import type { Memo } from './declaration.ts';
 
 const patternMax = 10_000;
-/** Repetitions multiply what they repeat. */
+/** The most instructions of a compiled pattern: nested repetitions multiply them. */
 const instructionsMax = 50_000;
 
 interface Match {

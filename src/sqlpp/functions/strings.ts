@@ -16,7 +16,7 @@ export const repeatMax = 32_767;
 export const textMax = 64 * 1024 * 1024;
 /** In UTF-16 units. */
 const shortText = 1_024;
-/** The steps of a text in an array. */
+/** The steps that are counted for a text in an array. */
 const partSteps = 2 * writtenSteps;
 
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
@@ -120,7 +120,7 @@ function replaced(text: string, searched: string, by: string, times: number): st
   return parts.text() + text.slice(from);
 }
 
-/** Reverses the characters; combining marks stay after theirs. */
+/** Reverses the characters; combining marks stay after their letters. */
 export function reverse(text: string): string {
   if (isAscii(text)) return Buffer.from(text, 'latin1').reverse().toString('latin1');
   countSteps(writtenSteps * text.length);
@@ -135,13 +135,13 @@ const split: Implementation = ([text, separator]) => {
   return separator === '' ? Array.from(text, part) : partsBetween(text, separator);
 };
 
-/** For texts whose parts are not worth their count V8's methods are faster. */
+/** For short texts: they have so few parts that these are not counted, and V8's methods are faster. */
 function splitShort(text: string, separator: string | undefined): string[] {
   if (separator === undefined) return text.split(/\s+/).filter((word) => word !== '');
   return separator === '' ? [...text] : text.split(separator);
 }
 
-/** A part of the result: ten million of them would take hundreds of megabytes. */
+/** Counts steps for a part of the result: ten million parts would take hundreds of megabytes. */
 function part(text: string): string {
   countSteps(partSteps);
   return text;

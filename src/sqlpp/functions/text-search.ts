@@ -5,7 +5,7 @@ import { countSteps } from '../values/step-limit.ts';
 
 /** The most comparisons of V8's search: a few hundredths of a second. */
 const comparisonsMax = 2 ** 28;
-/** Fewer comparisons are not worth their count. */
+/** So few comparisons are not counted: they take no noticeable time. */
 const uncountedMax = 4_096;
 /** V8 makes 64 comparisons in the time of one step. */
 const stepsOf = (comparisons: number): number => Math.min(comparisons, comparisonsMax) >>> 6;

@@ -12,10 +12,12 @@ import { characterBefore } from './text-search.ts';
 
 interface Options {
   readonly fold: (word: string) => string;
+  /** False: a whole text is one token, without white space around it if `trims`. */
   readonly splits: boolean;
   readonly trims: boolean;
   /** Also words with special characters, such as mail addresses. */
   readonly specials: boolean;
+  /** Also words of member names. */
   readonly names: boolean;
 }
 

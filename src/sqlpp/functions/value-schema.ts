@@ -1,4 +1,4 @@
-// What INFER knows of values at one place: their types, members, items and samples.
+// What INFER knows of the values of one field: their types, members, items and samples.
 import { jsonText } from '../values/json-text.ts';
 import { typeName } from '../values/types.ts';
 import type { Value, ValueObject } from '../values/value.ts';

@@ -31,7 +31,7 @@ export function accessTo(
   const context = sargContext(access, source, available);
   const hinted = hintedIndexes(access, from);
   const keys = hinted.size > 0 ? undefined : keysOf(source, conjuncts, context);
-  // A join by document key reads no index: 7.1 plans it without one.
+  // A join by document key reads no index, as in published servers (7.1).
   if (keys && (role === 'inner' || canReadWhole(access, from)))
     return withFetch(access, from, { op: 'key scan', source, keyspace, keys, isDistinct: true });
   const indexed = indexedAccess(access, from, conjuncts, context, hinted, role);
@@ -78,7 +78,7 @@ function isLocal(node: Expression): boolean {
   return node.kind === 'identifier' || node.kind === 'self';
 }
 
-/** An online primary index, or a sequential scan if those are allowed. */
+/** Whether the keyspace has an online primary index, or sequential scans are allowed. */
 function canReadWhole(access: Access, from: KeyspaceFrom): boolean {
   return access.planning.sequentialScans || primaryOf(access, from) !== undefined;
 }
@@ -284,7 +284,7 @@ function wholeAccess(
   };
 }
 
-/** The first keys in their order, of the primary index. */
+/** A scan of the primary index for the first keys in their order. */
 function firstKeys(access: Access, from: KeyspaceFrom, index: IndexDefinition): Operator {
   const { limit, offset, order } = access.select as NonNullable<Access['select']>;
   if (order.length > 0) access.isOrdered = true;

@@ -252,7 +252,7 @@ function metaSteps(resolver: NameResolver, term: UnsetTerm, scope: Scope, source
   const keeps = isSet && isPresent(term.value as Expression);
   if (first === 'expiration' && steps.length === 1 && isSet) return steps;
   if (first === 'xattrs' && steps.length === 2 && typeof attribute === 'string') {
-    // The scan reads an attribute that may be removed: one that a document does not have cannot be.
+    // The scan reads an attribute that the statement may remove, since removing one that the document does not have would fail.
     if (!keeps) source.xattrs.add(attribute);
     return steps;
   }

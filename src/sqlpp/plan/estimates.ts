@@ -120,6 +120,7 @@ function literalOf(planning: PlanningContext, node: Expression): { readonly valu
   return isParameter ? undefined : planning.constantOf(node);
 }
 
+/** The shares that values of an expression have among all its values, by its statistics. */
 class Values {
   readonly #planning: PlanningContext;
   readonly #known: ExpressionStatistics;

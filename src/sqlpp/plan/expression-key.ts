@@ -10,7 +10,7 @@ const noNames: Names = new Map();
 const keys = new WeakMap<Expression, string>();
 
 export function expressionKey(node: Expression): string {
-  // To write these takes less time than to find them.
+  // Writing the keys of these takes less time than finding them in the cache.
   if (node.kind === 'field' || node.kind === 'slot' || node.kind === 'constant') return write(node, noNames);
   let key = keys.get(node);
   if (key === undefined) {

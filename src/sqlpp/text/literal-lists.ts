@@ -3,7 +3,7 @@ import type { Expression } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';
 import { isSameNumber, readAsJson } from './literal-json.ts';
 
-/** Longer lists of plain constants are one constant. Shorter ones are scanned as published: one span for each item. */
+/** Lists of at least this many plain constants are one constant. For shorter ones, plans have a span for each item, as those of published servers. */
 export const foldedFrom = 1025;
 /** In an OR of at least `foldedFrom` comparisons, those of one path become a list if they have at least this many constants. */
 const pathFoldedFrom = 8;

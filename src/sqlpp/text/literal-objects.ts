@@ -42,7 +42,7 @@ export class LiteralObjects {
   }
 }
 
-/** Up to the bracket that closes the object. */
+/** The text up to the bracket that closes the object; undefined if none does. */
 function spanOf(text: string, start: number): Span | undefined {
   let [depth, colons] = [0, 0];
   for (let at = start; at < text.length; at++) {

@@ -80,7 +80,7 @@ export interface UnsetTerm {
   readonly for: UpdateFor | undefined;
 }
 
-/** `FOR a IN b FOR c IN d WHEN e END`: the outermost dimension is first. */
+/** `FOR a IN b FOR c IN d WHEN e END`: the last FOR is the outermost loop, and the first of `dimensions`. */
 export interface UpdateFor {
   readonly dimensions: readonly (readonly RangeBinding[])[];
   readonly when: Expression | undefined;

@@ -90,7 +90,7 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** To sort a name takes more comparisons than to list it. */
+/** The steps that are counted for sorting a name, in addition to those for listing it. */
 const sortedNameSteps = 3;
 
 /** Names of an object's members in collation order. */

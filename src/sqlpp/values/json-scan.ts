@@ -8,7 +8,7 @@ import { RawJson, type Value } from './value.ts';
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** From this length on a search outside of JavaScript is faster than a loop over bytes, for 640 bytes by a factor of ten. */
+/** From this length on a native search is faster than a loop over bytes, for 640 bytes by a factor of ten. */
 const nearBytes = 32;
 const { indexOf } = Buffer.prototype as unknown as {
   indexOf(this: Uint8Array, byte: number, from: number): number;

@@ -30,7 +30,7 @@ class StepParser extends JsonParser {
   }
 
   private *large(): WorkSteps<Value> {
-    // Also where the text has not advanced: `isLarge` took its time.
+    // Pauses although the position has not advanced: `isLarge` has just scanned the text of a whole step.
     yield;
     this.enter();
     const isArray = this.bytes[this.at++] === 0x5b;

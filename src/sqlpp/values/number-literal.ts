@@ -2,7 +2,7 @@
 
 const integerMax = 2n ** 63n - 1n;
 const integerMin = -(2n ** 63n);
-/** Beyond this no number is an integer of 64 bits; the integers of millions of digits take minutes to compute. */
+/** Larger numbers are not integers of 64 bits. Converting text of millions of digits to a bigint would take minutes. */
 const doubleMax = 2 ** 63;
 
 /** Digits with a sign, a fraction or an exponent. 64-bit integers are exact, larger ones become the nearest double. */

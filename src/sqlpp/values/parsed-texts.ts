@@ -22,7 +22,7 @@ interface ParsedText {
   isUsed: boolean;
 }
 
-/** The values of large texts that a row needs. Nobody may change them. */
+/** The values of large texts that a row needs. No caller may change them. */
 export class ParsedTexts {
   private list: ParsedText[];
 
@@ -35,7 +35,7 @@ export class ParsedTexts {
     this.list.push({ raw, value, isUsed: true });
   }
 
-  /** Each evaluation of a row makes new objects for the same text. */
+  /** Compares places in memory: each evaluation of a row makes a new `RawJson` for the same text. */
   find({ bytes, start, end }: RawJson): Value {
     const found = this.list.find(({ raw }) => raw.bytes === bytes && raw.start === start && raw.end === end);
     if (found === undefined) return undefined;

@@ -1,14 +1,15 @@
 // Limits what a statement does with nested values without a pause. Some functions and constructors put one value into an array many times, so that
-// an expression of few characters makes a value with more elements than the thread can visit, or write, in days.
+// an expression of few characters makes a value with more elements than the thread can visit, or write, in days. A step is about the time in which the
+// thread visits one element.
 import { sqlError } from '../errors/sql-error.ts';
 
-/** A few seconds; enough to change the largest document, and to write it again. */
+/** The most steps without a pause: a few seconds. Enough to change the largest document, and to write it again. */
 const stepsMax = 250_000_000;
-/** The steps of an element of a new array. */
+/** Counted for an element of a new array. */
 export const listedSteps = 4;
-/** The steps of an element of a text. */
+/** Counted for an element that is written as text. */
 export const writtenSteps = 16;
-/** The steps of one round of a loop of ANY, EVERY or ARRAY. */
+/** Counted for one round of a loop of ANY, EVERY or ARRAY. */
 export const roundSteps = 3;
 
 /** False in threads without statements. */
@@ -35,10 +36,10 @@ export function countNames(count: number): void {
   countSteps(count > manyNames ? writtenSteps * count : count);
 }
 
-/** Shorter texts are not worth the count. */
+/** Shorter texts are not counted. */
 const shortCharacters = 1_024;
 
-/** A step is two characters, which keeps texts below V8's limit for a string. */
+/** Counts a step for two characters, so that the limit keeps texts below V8's limit for a string. */
 export function countText(characters: number): void {
   if (characters > shortCharacters) countSteps(characters >>> 1);
 }

@@ -42,7 +42,7 @@ export interface NumberElement {
   /** Minimum and maximum digits when parsing. */
   readonly minimum: number;
   readonly maximum: number;
-  /** Parsing also requires the minimum, such as 1 for hours of a half day. */
+  /** Parsing refuses 0 as the hour of a half day. */
   readonly isStrict?: boolean;
 }
 
@@ -56,9 +56,10 @@ export interface FractionElement {
 
 export interface ZoneElement {
   readonly kind: 'zone';
+  /** `any`: parsing accepts offsets and names; formatting writes an offset with minutes. */
   readonly style: 'minutes' | 'hours' | 'name' | 'any';
   readonly hasColon: boolean;
-  /** UTC is `Z`. */
+  /** UTC is written and read as `Z`. */
   readonly isZulu: boolean;
 }
 

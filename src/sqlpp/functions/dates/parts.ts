@@ -170,6 +170,7 @@ export function truncateDate(time: ZonedTime, part: string): ZonedTime {
   return cut(time, ms);
 }
 
+/** Truncates to a multiple of `unit` milliseconds since 1970: in zones other than UTC, days do not begin at midnight. */
 function cut({ ms, zone }: ZonedTime, unit: number): ZonedTime {
   return { ms: Math.floor(ms / unit) * unit, zone };
 }
