@@ -54,7 +54,7 @@ export interface IndexChange {
 export interface IndexStatus {
   readonly definition: IndexDefinition;
   readonly state: IndexState;
-  /** Of the build, in percent. */
+  /** Percent of the build. */
   readonly progress: number;
   /** Why the index is offline, or which documents it lacks. */
   readonly message?: string;

@@ -265,9 +265,8 @@ test('ANY, EVERY and comprehensions iterate over arrays, nested values and posit
 
 test('a variable for the names of an object visits its members only, not what they contain', () => {
   renewSteps();
-  const elements = 'ARRAY_REPEAT(ARRAY_REPEAT(1, 32000), 32000)';
-  assert.equal(evaluate(`ANY k : v IN {"a": ${elements}} SATISFIES k = "a" END`), true);
-  renewSteps();
+  const object = '{"a": ARRAY_REPEAT(ARRAY_REPEAT(1, 32000), 32000)}';
+  assert.equal(evaluate(`ANY k : v IN ${object} SATISFIES k = "a" END`), true);
 });
 
 test('CASE, objects, arrays, arithmetic and || handle NULL and MISSING', () => {

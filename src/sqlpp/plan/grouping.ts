@@ -105,6 +105,7 @@ export class GroupResolution {
     };
   }
 
+  /** Call last. Rewrites the result terms and ORDER BY to read the slots of keys, aggregates and windows. */
   *finish(terms: readonly ProjectionTerm[], order: readonly OrderTerm[]): WorkSteps<RewrittenSelect> {
     const isGrouped =
       this.#node.group !== undefined ||
@@ -154,7 +155,7 @@ export class GroupResolution {
 
   #keyOf(node: Expression): Expression | undefined {
     if (node.kind === 'slot' && this.#allowed.has(node.slot)) return node;
-    // Only for kinds of which there is a key: the text to compare is that of the whole expression, which may be long.
+    // Only for kinds of expressions that some key has: writing the text of a large expression takes long.
     if (node.kind === 'constant' || !this.#keyKinds.has(node.kind)) return undefined;
     const slot = this.#keySlots.get(expressionKey(node));
     if (slot === undefined) return undefined;

@@ -48,7 +48,7 @@ export type Operator =
   | { readonly op: 'with'; readonly input: Operator; readonly terms: readonly WithPlan[] };
 
 export interface MaybePushed {
-  /** A scan applies the clause, unless one of these bounds is an array or an object: then its spans are wider. */
+  /** Absent: this operator applies the clause. Else a scan does, unless one of these bounds is an array or an object: then its spans are wider. */
   readonly unlessNested?: NestableBounds;
 }
 

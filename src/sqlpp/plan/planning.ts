@@ -10,6 +10,7 @@ export interface PlanningContext {
   statisticsOf(keyspace: Keyspace): CollectionStatistics | undefined;
   /** Parses the text of an index key or condition; results are cached. */
   parse(text: string): Expression;
+  /** Keyspaces without a primary index may be scanned, too. */
   readonly sequentialScans: boolean;
   /** The value of an expression that reads no row, if it is known at planning. */
   constantOf(expression: Expression): { readonly value: unknown } | undefined;

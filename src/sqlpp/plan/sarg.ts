@@ -246,7 +246,7 @@ function disjunction(
   const parts: Sarg[] = [];
   for (const operand of operands) {
     const part = sargOf(key, operand, context);
-    // Each of them could hold for any key.
+    // An operand that is not about the key may be true for every value of the key.
     if (part === undefined) return undefined;
     parts.push(part);
   }

@@ -57,7 +57,7 @@ export function nestableBounds(spans: readonly PlanSpan[]): NestableBounds {
   };
 }
 
-/** The patterns of LIKE are strings, or allow nothing. */
+/** Without the patterns of LIKE, which are strings, or allow no value. */
 function valuesOf(range: PlanRange): Expression[] {
   if (range.kind !== 'range') return [];
   return [range.low?.value, range.high?.value].filter((value) => value !== undefined);

@@ -33,7 +33,7 @@ export async function adviseRow(
   return row;
 }
 
-/** Resolves missing keyspaces, and plans without existing indexes. */
+/** A context in which missing keyspaces exist without indexes, and every keyspace may be scanned, so that the statement has a plan. */
 export function adviseContext(context: PrepareContext): PrepareContext {
   const { catalog, documents, indexes } = context.datastore;
   const find: PrepareContext['datastore']['find'] = (name) => {
@@ -42,7 +42,7 @@ export function adviseContext(context: PrepareContext): PrepareContext {
   };
   const indexesOf: typeof indexes.indexesOf = (keyspace) =>
     keyspace.bucketUuid === '' ? [] : indexes.indexesOf(keyspace);
-  const indexesWithAdvice: typeof indexes = {
+  const indexesOfExisting: typeof indexes = {
     indexesOf,
     scan: (scan) => indexes.scan(scan),
     count: (scan) => indexes.count(scan),
@@ -51,7 +51,7 @@ export function adviseContext(context: PrepareContext): PrepareContext {
   return {
     ...context,
     sequentialScans: true,
-    datastore: { ...context.datastore, catalog, documents, find, indexes: indexesWithAdvice },
+    datastore: { ...context.datastore, catalog, documents, find, indexes: indexesOfExisting },
   };
 }
 

@@ -24,7 +24,7 @@ export interface AssignedDocument {
   readonly meta: Readonly<Record<string, Value>>;
 }
 
-/** Metadata begins empty; an attribute that is removed stays as a member without a value. */
+/** Adds an assignment to the assigned metadata. The name of a removed attribute is a member without a value. */
 function assignMeta(meta: ValueObject, [first, name]: readonly string[], value: Value): void {
   if (first === undefined) return;
   if (name === undefined) {
@@ -111,7 +111,7 @@ function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): Cha
   };
 }
 
-/** UNSET without WHEN computes nothing: it removes from the copy as the terms before it left it. */
+/** UNSET without WHEN evaluates no expression over the original document, so it iterates over the copy as earlier terms have changed it. */
 function compileForAll(compiler: BlockCompiler, { dimensions }: ForPlan, remove: Change): Change {
   const expand = compileRanges(compiler, dimensions);
   return (run, row, copy, copies) => {
@@ -196,7 +196,7 @@ function compilePath(compiler: BlockCompiler, path: PathPlan, source: Source, as
   };
 }
 
-/** The copy with the metadata of the document; its own are those that the statement assigns. */
+/** The copy with the metadata of the original document: the copy has only the metadata that the statement assigns. */
 function withMetaOf(row: Row, copy: Row, { metaSlot }: Source): Row {
   const view = copy.slice();
   view[metaSlot as number] = row[metaSlot as number];
@@ -227,7 +227,7 @@ interface Padding {
   elements: number;
 }
 
-/** The limit of these elements, as functions make no longer arrays: a statement changes up to 256 documents at once. */
+/** The most such elements, also the limit of arrays that functions make: a statement changes up to 256 documents at once. */
 const paddingMax = 32_767;
 
 /**

@@ -19,7 +19,7 @@ type RangeCode = (run: Run, row: Row) => Range[];
 
 export type SpansCode = (run: Run, row: Row) => Span[];
 
-/** The most combinations of several lists; beyond it the last keys are unbounded, and the filter decides. */
+/** The most combinations of several lists. Of more, the last keys are unbounded, and the filter after the scan applies their predicates. */
 const combinationsMax = 8192;
 
 export function compileSpans(compiler: BlockCompiler, spans: readonly PlanSpan[]): SpansCode {
