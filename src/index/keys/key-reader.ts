@@ -9,8 +9,8 @@ import {
   unpairedByte,
 } from './key-format.ts';
 
-/** No valid key is deeper: each level takes at least one byte of a key's bounded length. */
-const depthMax = 16_384;
+/** No valid key is deeper: documents have at most 2,000 levels, and the expressions of keys 400. */
+const depthMax = 2_400;
 const double = new DataView(new ArrayBuffer(8));
 const noBytes = new Uint8Array(0);
 

@@ -134,6 +134,13 @@ test('damaged keys throw a KeyFormatError', () => {
   );
 });
 
+test('a damaged key with more levels than documents have throws a KeyFormatError', () => {
+  for (const bytes of [Buffer.alloc(30_000, 7), Buffer.concat([Buffer.alloc(2_401, 7), Buffer.alloc(2_401)])])
+    assert.throws(() => new KeyReader().reset(bytes).read(), KeyFormatError);
+  const deepest = Buffer.concat([Buffer.alloc(2_400, 7), Buffer.alloc(2_400)]);
+  assert.ok(Array.isArray(new KeyReader().reset(deepest).read()));
+});
+
 test('a key above the limit is refused, whatever makes it long, and the next key is accepted', () => {
   const writer = new KeyWriter(100);
   let nested: Value = [];

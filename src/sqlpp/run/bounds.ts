@@ -1,5 +1,6 @@
 // Evaluates the bounds of index scans, from the row with which a scan begins: the outer row, or the left row of a join.
 import type { Bound, Span } from '../datastore/indexes.ts';
+import { characterBefore } from '../functions/text-search.ts';
 import {
   isNested,
   type NestableBounds,
@@ -142,12 +143,12 @@ function literalPrefix(pattern: string, escapeText: string): { text: string; isW
 
 /** The lowest string after all strings with this prefix, or undefined. */
 function stringAfter(prefix: string): string | undefined {
-  const codePoints = [...prefix].map((character) => character.codePointAt(0) as number);
-  while (codePoints.length > 0) {
-    const last = codePoints.pop() as number;
-    if (last >= 0x10ffff) continue;
-    const next = last + 1 === 0xd800 ? 0xe000 : last + 1;
-    return String.fromCodePoint(...codePoints, next);
+  for (let end = prefix.length; end > 0; ) {
+    const last = characterBefore(prefix, end);
+    end -= last.length;
+    const code = last.codePointAt(0) as number;
+    if (code >= 0x10ffff) continue;
+    return prefix.slice(0, end) + String.fromCodePoint(code + 1 === 0xd800 ? 0xe000 : code + 1);
   }
   return undefined;
 }

@@ -5,8 +5,8 @@ import type { Value, ValueObject } from '../values/value.ts';
 import type { Code } from './code.ts';
 import { DistinctRows } from './distinct-rows.ts';
 import { valueKey } from './keys.ts';
-import type { Row } from './row.ts';
-import { firstRow, type Pull, type Run } from './run.ts';
+import { firstRow, type Row } from './row.ts';
+import type { Pull, Run } from './run.ts';
 import { matchingValues } from './set-matching.ts';
 
 /** A query in its own block, which starts with a row of the outer block. */

@@ -1,4 +1,5 @@
 // Rows of a query block: a value for each slot. Rows belong to the operator that receives them.
+import type { Block } from '../plan/block.ts';
 import type { Value } from '../values/value.ts';
 
 export type Row = Value[];
@@ -9,6 +10,15 @@ export const batchRows = 256;
 
 export function emptyRow(size: number): Row {
   return new Array<Value>(size).fill(undefined);
+}
+
+/** The first row of a block: its captured values. */
+export function firstRow(block: Block, values: readonly Value[]): Row {
+  const row = emptyRow(block.size);
+  block.captures.forEach((capture, at) => {
+    row[capture.slot] = values[at];
+  });
+  return row;
 }
 
 /** Collects rows into batches. */

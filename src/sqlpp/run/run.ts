@@ -16,10 +16,11 @@ import type { ExecuteContext, Outcome, Phase } from './engine.ts';
 import { type FunctionProgram, functionKey } from './function-program.ts';
 import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
-import { type Batch, emptyRow, type Row } from './row.ts';
+import { type Batch, batchRows, emptyRow, firstRow, type Row } from './row.ts';
 import { rowCountOf } from './row-count.ts';
 import { isRowNeed, type RowNeed, RowResults } from './row-results.ts';
 import { RunSlices } from './run-slices.ts';
+import { sizeOfRow } from './size.ts';
 import { type NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
 
 /** The subqueries and user functions of a statement. */
@@ -254,11 +255,20 @@ export class Run {
     if (!program) throw new Error('a subquery has no plan');
     const seed = firstRow(program.block, values);
     const rows: Value[] = [];
-    for await (const batch of program.pull(this, seed)) {
-      for (const row of batch) rows.push(row[program.resultSlot]);
-      await this.yieldIfDue();
+    let heldBytes = 0;
+    try {
+      for await (const batch of program.pull(this, seed)) {
+        for (const row of batch) rows.push(row[program.resultSlot]);
+        // Small results are counted only when they are added to the other results.
+        const bytes = rows.length > batchRows ? sizeOfRow(rows.slice(-batch.length)) : 0;
+        this.hold(bytes);
+        heldBytes += bytes;
+        await this.yieldIfDue();
+      }
+      return rows;
+    } finally {
+      this.release(heldBytes);
     }
-    return rows;
   }
 
   /**
@@ -386,12 +396,3 @@ const tooManyCalls = (): Error =>
     5010,
     `expression: one row makes more than ${rowCallsMax} calls of CURL() and of functions in other languages`,
   );
-
-/** The first row of a block: its captured values. */
-export function firstRow(block: Block, values: readonly Value[]): Row {
-  const row = emptyRow(block.size);
-  block.captures.forEach((capture, at) => {
-    row[capture.slot] = values[at];
-  });
-  return row;
-}

@@ -61,3 +61,26 @@ test('a range without end has the NULLs behind its numbers, also if none of its 
     [...absent, 4, 5],
   ]);
 });
+
+test('frames of groups and of values are those that a comparison of all rows finds', async () => {
+  const list = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5];
+  const sorted = list.toSorted((a, b) => a - b);
+  const groups = [...new Set(sorted)];
+  const groupOf = (value: number): number => groups.indexOf(value);
+  const ask = (frame: string, direction = ''): Promise<unknown[]> =>
+    query(
+      new MemoryDatastore(),
+      `SELECT RAW w FROM (SELECT v, COUNT(1) OVER (ORDER BY v ${direction} ${frame}) AS w FROM ${JSON.stringify(list)} v) s ORDER BY s.v`,
+    );
+  const counts = (isIn: (value: number, other: number) => boolean): number[] =>
+    sorted.map((value) => sorted.filter((other) => isIn(value, other)).length);
+  const near = counts((value, other) => other >= value - 1 && other <= value + 2);
+  assert.deepEqual(await ask('RANGE BETWEEN 1 PRECEDING AND 2 FOLLOWING'), near);
+  assert.deepEqual(await ask('RANGE BETWEEN 2 PRECEDING AND 1 FOLLOWING', 'DESC'), near);
+  const beside = counts(
+    (value, other) => groupOf(other) >= groupOf(value) - 1 && groupOf(other) <= groupOf(value) + 1,
+  );
+  assert.deepEqual(await ask('GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING'), beside);
+  const later = counts((value, other) => groupOf(other) >= groupOf(value) + 3);
+  assert.deepEqual(await ask('GROUPS BETWEEN 3 FOLLOWING AND UNBOUNDED FOLLOWING'), later);
+});

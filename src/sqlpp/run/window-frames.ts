@@ -4,6 +4,7 @@ import type { FrameBound, WindowFrame, WindowSpecification } from '../tree/query
 import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
+import { firstIndex } from './first-index.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
 import type { CompareKeys } from './sorting.ts';
@@ -123,41 +124,37 @@ function boundIndex(
   return rangeIndex(partition, at, sign * bound.distance * (isDescending ? -1 : 1), side, isDescending);
 }
 
+/** The first row of the group or of a later one, or the last row of the group or of an earlier one. */
 function groupIndex({ peers }: Partition, group: number, side: 'start' | 'end'): number {
-  if (side === 'start') {
-    const index = peers.findIndex((each) => each >= group);
-    return index < 0 ? peers.length : index;
-  }
-  return peers.findLastIndex((each) => each <= group);
+  const peersAt = (at: number): number => peers[at] as number;
+  if (side === 'start') return firstIndex(peers.length, (at) => peersAt(at) >= group);
+  return firstIndex(peers.length, (at) => peersAt(at) > group) - 1;
 }
 
 /** RANGE: rows whose ORDER BY value is within the distance. The frame of NULL and MISSING has their peers; that of other types is empty. */
 function rangeIndex(
-  { keys, peers }: Partition,
+  partition: Partition,
   at: number,
   distance: number,
   side: 'start' | 'end',
   isDescending: boolean,
 ): number {
+  const { keys, peers } = partition;
   const value = Number(keys[at]?.[0]);
   const current = keys[at]?.[0];
   const isNumber = typeof current === 'number' || typeof current === 'bigint';
   // A value that is not a number has no distance.
   if (!isNumber && current !== null && current !== undefined) return side === 'start' ? keys.length : -1;
-  if (!isNumber)
-    return side === 'start' ? peers.indexOf(peers[at] as number) : peers.lastIndexOf(peers[at] as number);
+  if (!isNumber) return groupIndex(partition, peers[at] as number, side);
   const edge = value + distance;
   // Values of other types are before or after all numbers: NULL and MISSING where NULLS FIRST or LAST puts them.
-  const isIn = ([key]: readonly Value[], index: number): boolean => {
+  const orderAt = (index: number): number => {
+    const key = keys[index]?.[0];
     const isAbsent = key === null || key === undefined;
-    const order = isAbsent ? index - at : collate(key, edge) * (isDescending ? -1 : 1);
-    return side === 'start' ? order >= 0 : order <= 0;
+    return isAbsent ? index - at : collate(key, edge) * (isDescending ? -1 : 1);
   };
-  if (side === 'start') {
-    const index = keys.findIndex(isIn);
-    return index < 0 ? keys.length : index;
-  }
-  return keys.findLastIndex(isIn);
+  if (side === 'start') return firstIndex(keys.length, (index) => orderAt(index) >= 0);
+  return firstIndex(keys.length, (index) => orderAt(index) > 0) - 1;
 }
 
 function exclusion(

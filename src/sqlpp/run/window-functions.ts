@@ -6,6 +6,7 @@ import type { Aggregate, Expression } from '../tree/query.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
+import { firstIndex } from './first-index.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
 import { compileFrame, type Frame, type FrameCode, lastPeers, type Partition } from './window-frames.ts';
@@ -14,6 +15,9 @@ export type { Partition } from './window-frames.ts';
 
 /** Writes the function's value into the slot of every row. */
 export type WindowFunction = (run: Run, partition: Partition, slot: number) => Promise<void>;
+
+/** Each row may read a whole frame. */
+const rowsBetweenPauses = 64;
 
 type Compile = (compiler: BlockCompiler, node: WindowColumn['node']) => WindowFunction;
 
@@ -80,6 +84,8 @@ function tileOf(at: number, size: number, count: number): number {
   return tile + 1;
 }
 
+const isKnown = (value: Value): boolean => value !== null && value !== undefined;
+
 /** LAG and LEAD. */
 function neighbours(direction: 1 | -1): Compile {
   return (compiler, node) => {
@@ -91,6 +97,7 @@ function neighbours(direction: 1 | -1): Compile {
       await run.each(partition.rows, (row, at) => {
         values[at] = (argument as Code).run(row as Row, run.evaluation);
       });
+      const known = skipsNull ? [...values.keys()].filter((at) => isKnown(values[at])) : [];
       await run.each(partition.rows, (row, at) => {
         const steps = offset ? run.resolve(offset.run(row as Row, run.evaluation)) : 1;
         if (typeof steps !== 'number' || !Number.isInteger(steps) || steps < 1)
@@ -98,7 +105,7 @@ function neighbours(direction: 1 | -1): Compile {
             5340,
             `${node.name.toUpperCase()}() needs a whole number of 1 or more as its second argument`,
           );
-        const index = skipsNull ? indexSkippingNulls(values, at, steps, direction) : at + direction * steps;
+        const index = skipsNull ? knownNeighbour(known, at, steps, direction) : at + direction * steps;
         const isInside = index >= 0 && index < values.length;
         found[at] = isInside ? values[index] : otherwise ? otherwise.run(row as Row, run.evaluation) : null;
       });
@@ -109,15 +116,10 @@ function neighbours(direction: 1 | -1): Compile {
   };
 }
 
-function indexSkippingNulls(values: readonly Value[], at: number, steps: number, direction: 1 | -1): number {
-  let remaining = steps;
-  let index = at;
-  while (remaining > 0) {
-    index += direction;
-    if (index < 0 || index >= values.length) return -1;
-    if (values[index] !== null && values[index] !== undefined) remaining--;
-  }
-  return index;
+/** The index of the value `steps` known values away from a row; -1 if there are fewer. `known`: the indexes of the values other than NULL and MISSING. */
+function knownNeighbour(known: readonly number[], at: number, steps: number, direction: 1 | -1): number {
+  const next = firstIndex(known.length, (which) => (known[which] as number) >= (direction > 0 ? at + 1 : at));
+  return known[direction > 0 ? next + steps - 1 : next - steps] ?? -1;
 }
 
 /** FIRST_VALUE, LAST_VALUE, NTH_VALUE. */
@@ -142,8 +144,8 @@ function valueInFrame(which: 'first' | 'last' | 'nth'): Compile {
           isFromLast,
           node.nulls === 'ignore',
         );
+        if (at % rowsBetweenPauses === 0) await run.yieldIfDue();
       }
-      await run.yieldIfDue();
     };
   };
 }
@@ -244,7 +246,7 @@ async function aggregated(
       add(running, Math.max(0, bounds.start), Math.min(size - 1, bounds.end), bounds);
       results[at] = running.result();
     }
-    if (at % 64 === 0) await run.yieldIfDue();
+    if (at % rowsBetweenPauses === 0) await run.yieldIfDue();
   }
   return results;
 }

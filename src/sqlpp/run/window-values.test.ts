@@ -1,7 +1,7 @@
 // Values that window functions take from other rows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { query } from '../../../test/support/engine-run.ts';
+import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import { SqlError } from '../errors/sql-error.ts';
 
@@ -32,4 +32,34 @@ test('NTILE uses the whole part of its argument, of the first row', async () => 
   assert.deepEqual(await ofRows('NTILE(t.k + 2)'), [1, 1, 2, 2]);
   assert.deepEqual(await ofRows('NTILE(2.9)'), [1, 1, 2, 2]);
   assert.deepEqual(await ofRows('NTILE(null)'), [null, null, null, null]);
+});
+
+test('LAG and LEAD with IGNORE NULLS skip NULL and MISSING', async () => {
+  const list = [null, 1, null, null, 2, 3, null];
+  const of = (call: string): Promise<unknown[]> =>
+    query(
+      new MemoryDatastore(),
+      `SELECT RAW w FROM (SELECT k, ${call} IGNORE NULLS OVER (ORDER BY k) AS w FROM [${JSON.stringify(list)}] l UNNEST l AS a LET k = UNNEST_POS(a)) s ORDER BY s.k`,
+    );
+  assert.deepEqual(await of('LAG(a)'), [null, null, 1, 1, 1, 2, 3]);
+  assert.deepEqual(await of('LAG(a, 2)'), [null, null, null, null, null, 1, 2]);
+  assert.deepEqual(await of('LEAD(a)'), [1, 2, 2, 2, 3, null, null]);
+  assert.deepEqual(await of('LEAD(a, 2)'), [2, 3, 3, 3, null, null, null]);
+});
+
+test('the clock is read between the rows of a frame function', async () => {
+  const clockReads = async (call: string): Promise<number> => {
+    let reads = 0;
+    const monotonicMs = (): number => {
+      reads++;
+      return 0;
+    };
+    const statement = `SELECT ${call} OVER (ORDER BY v) AS w FROM ARRAY_RANGE(0, 12800) v`;
+    const prepared = prepareOn(new MemoryDatastore(), statement);
+    const context = { ...contextOf(new MemoryDatastore()), monotonicMs };
+    for await (const rows of prepared.program.run(prepared, context).rows) assert.ok(rows.length > 0);
+    return reads;
+  };
+  const difference = (await clockReads('FIRST_VALUE(v)')) - (await clockReads('ROW_NUMBER()'));
+  assert.ok(difference >= 12_800 / 64, `${difference} reads`);
 });

@@ -63,7 +63,7 @@ async function recurse(run: Run, row: Row, term: WithPlan, step: InnerQuery): Pr
       }
       await run.yieldIfDue();
     }
-    all.push(...next);
+    for (const value of next) all.push(value);
     level = next;
   }
   return all;
