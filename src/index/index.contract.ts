@@ -10,7 +10,7 @@ export type {
   NewIndex,
 } from '#sqlpp/datastore/indexes.ts';
 
-/** The name of a folder of index files outside of the data folder: this, and the id of its node. */
+/** A folder of index files outside of the data folder has this prefix and the id of its node as its name. */
 export const placePrefix = 'divan-index-';
 
 /** A definition and whether to build it. */

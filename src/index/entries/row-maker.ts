@@ -33,7 +33,7 @@ export class RowMaker {
   /** Empty if the document is not in the index. */
   keysOf(document: IndexedDocument, id: Uint8Array): readonly Buffer[] {
     const { condition, keys } = this.definition;
-    // For each document, in the index thread as for changed documents in that of the query service, so that both find the same rows.
+    // For each document: the index thread, and the query service for documents that a transaction changed, then refuse the same documents.
     renewSteps();
     try {
       if (condition !== null && !condition(document)) return noRows;
@@ -90,7 +90,7 @@ export class RowMaker {
     const found = key.evaluate(document);
     const elements = found === 'missing' ? [] : found;
     if (elements.length > arrayEntriesMax) throw new KeyTooLongError(keyBytesMax);
-    // A scan by the keys before it must find documents without elements, too.
+    // A scan by the keys before the array key must find documents without elements, too.
     if (!isLeading) return elements.length === 0 ? [missing] : elements;
     if (this.includesMissing) return found === 'missing' ? [missing] : elements;
     return elements.filter(([first]) => first !== undefined);

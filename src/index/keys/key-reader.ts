@@ -26,7 +26,7 @@ export class KeyReader {
   private mask = 0;
   private depth = 0;
 
-  /** Continues at a component of another key, by default the first. */
+  /** Sets a key to read, and the position of the component to begin with, by default the first. */
   reset(key: Uint8Array, at = 0): this {
     this.bytes = key;
     this.at = at;

@@ -44,6 +44,7 @@ export class BlockCompiler {
   readonly #codes: Code[] = [];
   /** Sources whose documents may be read field by field, with the paths. */
   readonly #fields = new Map<number, Map<string, UsedField>>();
+  /** Slots of documents that an expression reads as a whole. */
   readonly #whole = new Set<number>();
   readonly #last: LogicalProjection | undefined;
   readonly #coveredKinds: ReadonlySet<string>;
@@ -112,7 +113,7 @@ export class BlockCompiler {
   #withCovers(expression: Expression): Expression {
     if (this.#covered.size === 0) return expression;
     return replace(expression, (node) => {
-      // The key of an expression has the text of all below it.
+      // Only for kinds of expressions that an index covers: the key of an expression contains the text of everything in it.
       if (!this.#coveredKinds.has(node.kind)) return undefined;
       const slot = this.#covered.get(expressionKey(node));
       return slot === undefined ? undefined : slotOf(slot, node);

@@ -63,6 +63,7 @@ export type PlainCommand =
   | {
       readonly kind: 'EXECUTE_FUNCTION';
       readonly name: FunctionName;
+      /** A function of this name exists. */
       readonly isKnown: boolean;
       /** Expressions as texts. */
       readonly arguments: readonly string[];

@@ -8,7 +8,7 @@ import type { Run } from './run.ts';
 import { rowsIn, SpillWriter } from './spilled-rows.ts';
 import type { RowWrite } from './statement.ts';
 
-/** Changes that are written at a time have about this size, since documents may be large. */
+/** The size from which on changes are a part, which is written at once: documents may be large. */
 const partBytes = 256 << 10;
 
 export class DelayedWrites {

@@ -47,7 +47,7 @@ export class Groups {
   readonly #level: number;
   /** The number of each group, by its key. */
   readonly #numbers = new Map<string, number>();
-  // Columns in place of objects: those would take as much memory again as the values in them.
+  // Columns in place of an object for each group: the objects would take as much memory again as the values in them.
   /** For each group its keys, then those of the next. */
   #keys: Value[] = [];
   /** The states of the aggregates of each group. */
@@ -167,7 +167,7 @@ export class Groups {
     this.#count = 0;
     const bytes = this.#bytes;
     this.#bytes = 0;
-    // One of several parts: its garbage would wait in memory until the garbage of many has come together.
+    // One of several parts: without `releaseAll`, V8 would collect its garbage only with that of many parts.
     if (this.#spilled || this.#level > 0) this.#run.releaseAll(bytes);
     else this.#run.release(bytes);
   }

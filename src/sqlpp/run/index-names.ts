@@ -16,7 +16,7 @@ export interface IndexNames {
   namesIn(context: ExecuteContext): Promise<string[]>;
 }
 
-/** Not part of the caller, whose closures outlive the request: they must not hold `prepareValue`, which holds the request's datastore. */
+/** A function of its own, since closures of its callers outlive the request: they must not hold `prepareValue`, which holds the request's datastore. */
 export const namesOf = (nodes: readonly Expression[], prepareValue: PrepareValue): IndexNames[] =>
   nodes.map((node) => nameOf(node, prepareValue));
 

@@ -1,4 +1,4 @@
-// Scans of an index. One with few rows needs no promise.
+// Scans of an index. A scan with few rows returns them without a promise.
 import type { IndexRow, IndexScan } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { IndexScan as PlannedScan } from '../plan/operators.ts';

@@ -62,7 +62,7 @@ interface Sample {
   readonly isInTime: boolean;
 }
 
-/** A uniform random sample of the documents that are offered. It copies them: their bytes are parts of buffers that hold other documents too. */
+/** A uniform random sample of the documents that are offered (reservoir sampling). It copies documents: their bytes are parts of buffers with other documents. */
 class Reservoir {
   readonly documents: Uint8Array[] = [];
   readonly #countMax: number;

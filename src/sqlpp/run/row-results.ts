@@ -1,9 +1,9 @@
-// What a row has got while it waited, and what it needs next.
+// The results of subqueries, calls and parsing that the evaluation of a row has got so far, and those that it needs next.
 import { ParsedTexts, ParseNeeded } from '../values/parsed-texts.ts';
 import { type CallMemory, CallNeeded, CallResults } from './call-results.ts';
 import { NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
 
-/** What an expression throws for the operator to provide. */
+/** Thrown by an expression that needs a result: the operator provides the result and evaluates the row again. */
 export type RowNeed = SubqueryNeeded | CallNeeded | ParseNeeded;
 
 export const isRowNeed = (error: unknown): error is RowNeed =>

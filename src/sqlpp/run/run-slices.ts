@@ -6,7 +6,7 @@ import type { Meter } from './meter.ts';
 import { batchRows } from './row.ts';
 
 const sliceMs = 4;
-/** From so many bytes on documents that are read at once are large. */
+/** Documents that are read at once are large if they have this many bytes together. */
 const largeBytes = 4 << 20;
 
 export class RunSlices {
@@ -15,6 +15,7 @@ export class RunSlices {
   readonly #context: Pick<ExecuteContext, 'monotonicMs' | 'pause' | 'signal'>;
   readonly #meter: Meter | undefined;
   #startMs: number;
+  /** When the statement began to take the documents that were read last. */
   #takingMs = 0;
   #takenBytes = 0;
 
@@ -46,7 +47,7 @@ export class RunSlices {
     }
   }
 
-  /** Call when documents are there, or are read by this thread: the time that they take to come from another node says nothing about their size. */
+  /** Call when documents have arrived, or before this thread reads them: how long another node takes to send them says nothing about their size. */
   takesDocuments(): void {
     this.#takingMs = this.#context.monotonicMs();
   }
@@ -65,7 +66,7 @@ export class RunSlices {
   }
 
   async #yield(): Promise<void> {
-    // Other statements continue after waits of their own, without one more pause.
+    // Renewed before the pause, too: another statement whose wait ends during it continues to count, without a pause of its own.
     renewSteps();
     await (this.#meter?.wait('kernMs', () => this.#context.pause()) ?? this.#context.pause());
     this.#context.signal.throwIfAborted();

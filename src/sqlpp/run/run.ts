@@ -46,7 +46,7 @@ const cachedResultsMax = 10_000;
 const rowCallsMax = 10_000;
 /** The approximate memory limit of a request without a quota. */
 export const heldMax = 768 * 1024 * 1024;
-/** Released memory from which on a collection of garbage is worth its time. */
+/** After so many released bytes the thread collects garbage. */
 const garbageMax = 16 << 20;
 /** The steps of a call: nested functions may call each other billions of times for a row. */
 const callSteps = 25;
@@ -72,7 +72,7 @@ export class Run {
   /** Results for the row that is evaluated: a function in another language may return another result for the next row. */
   #rowResults: CallResults | null = null;
   #texts = new ParsedTexts();
-  /** Random values and times that the row that is evaluated has got; null until a statement asks for one. */
+  /** Random values and times that expressions of the current row got; null until the statement needs one. */
   #drawn: DrawnValues | null = null;
   #callDepth = 0;
   readonly #subqueryResults = new SubqueryResults(this);

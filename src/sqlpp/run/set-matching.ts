@@ -7,7 +7,7 @@ import type { Run } from './run.ts';
 
 export interface SetRule {
   readonly isIntersect: boolean;
-  /** ALL: each value of the right side matches one of the left. */
+  /** ALL: each value of the right side matches one value of the left. */
   readonly isAll: boolean;
 }
 

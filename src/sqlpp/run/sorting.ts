@@ -101,7 +101,7 @@ class Sorter {
   readonly #compare: CompareRows;
   readonly #rowsMax: number;
   readonly #spilled: SpilledRuns;
-  /** Sorted, in memory. */
+  /** Sorted runs in memory. */
   #runs: SortedRow[][] = [];
   #chunk: SortedRow[] = [];
   #rowCount = 0;

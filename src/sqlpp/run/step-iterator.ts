@@ -5,7 +5,7 @@ export type Step<T> = IteratorResult<T, undefined>;
 
 export const ended: Step<never> = { done: true, value: undefined };
 
-/** Ask it for one result after the other. After an error it has ended. */
+/** A caller requests the next result only after the previous one has arrived. After an error the iterator has ended. */
 export abstract class StepIterator<T> implements AsyncIterableIterator<T> {
   /** The next result, or a promise of it if the iterator waits for something. */
   abstract step(): Step<T> | Promise<Step<T>>;
