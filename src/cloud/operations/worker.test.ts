@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { eventually } from '../../../test/support/node-process.ts';
+import { eventually, eventuallyWithin } from '../../../test/support/node-process.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
 import type { Store } from '../store/tables.ts';
@@ -214,6 +214,32 @@ test('cancels an operation that another replaces, and never runs two operations 
   });
   const { state, last_error } = (await fixture.operation(first)) ?? {};
   assert.deepEqual([state, last_error], ['failed', 'deleted']);
+});
+
+test('cancels a replaced operation also while the greatest number of operations runs', async (t) => {
+  const seen = new Set<string>();
+  const run = async ({ id }: { id: string }, cancellation: AbortSignal): Promise<void> => {
+    if (seen.has(id)) return;
+    seen.add(id);
+    await new Promise((resolve) => cancellation.addEventListener('abort', resolve));
+    cancellation.throwIfAborted();
+  };
+  const fixture = await Fixture.create(t, [{ name: 'only', run }]);
+  const ids = ['c', 'd', 'e', 'f'];
+  for (const id of ids) {
+    await fixture.cluster(id);
+    await fixture.request(id);
+  }
+  const worker = fixture.worker('a');
+  worker.wake();
+  await eventually(() => assert.equal(seen.size, ids.length));
+  await fixture.operations.supersede(fixture.store, 'd', 'deleted');
+  const deletion = await fixture.request('d', 'delete');
+  worker.wake();
+  await eventuallyWithin(20_000, async () => {
+    fixture.clock.advance(500);
+    assert.equal(await fixture.stateOf(deletion), 'done');
+  });
 });
 
 test('deletes old operations of deleted clusters, and none of existing clusters', async (t) => {

@@ -119,8 +119,9 @@ export class Worker {
   private async startDue(): Promise<void> {
     const { operations, home, owner } = this.options;
     for (const operation of await operations.due(home, owner)) {
-      if (this.running.size >= concurrentMax || this.stopped) return;
+      if (this.stopped) return;
       if (this.running.has(operation.id) || this.cancelOlderRun(operation)) continue;
+      if (this.running.size >= concurrentMax) continue;
       if (await this.withDiskReserve(operation, () => operations.claim(operation.id, owner)))
         this.begin(operation);
     }
