@@ -6,6 +6,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
+import { entriesMax } from './allowlist.contract.ts';
 import { AllowlistService } from './allowlist.service.ts';
 import { AllowlistStore } from './allowlist.store.ts';
 
@@ -92,6 +93,20 @@ test('admits an entry that was removed and added again while the node did not an
   node.isDead = false;
   await pass(2_000);
   assert.deepEqual([node.admitted, await listed()], [['10.1.0.0/16'], ['10.1.0.0/16 active']]);
+});
+
+test('replaces the whole list any number of times while the node does not answer', async (t) => {
+  const { service, cluster, node, pass } = await aService(t);
+  node.isDead = true;
+  for (let round = 0; round < 10; round++)
+    await service.replace(
+      cluster,
+      Array.from({ length: entriesMax }, (_, i) => permanent(`10.${round}.${i >> 8}.${i & 255}/32`)),
+    );
+  node.isDead = false;
+  await pass(2_000);
+  assert.equal(node.admitted.length, entriesMax);
+  assert.equal(node.admitted[0], '10.9.0.0/32');
 });
 
 test('logs one warning for an unreachable node, also after several attempts', async (t) => {

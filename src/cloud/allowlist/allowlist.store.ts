@@ -9,6 +9,9 @@ import type { AllowlistRow, ClusterRow, Store, Tables } from '../store/tables.ts
 import { type EntryRequest, entriesMax } from './allowlist.contract.ts';
 import { durationMs } from './duration.ts';
 
+/** Databases limit the values of one statement: SQLite to 32,766, PostgreSQL to 65,535. A row has eight. */
+const rowsPerInsert = 1_000;
+
 export class AllowlistStore {
   private readonly store: Store;
   private readonly clock: Clock;
@@ -80,10 +83,11 @@ export class AllowlistStore {
       const dropped = present.filter(({ cidr }) => !remaining.has(cidr));
       const removed = dropped.map((row) => ({ ...row, state: 'removed', updated_at: this.clock.wallMs() }));
       await transaction.deleteFrom('allowlist').where('cluster_id', '=', clusterId).execute();
-      if (rows.length + removed.length > 0)
+      const all = [...rows, ...removed];
+      for (let from = 0; from < all.length; from += rowsPerInsert)
         await transaction
           .insertInto('allowlist')
-          .values([...rows, ...removed])
+          .values(all.slice(from, from + rowsPerInsert))
           .execute();
     });
   }
