@@ -123,6 +123,9 @@ export class ClusterScaleService {
       .set({ ...stored, phase: 'scaling', node_count: nodeCount(wanted) })
       .where('id', '=', id)
       .execute();
+    // A process that was killed between the last step of an operation and its end leaves the operation open: with two open operations,
+    // the worker would cancel each for the other.
+    await this.options.operations.supersede(transaction, id, 'the servers of the cluster are changed');
     return this.options.operations.add(transaction, {
       clusterId: id,
       projectId: row.project_id,
