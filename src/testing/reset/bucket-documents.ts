@@ -70,8 +70,8 @@ export class BucketDocuments {
     });
   }
 
-  /** The bucket was created again: the next `restore` writes all documents. */
-  markRecreated(): void {
+  /** Makes the next `restore` read all documents of the bucket, not only changes since the last read. Call after the bucket was created again. */
+  readAllNext(): void {
     this.historyDigest = '';
   }
 
@@ -81,17 +81,29 @@ export class BucketDocuments {
       [...collections.keys()].filter((name) => this.collections.get(name) !== collections.get(name)),
     );
     this.collections = collections;
-    return await this.withClient(async (client) => {
-      const { changed, isWhole } = await this.readChanges(client, collections);
-      const writes = restoringWrites(
-        this.captured,
-        changed,
-        ({ collection }) => isWhole || recreated.has(collection),
-      );
-      const nowMs = realClock.wallMs();
-      const expiryOf = (version: Version) => renewedExpiry(version, this.capturedMs, nowMs);
-      return (await write(client, writes, collections, expiryOf)).length === 0;
-    });
+    try {
+      return await this.withClient((client) => this.undoChanges(client, collections, recreated));
+    } catch (error) {
+      // Changes that were read but not undone would not be read again.
+      this.readAllNext();
+      throw error;
+    }
+  }
+
+  private async undoChanges(
+    client: BucketClient,
+    collections: CollectionIds,
+    recreated: ReadonlySet<string>,
+  ): Promise<boolean> {
+    const { changed, isWhole } = await this.readChanges(client, collections);
+    const writes = restoringWrites(
+      this.captured,
+      changed,
+      ({ collection }) => isWhole || recreated.has(collection),
+    );
+    const nowMs = realClock.wallMs();
+    const expiryOf = (version: Version) => renewedExpiry(version, this.capturedMs, nowMs);
+    return (await write(client, writes, collections, expiryOf)).length === 0;
   }
 
   private async withClient<T>(use: (client: BucketClient) => Promise<T>): Promise<T> {

@@ -101,7 +101,7 @@ export class NodeReset {
     const missing = this.buckets.filter(({ options, uuid }) => uuids.get(options.name) !== uuid);
     for (const captured of missing) {
       await this.rest.createBucket(fieldsOf(captured.options));
-      captured.documents?.markRecreated();
+      captured.documents?.readAllNext();
     }
     if (missing.length > 0) await this.readUuids();
     const haveChanged = await Promise.all(this.buckets.map((captured) => this.restoreBucket(captured)));
