@@ -173,7 +173,7 @@ export class Tier {
 
   async close(): Promise<void> {
     await this.#work;
-    await this.#span?.file?.close();
+    for (const span of [...this.#ended, this.#span]) await span?.file?.close();
     await this.#blocks.close();
   }
 
@@ -208,6 +208,7 @@ export class Tier {
     if (this.#ended.length <= endedMax) return;
     const lost = this.#ended.shift();
     // The log remains, so the next start retries.
+    lost?.file?.close().catch(() => {});
     this.#options.log.error('metrics.span_dropped', { startMs: lost?.startMs });
   }
 

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { FolderStoreFiles } from './files.adapter.ts';
+import type { LogFile } from './files.ts';
+import { Tier } from './tier.ts';
+
+const spanMs = 7_200_000;
+const startMs = 1_700_006_400_000;
+
+/** A folder that accepts logs and no blocks, and counts the open logs. */
+class CountedLogs extends FolderStoreFiles {
+  openLogs = 0;
+
+  override write(): Promise<void> {
+    return Promise.reject(new Error('no space left'));
+  }
+
+  override async openLog(name: string, bytes: number): Promise<LogFile> {
+    const file = await super.openLog(name, bytes);
+    this.openLogs++;
+    return {
+      append: (added) => file.append(added),
+      close: () => file.close().then(() => void this.openLogs--),
+    };
+  }
+}
+
+test('closes the logs of past spans whose blocks were never written', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-tier-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const files = new CountedLogs(folder);
+  const retention = { ageMs: 24 * spanMs, bytes: 1e9 };
+  const bounds = { spanMs, retention, seriesMax: 100, samplesMax: 1e6 };
+  const tier = new Tier({ files, clock: new ManualClock(startMs), log: silentLog, bounds });
+  await tier.open();
+  for (let span = 0; span < 5; span++) {
+    tier.append(startMs + span * spanMs, [{ name: 'ops', labels: {}, value: span }]);
+    await tier.written();
+  }
+  assert.equal(files.openLogs, 3, 'those of two past spans and of the present one');
+  await tier.close();
+  assert.equal(files.openLogs, 0);
+});
