@@ -111,6 +111,7 @@ export class WireConnection implements RequestSender {
   private isFlushDue = false;
   private isOpen = false;
   private isPaused = false;
+  private isResumeDue = false;
   /** The time limit passed while reading was paused: it begins again with `resume`. */
   private isLimitDue = false;
   private isDelivering = false;
@@ -305,9 +306,17 @@ export class WireConnection implements RequestSender {
     this.socket.pause();
   }
 
+  /** Frames are delivered after the present call: the caller may have several connections, of which the first could tell it to pause all. */
   resume(): void {
     this.isPaused = false;
-    this.deliverAll();
+    if (this.isResumeDue) return;
+    this.isResumeDue = true;
+    process.nextTick(() => this.readOn());
+  }
+
+  private readOn(): void {
+    this.isResumeDue = false;
+    if (!this.isPaused) this.deliverAll();
     if (this.isPaused) return;
     this.socket.resume();
     // The socket begins it again only when bytes arrive, and a peer that is down sends none.
