@@ -93,7 +93,7 @@ export class FollowedIndex {
     return this.unconfirmed === 0 && this.target === null && !this.isBuilt;
   }
 
-  /** Whether it has changes of any vbucket. */
+  /** Whether the index has processed changes of any vbucket. */
   get hasChanges(): boolean {
     return this.positions.seqno.some((seqno) => seqno > 0);
   }
@@ -180,7 +180,7 @@ export class FollowedIndex {
     else if (keys.length > 0) this.staging.push({ id, keys });
   }
 
-  /** The vbucket has no change of this collection up to `seqno`. Returns false if the position was already there. */
+  /** Moves the position: up to `seqno` the vbucket has no further change of this collection. Returns false if the position was already there. */
   move(vb: number, seqno: number): boolean {
     const { positions } = this;
     const before = numberAt(positions.complete, vb);

@@ -35,7 +35,7 @@ export interface GroupOptions {
 const everyVbucket = Array.from({ length: vbucketCount }, (_, vb) => vb);
 /** The shortest interval between commits of a busy stream, or the duration of a commit if that is longer. */
 const commitEveryMs = { least: 2, most: 50 } as const;
-/** Fewer changes are committed after the shortest interval: what made the last commit long was not its work. */
+/** Fewer changes always wait for the shortest interval only: if a commit of so few took long, waiting longer would not make the next one shorter. */
 const busyChanges = 64;
 /** Changes after which the group commits at once. */
 const changesMax = 4_096;
@@ -76,7 +76,7 @@ export class IndexGroup implements FollowerHandler {
       clock,
       collections: [...new Set(indexes.map(({ collectionId }) => collectionId))],
       withXattrs: true,
-      // An index that has rows needs the deletions of their documents, also where the stream begins at seqno 0 for another one.
+      // An index that has rows needs the deletions of their documents, also where the stream begins at seqno 0 for another index.
       documentsOnly: indexes.every(({ hasChanges }) => !hasChanges),
       handler: this,
     };
@@ -221,7 +221,7 @@ export class IndexGroup implements FollowerHandler {
       changed();
       if (isUndone.every(Boolean)) continue;
       for (const vb of vbuckets) this.rolledBack.add(vb);
-      await clock.sleep(retryMs, signal).catch(() => {}); // stopped: the loop sees it
+      await clock.sleep(retryMs, signal).catch(() => {}); // a stop ends the loop
     }
     this.requestTargets();
   }

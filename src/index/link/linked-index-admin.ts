@@ -66,7 +66,7 @@ export class LinkedIndexAdmin implements IndexAdmin {
       if (status?.state === 'offline' || status?.state === 'online') return true;
       return !isBuild && status?.state === 'deferred';
     };
-    // The main thread sends the state of a change before its answer: an index that is not in it was dropped meanwhile.
+    // The main thread sends the state after a change before the answer to the call: an index that is not in the state was dropped meanwhile.
     const isDone = (id: string): boolean => isDecided(id) || this.catalog.find(id) === undefined;
     await this.catalog.until(() => ids.map(isDone).every(Boolean), signal);
     for (const id of ids) {

@@ -47,7 +47,7 @@ export function managerIndexRecord(
   const hosts = copies.map(({ address }) => address);
   const unfinished = copies.find(({ state }) => state !== 'online');
   const unreached = isBuilt ? 'offline' : 'deferred';
-  // Ready only once every node has built it.
+  // Ready only once every node has built the index.
   const state = unfinished?.state ?? (copies.length > 0 ? 'online' : unreached);
   return {
     ...definitionFields(definition),

@@ -81,7 +81,10 @@ function compare(
   return hasOtherHistory ? 'other history' : isBehind ? 'behind' : 'reached';
 }
 
-/** Not after a rollback of the index, which removes rows. Where its position is unknown, as while a vbucket moves, it has the rows that it had. */
+/**
+ * Whether the index still has the changes up to a seqno that it had reached: not after a rollback, which removes rows. While the index's position is
+ * unknown, as while a vbucket moves, the index keeps the rows that it had.
+ */
 const isStillReached = (seqno: number, completeSeqno: number): boolean =>
   seqno !== notReached && (completeSeqno === unknownSeqno || completeSeqno >= seqno);
 

@@ -61,7 +61,7 @@ export class IndexScans implements Indexes {
   private readonly changes: { stop(): void };
   private readonly timers: SharedTimers;
   private isReleasing = false;
-  /** By definition: to compute them takes a tenth of a scan of one row. */
+  /** By definition: computing them takes a tenth of the time of a scan of one row. */
   private readonly directions = new WeakMap<IndexDefinition, KeyDirections>();
 
   constructor(options: IndexScansOptions) {

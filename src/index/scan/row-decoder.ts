@@ -10,7 +10,7 @@ export class RowDecoder {
   private readonly positions: readonly number[];
   private readonly directions: KeyDirections;
   private readonly last: number;
-  /** By position: the index of the value in the result. */
+  /** By position: the index of the value in the result; -1 if the scan does not return it. */
   private readonly resultIndexes: readonly number[];
   private readonly reader = new KeyReader();
   /** The leading component of the last row: in index order many rows have the same. */

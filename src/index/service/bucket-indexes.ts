@@ -146,7 +146,7 @@ export class BucketIndexes {
     this.options.changed();
   }
 
-  /** Files that are too large to be compared when they are opened are compared meanwhile, a page of each at a time. */
+  /** Files that are too large to be compared when they are opened are compared while they are used, a page of each at a time. */
   private compareLater(): void {
     this.compareTimer ??= this.options.clock.after(compareMs, () => {
       this.compareTimer = null;

@@ -128,7 +128,7 @@ export class IndexProgress {
 
   /**
    * False before rows are removed from the file, until it is built again. The state of the index, which comes by message, says so only later. A
-   * scan asks once it has a snapshot of the file.
+   * scan reads this once it has a snapshot of the file.
    */
   get isComplete(): boolean {
     return Atomics.load(this.complete, 0) === 1;

@@ -55,7 +55,7 @@ export const sql = {
   clearStage: 'delete from stage',
 } as const;
 
-/** Parameters of one insert into the stage; several rows per call are faster. */
+/** Rows of one insert into the stage: one call for several rows is faster. */
 export const stageRows = 16;
 export const insertStage = (rows: number): string =>
   `insert into stage values ${Array.from({ length: rows }, () => '(?, ?)').join(', ')}`;

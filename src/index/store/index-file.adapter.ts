@@ -219,12 +219,12 @@ export class SqliteIndexFile implements IndexFile {
   }
 
   /**
-   * Writes the log into the file and gives its space back. After a full disk this comes first: the log would take the space that became free,
-   * and the file, into which it must be written to become shorter, could not grow any more.
+   * Writes the log into the file and truncates the log. After a full disk this comes before further commits: the log would take the space that
+   * became free, and then the file, into which the log must be written before it can be truncated, could not grow any more.
    */
   private emptyLog(): void {
     this.endStaging();
-    this.db.exec('pragma busy_timeout = 0'); // scans keep what they read in the log
+    this.db.exec('pragma busy_timeout = 0'); // fails at once while a scan reads the log
     try {
       this.db.exec(
         `pragma wal_checkpoint(truncate); pragma wal_autocheckpoint = ${smallDiskCheckpointPages}`,

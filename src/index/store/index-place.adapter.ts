@@ -1,5 +1,5 @@
 // Index files in another folder than the node's data: their folder in the data folder becomes a link to it, so that opening, listing and
-// removing index files takes one path only.
+// removing index files needs one path only.
 import { mkdirSync, readlinkSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { placePrefix } from '../index.contract.ts';

@@ -32,7 +32,7 @@ export class SqliteIndexReader implements IndexReader {
   /** The statements of pages, by their shape. */
   private readonly pages = new Map<number, StatementSync>();
   private isReading = false;
-  /** Until a page has an id with a comma, and so is read twice. */
+  /** False once a page had an id with a comma, and was therefore read twice. */
   private readsPackedIds = true;
   /** The commits of the index before the last single page, and how many single pages followed the first one with that number. */
   private commits: number | undefined;
