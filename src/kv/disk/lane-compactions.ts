@@ -8,9 +8,12 @@ import type { CopyPace } from './copy-pace.ts';
 import type { Lane } from './lane.ts';
 import type { LanePool } from './lane-pool.ts';
 
-export interface CompactedFile extends CompactResult {
-  /** The file that replaced the old one. */
-  spec: DataFileSpec;
+/** Called with the file that replaces the old one, before the result of any later commit to it arrives. */
+export type FileSwitched = (spec: DataFileSpec) => void;
+
+interface RunOptions extends CompactOptions {
+  signal: AbortSignal;
+  switched: FileSwitched;
 }
 
 interface Running {
@@ -32,7 +35,13 @@ export class Compactions {
   }
 
   /** `lane` is the file's own. */
-  run(lane: Lane, bucketUuid: string, file: number, options: CompactOptions): Promise<CompactedFile> {
+  run(
+    lane: Lane,
+    bucketUuid: string,
+    file: number,
+    options: CompactOptions,
+    switched: FileSwitched,
+  ): Promise<CompactResult> {
     if ([...this.running].some((other) => other.bucketUuid === bucketUuid && other.file === file)) {
       return Promise.reject(new Error(`file ${file} of bucket ${bucketUuid} is being compacted already`));
     }
@@ -40,7 +49,7 @@ export class Compactions {
     const signal = options.signal
       ? AbortSignal.any([options.signal, cancellation.signal])
       : cancellation.signal;
-    const result = this.compact(lane, bucketUuid, file, { ...options, signal });
+    const result = this.compact(lane, bucketUuid, file, { ...options, signal, switched });
     const entry = { bucketUuid, file, cancellation, ended: result.catch(() => {}) };
     this.running.add(entry);
     return result.finally(() => this.running.delete(entry));
@@ -62,35 +71,33 @@ export class Compactions {
     lane: Lane,
     bucketUuid: string,
     file: number,
-    options: CompactOptions & { signal: AbortSignal },
-  ): Promise<CompactedFile> {
+    options: RunOptions,
+  ): Promise<CompactResult> {
     options.signal.throwIfAborted();
     const plan = await lane.call('planCopy', bucketUuid, file);
     try {
       const before = await lane.call('fileBytes', bucketUuid, file);
       const purged = await this.copyAndSwitch(lane, plan, options);
       const bytesAfter = await lane.call('fileBytes', bucketUuid, file);
-      return { bytesBefore: before, bytesAfter, purged, spec: plan.target };
+      return { bytesBefore: before, bytesAfter, purged };
     } catch (error) {
       await lane.call('removeCopy', plan).catch(() => {});
       throw error;
     }
   }
 
-  private async copyAndSwitch(
-    lane: Lane,
-    plan: CopyPlan,
-    options: CompactOptions & { signal: AbortSignal },
-  ): Promise<PurgedVbucket[]> {
+  private async copyAndSwitch(lane: Lane, plan: CopyPlan, options: RunOptions): Promise<PurgedVbucket[]> {
     const copier = this.copiers.enter();
     const copyLane = copier.lane;
     try {
       await copyLane.call('beginCopy', plan, options.purgeBeforeSeconds);
       await this.copyPages(copyLane, plan, options);
       const state = await copyLane.call('suspendCopy', plan);
-      return await this.inTurn(() => {
+      return await this.inTurn(async () => {
         options.signal.throwIfAborted();
-        return lane.call('switchFile', plan, state);
+        const purged = await lane.call('switchFile', plan, state);
+        options.switched(plan.target);
+        return purged;
       });
     } finally {
       await copyLane.call('abandonCopy', plan).catch(() => {});
@@ -105,11 +112,7 @@ export class Compactions {
     return turn;
   }
 
-  private async copyPages(
-    lane: Lane,
-    plan: CopyPlan,
-    { signal, progress }: CompactOptions & { signal: AbortSignal },
-  ): Promise<void> {
+  private async copyPages(lane: Lane, plan: CopyPlan, { signal, progress }: RunOptions): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
       const step = await this.pace.page(() => lane.call('copyPage', plan), signal);

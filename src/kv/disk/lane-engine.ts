@@ -196,14 +196,9 @@ export class LaneEngine implements DiskEngine {
 
   async compact(bucketUuid: string, file: number, options: CompactOptions): Promise<CompactResult> {
     this.filesOf(bucketUuid);
-    const { spec, ...result } = await this.compactions.run(
-      this.laneOf(bucketUuid, file),
-      bucketUuid,
-      file,
-      options,
+    return await this.compactions.run(this.laneOf(bucketUuid, file), bucketUuid, file, options, (spec) =>
+      this.replaceSpec(bucketUuid, spec),
     );
-    this.replaceSpec(bucketUuid, spec);
-    return result;
   }
 
   async close(bucketUuid: string, clean = true, by?: string): Promise<void> {
@@ -264,7 +259,10 @@ export class LaneEngine implements DiskEngine {
     return { opened: [...opened], damaged: [], noSpace: { path: folder, reason } };
   }
 
-  /** From here on reads open the new file. Running reads may still use the old one, which is unlinked but open. */
+  /**
+   * From here on reads open the new file. Running reads may still use the old one, which is unlinked but open: no commit to the new file was
+   * acknowledged before they began.
+   */
   private replaceSpec(bucketUuid: string, spec: DataFileSpec): void {
     const specs = this.specs.get(bucketUuid);
     if (!specs) return;
