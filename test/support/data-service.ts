@@ -99,11 +99,13 @@ export async function startService(
   desired: KvDesired = aDesired(),
   {
     dataDir = '/data',
+    host = '127.0.0.1',
     loginSecret,
     beforeApply = async () => {},
     ...options
   }: Partial<DataServiceOptions> & {
     dataDir?: string;
+    host?: string;
     loginSecret?: Uint8Array;
     /** Called with the port before the service knows any user. */
     beforeApply?: (port: number) => Promise<void>;
@@ -122,7 +124,7 @@ export async function startService(
   });
   const ports = await service.start({
     dataDir,
-    host: '127.0.0.1',
+    host,
     port: 0,
     tlsPort: 0,
     version: '7.1.0-test',

@@ -34,7 +34,8 @@ export class Listener {
   private readonly shared = Buffer.allocUnsafeSlow(sharedReadBytes);
   private readonly servers = new Set<Server>();
   private plain: { host: string; port: number; servers: Server[] } | null = null;
-  isPlainForThisMachineOnly = false;
+  /** Null before the unencrypted port is open, while it is reopened, and after an attempt to reopen it failed. */
+  isPlainForThisMachineOnly: boolean | null = null;
   private tlsServer: TlsServer | null = null;
   private tls: TlsSpec | null = null;
   private clientCertificates: ClientCertificates | undefined;
@@ -55,6 +56,7 @@ export class Listener {
   async listenForThisMachineOnly(isOnly: boolean): Promise<void> {
     const { plain } = this;
     if (plain === null) return;
+    this.isPlainForThisMachineOnly = null;
     for (const server of plain.servers.splice(0)) {
       this.servers.delete(server);
       server.close();
