@@ -1,4 +1,5 @@
 // The options of `divan backup` and `divan restore`.
+import { rfc3339Ms } from '#base/rfc3339.ts';
 import { nodeConnection } from './connection-options.ts';
 import { choice, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
 
@@ -9,8 +10,7 @@ const expiryTime: OptionKind<number> = {
   placeholder: 'TIME',
   parse(text) {
     if (text === '0') return 0;
-    const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text);
-    const seconds = isTime ? Math.floor(Date.parse(text) / 1_000) : Number.NaN;
+    const seconds = Math.floor(rfc3339Ms(text) / 1_000);
     if (seconds > 0 && seconds <= expirySecondsMax) return seconds;
     throw new UsageError(`"${text}" is not 0 or a time of RFC 3339, such as 2030-01-31T12:00:00Z`);
   },

@@ -301,7 +301,7 @@ describe('the backup service', () => {
     assert.equal((await api.history('travel', 'active', '?limit=1')).length, 1);
     assert.equal((await api.history('travel', 'active', `?taskName=${full.task_name}`)).length, 1);
     assert.equal((await api.history('travel', 'active', '?first=2100-01-01T00:00:00Z')).length, 0);
-    for (const query of ['?limit=0', '?limit=x', '?first=yesterday'])
+    for (const query of ['?limit=0', '?limit=x', '?first=yesterday', '?first=2100'])
       assert.equal((await api.refusal('GET', `${self}/active/travel/taskHistory${query}`)).status, 400);
   });
 

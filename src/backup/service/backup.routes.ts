@@ -1,4 +1,5 @@
 // Handlers of the backup service's ports.
+import { rfc3339Ms } from '#base/rfc3339.ts';
 import { type BoundRoute, bind, type Form, type Params, reply } from '#contract/route.ts';
 import * as contract from './backup.contract.ts';
 import { backupRefusals } from './backup.refusals.ts';
@@ -181,7 +182,7 @@ function removesData({ remove_repository: sent = 'false' }: Form): boolean {
 
 function chosenTasks(records: readonly TaskRecord[], query: Form): TaskRecord[] {
   const { first, limit, taskName } = query;
-  const firstMs = first === undefined ? Number.NEGATIVE_INFINITY : Date.parse(first);
+  const firstMs = first === undefined ? Number.NEGATIVE_INFINITY : rfc3339Ms(first);
   if (Number.isNaN(firstMs))
     throw backupRefusals.invalidQuery('first: must be a time by RFC 3339, such as 2026-01-31T22:00:00Z');
   const count = limit === undefined ? historyMax : Number(limit);

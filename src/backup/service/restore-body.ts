@@ -1,5 +1,7 @@
 // Reads the body of a restore request: from which backup to restore what, and into which cluster.
+
 import { hostAndPortOf } from '#base/host-and-port.ts';
+import { rfc3339Ms } from '#base/rfc3339.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 import type { SelectionRequest } from '../restore/document-selection.ts';
 import type { RestoreRequest } from '../restore/run-restore.adapter.ts';
@@ -129,10 +131,7 @@ function selectionOf(sent: Sent): SelectionRequest | null {
 function expiryOf(sent: string | undefined): number | null {
   if (sent === undefined) return null;
   if (sent === '0') return 0;
-  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(sent)
-    ? Date.parse(sent)
-    : Number.NaN;
-  const seconds = Math.floor(ms / 1_000);
+  const seconds = Math.floor(rfc3339Ms(sent) / 1_000);
   if (seconds > 0 && seconds <= 0xffffffff) return seconds;
   throw new BodyError('replace_ttl_with: must be "0" or a time by RFC 3339, such as 2030-01-01T00:00:00Z');
 }
