@@ -322,6 +322,11 @@ test('names the problem of a passphrase source', async () => {
       'privateKeyPassphrase.timeout',
       'The value must be in range from 1 to 60000',
     ],
+    [
+      reloadBody({ type: 'rest', url: 'http://x', addressFamily: 'ipv6' }),
+      'privateKeyPassphrase.addressFamily',
+      'The value must be one of the following: [inet,inet6]',
+    ],
   ];
   for (const [json, name, text] of cases) {
     const { status, body } = await node.reload(json);

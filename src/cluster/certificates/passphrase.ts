@@ -13,10 +13,14 @@ export interface PassphraseSources {
     headers: Readonly<Record<string, string>>;
     timeoutMs: number;
     verifyPeer: boolean;
+    /** Only addresses of this family are connected to; undefined: of either. */
+    family: AddressFamily | undefined;
   }): Promise<string>;
   /** The reason why a script cannot be run; null if it can. */
   scriptProblem(path: string): Promise<string | null>;
 }
+
+export type AddressFamily = (typeof addressFamilies)[number];
 
 export interface Passphrase {
   /** Resolves with null if there is no passphrase. */
@@ -29,6 +33,9 @@ const hidden = '********';
 const timeoutMsDefault = 5_000;
 const timeoutMsMax = 60_000;
 const name = 'privateKeyPassphrase';
+const addressFamilies = ['inet', 'inet6'] as const;
+const isAddressFamily = (value: unknown): value is AddressFamily =>
+  addressFamilies.includes(value as AddressFamily);
 
 const noPassphrase: Passphrase = { text: async () => null, publicSource: {} };
 
@@ -85,11 +92,18 @@ async function fromService(fields: Fields, sources: PassphraseSources): Promise<
   );
   https.only(['verifyPeer']);
   const verifyPeer = https.optional('verifyPeer', isBoolean, fieldText.oneOf([true, false])) ?? true;
+  const family = fields.optional('addressFamily', isAddressFamily, fieldText.oneOf(addressFamilies));
   const timeoutMs = fields.timeout();
   return {
-    text: () => orRefuse(sources.request({ url, headers, timeoutMs, verifyPeer })),
-    // Headers and addresses may contain secrets.
-    publicSource: { type: 'rest', url: withoutSecrets(url), timeout: timeoutMs, httpsOpts: { verifyPeer } },
+    text: () => orRefuse(sources.request({ url, headers, timeoutMs, verifyPeer, family })),
+    publicSource: {
+      type: 'rest',
+      // Headers and addresses may contain secrets.
+      url: withoutSecrets(url),
+      timeout: timeoutMs,
+      httpsOpts: { verifyPeer },
+      ...(family && { addressFamily: family }),
+    },
   };
 }
 

@@ -51,13 +51,20 @@ export class RealPassphraseSources implements PassphraseSources {
     headers,
     timeoutMs,
     verifyPeer,
+    family,
   }: Parameters<PassphraseSources['request']>[0]): Promise<string> {
     const urlText = withoutSecrets(url);
     return new Promise((resolve, reject) => {
       const { get } = url.startsWith('https:') ? https : http;
       const signal = AbortSignal.timeout(timeoutMs);
       // A single request: no connection is kept open.
-      const options = { headers, signal, rejectUnauthorized: verifyPeer, agent: false } as const;
+      const options = {
+        headers,
+        signal,
+        rejectUnauthorized: verifyPeer,
+        agent: false,
+        ...(family && { family: family === 'inet6' ? 6 : 4 }),
+      } as const;
       const failed = (error: Error) =>
         reject(new Error(`REST API call ${urlText} failed (${error.message})`));
       get(url, options, (response) => {

@@ -73,3 +73,20 @@ test('reads a passphrase from an HTTP service, and shows no secret of the call',
   await new Promise((resolve) => server.once('close', resolve));
   assert.match(String(await refusal(fine.text())), /^REST API call .*\/key failed \(.*ECONNREFUSED/);
 });
+
+test('connects to addresses of one family only, if the request names it', async () => {
+  const server = createServer((_request, response) => response.end('sesame'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://localhost:${(server.address() as AddressInfo).port}/`;
+  const read = (addressFamily: string) => {
+    const source = { type: 'rest', url, addressFamily };
+    return readPassphrase(
+      JSON.stringify({ privateKeyPassphrase: source }),
+      new RealPassphraseSources('/nowhere'),
+    );
+  };
+  const ofFour = await read('inet');
+  assert.deepEqual([await ofFour.text(), ofFour.publicSource.addressFamily], ['sesame', 'inet']);
+  assert.match(String(await refusal((await read('inet6')).text())), /^REST API call .* failed/);
+  server.close();
+});
