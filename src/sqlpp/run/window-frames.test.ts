@@ -84,3 +84,14 @@ test('frames of groups and of values are those that a comparison of all rows fin
   const later = counts((value, other) => groupOf(other) >= groupOf(value) + 3);
   assert.deepEqual(await ask('GROUPS BETWEEN 3 FOLLOWING AND UNBOUNDED FOLLOWING'), later);
 });
+
+test('a range of values follows a direction that is a parameter', async () => {
+  const of = (direction: string, named = new Map<string, string>()): Promise<unknown[]> =>
+    query(
+      new MemoryDatastore(),
+      `SELECT RAW w FROM (SELECT v, COUNT(1) OVER (ORDER BY v ${direction} RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) AS w FROM [1, 2, 3, 5, 6] v) s ORDER BY s.v`,
+      { named },
+    );
+  for (const direction of ['desc', 'asc'])
+    assert.deepEqual(await of('$d', new Map([['d', direction]])), await of(direction), direction);
+});

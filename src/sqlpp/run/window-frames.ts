@@ -1,6 +1,6 @@
 // Frames: the rows of a partition over which a row's window function is computed.
 import { sqlError } from '../errors/sql-error.ts';
-import type { FrameBound, WindowFrame, WindowSpecification } from '../tree/query.ts';
+import type { FrameBound, SortTerm, WindowFrame, WindowSpecification } from '../tree/query.ts';
 import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
@@ -40,7 +40,7 @@ export function compileFrame(compiler: BlockCompiler, over: WindowSpecification)
   if (!frame) return defaultFrame(over.orderBy.length > 0);
   const start = compileBound(compiler, frame.start);
   const end = compileBound(compiler, frame.end ?? { kind: 'current row' });
-  const isDescending = over.orderBy[0]?.direction === 'desc';
+  const isDescendingIn = compileIsDescending(compiler, over.orderBy[0]?.direction);
   const isWhole =
     frame.start.kind === 'unbounded preceding' &&
     frame.end?.kind === 'unbounded following' &&
@@ -50,6 +50,7 @@ export function compileFrame(compiler: BlockCompiler, over: WindowSpecification)
     isWhole,
     prepare: async (run, partition) => {
       const [from, to] = [await start(run, frame), await end(run, frame)];
+      const isDescending = await isDescendingIn(run);
       return (at) => {
         const bounds = {
           start: boundIndex(partition, at, frame, from, 'start', isDescending),
@@ -59,6 +60,16 @@ export function compileFrame(compiler: BlockCompiler, over: WindowSpecification)
       };
     },
   };
+}
+
+/** The direction of ORDER BY may be a parameter. */
+function compileIsDescending(
+  compiler: BlockCompiler,
+  direction: SortTerm['direction'],
+): (run: Run) => Promise<boolean> {
+  if (typeof direction !== 'object') return async () => direction === 'desc';
+  const code = compiler.code(direction);
+  return async (run) => (await run.value(() => code.run([], run.evaluation))) === 'desc';
 }
 
 function defaultFrame(isOrdered: boolean): FrameCode {
