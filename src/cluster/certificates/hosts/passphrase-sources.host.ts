@@ -1,8 +1,8 @@
 // Reads the passphrase of a private key from scripts and HTTP services.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { join, normalize, sep } from 'node:path';
-import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
 import { http, https } from '#ports/node-http.ts';
 import { type PassphraseSources, withoutSecrets } from '../passphrase.ts';
 
@@ -31,19 +31,23 @@ export class RealPassphraseSources implements PassphraseSources {
   }
 
   async run({ path, args, timeoutMs }: Parameters<PassphraseSources['run']>[0]): Promise<string> {
+    // The script leads a process group, so that the time limit also ends processes that it has started and that keep its output open.
     const child = spawn(this.#scriptPath(path), args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
+      detached: true,
       env: {},
     });
+    const [printed, errorOutput] = [collected(child.stdout), collected(child.stderr)];
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const end = () => endGroup(child);
+    timeout.addEventListener('abort', end, { once: true });
     const ended = new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
       child.once('error', (error) => reject(new Error(`Script execution failed: ${error.message}.`)));
       child.once('close', (code, signal) => resolve(code ?? signal));
     });
-    const [status, printed, errorOutput] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
-    if (status === 0) return printed.slice(0, answerBytesMax);
-    throw new Error(`Script exited with status ${status}:\n${errorOutput.trim()}`);
+    const status = await ended.finally(() => timeout.removeEventListener('abort', end));
+    if (status === 0) return printed();
+    throw new Error(`Script exited with status ${status}:\n${errorOutput().trim()}`);
   }
 
   request({
@@ -69,7 +73,8 @@ export class RealPassphraseSources implements PassphraseSources {
         reject(new Error(`REST API call ${urlText} failed (${error.message})`));
       get(url, options, (response) => {
         if (response.statusCode === 200) {
-          text(response).then((body) => resolve(body.slice(0, answerBytesMax)), failed);
+          const body = collected(response);
+          response.once('end', () => resolve(body())).once('error', failed);
           return;
         }
         response.resume();
@@ -81,4 +86,26 @@ export class RealPassphraseSources implements PassphraseSources {
   #scriptPath(path: string): string {
     return path.startsWith('/') ? normalize(path) : join(this.#folder, path);
   }
+}
+
+/** Reads the whole stream; the result returns the first `answerBytesMax` bytes, as far as they have arrived. */
+function collected(stream: Readable): () => string {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    if (bytes < answerBytesMax) chunks.push(chunk);
+    bytes += chunk.length;
+  });
+  return () => Buffer.concat(chunks).subarray(0, answerBytesMax).toString();
+}
+
+/** Ends the process and all others of its group. */
+function endGroup(leader: ChildProcess): void {
+  try {
+    if (leader.pid !== undefined) process.kill(-leader.pid, 'SIGKILL');
+  } catch {
+    // The group has ended.
+  }
+  leader.stdout?.destroy();
+  leader.stderr?.destroy();
 }

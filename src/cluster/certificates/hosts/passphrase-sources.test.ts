@@ -25,6 +25,8 @@ test('reads a passphrase from a script of its folder, or reports why it cannot',
   script('fine', 'echo "open $1"');
   script('failing', 'echo no such secret >&2; exit 3');
   script('slow', 'exec sleep 60');
+  script('waiting', 'sleep 60; echo late');
+  script('long', 'head -c 100000 /dev/zero | tr "\\0" a');
   const sources = new RealPassphraseSources(folder);
   const read = (source: object) =>
     readPassphrase(JSON.stringify({ privateKeyPassphrase: { type: 'script', ...source } }), sources);
@@ -37,6 +39,12 @@ test('reads a passphrase from a script of its folder, or reports why it cannot',
   );
   assert.match(
     String(await refusal(passphraseFrom({ path: 'slow', timeout: 50 }))),
+    /^Script exited with status SIGKILL/,
+  );
+  assert.equal(await passphraseFrom({ path: 'long' }), 'a'.repeat(65_536));
+  // The process that this script waits for keeps its output open.
+  assert.match(
+    String(await refusal(passphraseFrom({ path: 'waiting', timeout: 50 }))),
     /^Script exited with status SIGKILL/,
   );
   assert.deepEqual(await refusal(read({ path: 'absent' })), {
