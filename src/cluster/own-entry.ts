@@ -32,7 +32,7 @@ export class OwnEntry {
     this.#deps = deps;
   }
 
-  /** Resolves once the entry is written; at once if the store is unavailable: the entry is then written once the store is available. */
+  /** Resolves once the entry is written. If the store is unavailable, resolves at once and writes the entry when the store is available. */
   async start(ports: NodePorts): Promise<void> {
     try {
       await updateOwnEntry(this.#deps, ports);

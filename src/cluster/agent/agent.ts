@@ -65,6 +65,7 @@ export interface AgentDeps {
     workCount(): number;
   };
   users: DataUsers;
+  /** The TLS options of the data service's listeners; null before the node has a certificate. */
   tls: ChangeNotifier & { current(): TlsSpec | null };
   /** The TLS options of connections between nodes; omitted, or null: this node has no certificate for them. */
   nodeTls?: ChangeNotifier & { current(): PeerTls | null };
@@ -87,6 +88,7 @@ export class Agent implements DataService {
   readonly #sentMaps = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   readonly #subscriptions: { stop(): void }[] = [];
+  /** The newest revision of the configuration that the data service has applied; -1: none. */
   #appliedRevision = -1;
   /** How often a run was requested, and up to which of these requests runs have completed. */
   #requestedRuns = 0;

@@ -19,6 +19,7 @@ export async function deleteFilesRecord(store: ConfigStore, nodeId: string): Pro
 export class CreatedFiles {
   readonly #store: ConfigStore;
   readonly #nodeId: string;
+  /** The buckets of the record; null before it was read. */
   #uuids: ReadonlySet<string> | null = null;
 
   constructor(store: ConfigStore, nodeId: string) {

@@ -115,6 +115,7 @@ function threads(view: ClusterView): KvThreads {
   };
 }
 
+/** `map`: null for a bucket of type `cache`. */
 function bucketSpec(view: ClusterView, bucket: StoredBucket, map: BucketMap | null): BucketSpec {
   return {
     name: bucket.name,

@@ -76,6 +76,7 @@ export class MapWriter {
     return { ...map, shards };
   }
 
+  /** The placement of the shard after the change; null where the change does not apply. */
   #placed(map: BucketMap, placement: ShardPlacement, change: ShardChange): ShardPlacement | null {
     const { nodes } = map;
     const { nodeId, bootId } = this.#identity;

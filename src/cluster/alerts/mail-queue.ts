@@ -26,6 +26,7 @@ export class MailQueue<T> {
   readonly #deps: QueueDeps<T>;
   readonly #waiting: Waiting<T>[] = [];
   readonly #stopping = new AbortController();
+  /** Set during the pause after a failure. */
   #timer: Timer | null = null;
   #failures = 0;
   #running: Promise<void> | null = null;

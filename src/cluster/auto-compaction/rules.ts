@@ -95,6 +95,7 @@ function boolean(form: Form, name: string, problems: ProblemSink): boolean {
   return sent === 'true';
 }
 
+/** The number that the form sets, null if it clears the number; `absent` if it has none or an invalid one, which is a problem. */
 export function numberField(
   form: Form,
   name: string,

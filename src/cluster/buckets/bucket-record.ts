@@ -17,6 +17,7 @@ import { pitrDefaults } from './bucket-rules/unavailable.ts';
 export interface RecordInput<Snapshot extends StableNodeSnapshot = StableNodeSnapshot> {
   readonly bucket: StoredBucket;
   readonly manifestUid: ManifestState['uid'];
+  /** Null: the bucket has no map, or it is not known yet. */
   readonly map: BucketMap | null;
   /** The nodes that serve the bucket. */
   readonly snapshots: readonly Snapshot[];

@@ -2,7 +2,9 @@
 
 export interface SummaryInput {
   memoryQuotaMb: number;
+  /** The sum of the quotas of all other buckets. */
   othersMb: number;
+  /** The quota of this bucket; null: none or an invalid one was sent. */
   quotaMb: number | null;
   nodes: number;
   /** The use of this bucket on this node. */

@@ -45,6 +45,7 @@ export function alignedFigure(series: BucketSeries, name: string, timesMs: reado
   return values === null ? [] : timesMs.map((timeMs) => values.get(timeMs) ?? 0);
 }
 
+/** Null: the series have no such figure. */
 function valuesByTime({ timesMs, figures }: BucketSeries, name: string): Map<number, number> | null {
   const values = figures[name];
   return values ? new Map(timesMs.map((timeMs, index) => [timeMs, values[index] as number])) : null;

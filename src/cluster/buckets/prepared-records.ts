@@ -31,7 +31,7 @@ interface Prepared {
   streamed: { readonly nodes: string; readonly text: string } | null;
 }
 
-/** Clients of one bucket that reach this node at different addresses get different records. */
+/** For how many addresses the records of a bucket are kept: clients that reach this node at different addresses get different records. */
 const addressesMax = 16;
 /** The fields whose prepared value is null, which each answer replaces. No string in the record contains `"nodes":null`, as quotes in strings are escaped. */
 const gaps: Readonly<Record<Kind, readonly string[]>> = {

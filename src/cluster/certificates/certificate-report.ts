@@ -52,6 +52,7 @@ export class CertificateReport {
     return { ...cert, cert, warnings: this.#allWarnings(addressOf) };
   }
 
+  /** `details` null: only what clients without permissions may see. */
   trusted(details: { addressOf: AddressOf } | null) {
     return this.#deps.store.state.authorities.map((authority) => this.authority(authority, details));
   }

@@ -19,6 +19,7 @@ import {
 import { type ClientAuth, clientCertificates } from './client-auth.ts';
 import type { AlternativeName, IssueCertificates, IssuedCertificates, KeyedCertificate } from './issue.ts';
 
+/** The certificates in the files of an older version; null: there is no such file. */
 export interface StoredCertificates {
   authority: KeyedCertificate | null;
   node: KeyedCertificate | null;
@@ -78,7 +79,7 @@ export class CertificatesService implements ChangeNotifier {
   #following: readonly { stop(): void }[] = [];
   #current: NodeTls | null = null;
   /** The state that `#current` was derived from. */
-  #shownState = '';
+  #currentSource = '';
   /** Whether a certificate is generated now, or the service has not started. */
   #busy = true;
   #started: Promise<void> = Promise.resolve();
@@ -112,6 +113,7 @@ export class CertificatesService implements ChangeNotifier {
     this.#deps.store.stop();
   }
 
+  /** Null before the node has a certificate. */
   current(): NodeTls | null {
     return this.#current;
   }
@@ -184,8 +186,8 @@ export class CertificatesService implements ChangeNotifier {
       store.state.authorities.map(({ pem }) => pem),
     );
     const stateText = JSON.stringify([node.chain, node.key, node.rsa, clients]);
-    if (stateText === this.#shownState) return;
-    this.#shownState = stateText;
+    if (stateText === this.#currentSource) return;
+    this.#currentSource = stateText;
     const key = store.open(node.key);
     const pair = { certificate: node.chain, key, minVersion: 'TLSv1.2', honorCipherOrder: true } as const;
     const other = node.rsa && { certificate: node.rsa.chain, key: store.open(node.rsa.key) };

@@ -38,6 +38,7 @@ export interface IssueRequest {
 export interface IssuedCertificates {
   authority: KeyedCertificate;
   node: KeyedCertificate;
+  /** Null if no certificate with an RSA key was requested. */
   rsa: KeyedCertificate | null;
 }
 

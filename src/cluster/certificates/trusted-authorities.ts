@@ -30,7 +30,7 @@ export class TrustedAuthorities {
     this.#deps = deps;
   }
 
-  /** Adds the one certificate of a text, which thereby becomes the cluster's root. */
+  /** Adds the certificate of a text, which must be the only one, as the cluster's root. */
   async upload(text: string): Promise<StoredAuthority> {
     const pem = oneAuthority(readAuthorities(text, this.#deps.clock.wallMs()));
     const { authorities } = await this.#deps.store.change((state) => {

@@ -19,6 +19,7 @@ export const scopeLimitNames = {
 
 export interface WantedScope {
   name: string;
+  /** Null removes the limits; absent keeps them. */
   limits?: ScopeLimits | null;
   collections: { name: string; maxTTL?: number | undefined }[];
 }

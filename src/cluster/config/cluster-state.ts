@@ -70,7 +70,7 @@ export interface RebalancePlan {
   readonly startedMs: number;
   /** Present in an automatic retry: how many attempts remain after this one. */
   readonly attemptsLeft?: number;
-  /** Set when all shards are on the nodes that stay: those that leave finish their requests, and get no others. */
+  /** Set when all shards are on the nodes that remain: the nodes that leave finish their requests, and get no others. */
   readonly hasMoved?: true;
   /** Set when the plan ends before its last step: a client stopped it (null), or it failed for this reason. */
   readonly stopping?: { readonly reason: string | null };
@@ -276,6 +276,7 @@ export type CompressionMode = 'off' | 'passive' | 'active';
 /** Settings that a bucket can override. */
 interface AutoCompactionRules {
   parallelDBAndViewCompaction: boolean;
+  /** Null: any time. */
   allowedTimePeriod: TimePeriod | null;
   databaseFragmentationThreshold: FragmentationThreshold;
   viewFragmentationThreshold: FragmentationThreshold;
@@ -286,6 +287,7 @@ export interface BucketAutoCompaction extends AutoCompactionRules {
   indexCompactionMode?: string;
 }
 
+/** Local time of day. */
 export interface TimePeriod {
   fromHour: number;
   fromMinute: number;
@@ -294,6 +296,7 @@ export interface TimePeriod {
   abortOutside: boolean;
 }
 
+/** Compaction is due from either value on; null: no such threshold. */
 export interface FragmentationThreshold {
   percentage: number | null;
   sizeMb: number | null;

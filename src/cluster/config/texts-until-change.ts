@@ -4,7 +4,8 @@ import type { ClusterView } from './cluster-view.ts';
 export class TextsUntilChange {
   readonly #view: Pick<ClusterView, 'changeCount'>;
   readonly #texts = new Map<string, string>();
-  #asOf = -1;
+  /** The change count of the view for which the texts were computed. */
+  #changeCount = -1;
 
   constructor(view: Pick<ClusterView, 'changeCount'>) {
     this.#view = view;
@@ -12,8 +13,8 @@ export class TextsUntilChange {
 
   /** `key` names everything else that the text depends on. */
   text(key: string, compute: () => string): string {
-    if (this.#asOf !== this.#view.changeCount || this.#texts.size >= textsMax) this.#texts.clear();
-    this.#asOf = this.#view.changeCount;
+    if (this.#changeCount !== this.#view.changeCount || this.#texts.size >= textsMax) this.#texts.clear();
+    this.#changeCount = this.#view.changeCount;
     const text = this.#texts.get(key) ?? compute();
     this.#texts.set(key, text);
     return text;

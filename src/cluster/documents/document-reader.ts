@@ -45,7 +45,7 @@ export async function readDocument(
   return Status.temporaryFailure;
 }
 
-/** Resolves with null if the document has changed since `cas` was read. */
+/** Resolves with null if the document has changed since `cas` was read, or with a status of the data port other than success. */
 async function readXattrs(
   names: readonly string[],
   cas: bigint,

@@ -7,6 +7,7 @@ import type { EncryptionLevel } from '../security/security-state.ts';
 
 export interface ListenPolicyDeps {
   view: ClusterView;
+  /** The encryption level is null while traffic between nodes is not encrypted. */
   security: ChangeNotifier & { readonly encryptionLevel: EncryptionLevel | null };
   /** The nodes of a cluster connect to each other with TLS, at every encryption level. */
   nodeCertificates: ChangeNotifier & { ownCredentials(): unknown };

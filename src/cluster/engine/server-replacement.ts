@@ -45,6 +45,7 @@ const askMs = 5_000;
 export class ServerReplacement {
   readonly #deps: ServerReplacementDeps;
   readonly #checks: PeriodicTask;
+  /** When the next server may be replaced, when the group is checked next, and when this node last started a server. */
   #replaceAtMs = -Infinity;
   #groupAtMs = -Infinity;
   #ranAtMs = -Infinity;

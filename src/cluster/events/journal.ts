@@ -12,5 +12,6 @@ export interface Journal {
 
 export interface JournalBounds {
   segmentBytes: number;
+  /** How many segments are kept. */
   segments: number;
 }

@@ -1,5 +1,5 @@
-// The checksum of a journal line: its last member, over the text before it. Lines stay JSON for other readers; those of older
-// versions have none.
+// The checksum of a journal line: the last member of its JSON object, computed over the text before that member. Lines of older versions
+// have no checksum.
 import { crc32 } from 'node:zlib';
 
 const tail = /,"crc":"([0-9a-f]{8})"}$/;

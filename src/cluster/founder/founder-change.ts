@@ -17,6 +17,7 @@ import { takenOver } from './taken-over.ts';
 export interface FounderChangeDeps {
   view: Pick<ClusterView, 'cluster' | 'revisionEpoch'>;
   identity: NodeIdentity;
+  /** Null: no node stores the configuration, since it is on NATS servers. */
   founderTransfer: FounderTransfer | null;
   /** What this node needs as a member; null while it has no certificate of the cluster. */
   joinParametersFor: (founder: NodeAddress) => FounderJoinParameters | null;
@@ -233,7 +234,7 @@ export class FounderChange {
     this.#expire();
   }
 
-  /** The epoch stays granted: after a member took over and died, no other member takes over in the same epoch. */
+  /** `#grant` keeps the epoch: after a member took over and was lost, no other member may take over in the same epoch. */
   #expire(): void {
     if (this.#activeGrant() === null && this.#grant !== null) this.#deps.founderTransfer?.mirror?.release();
   }

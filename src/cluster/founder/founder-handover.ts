@@ -19,6 +19,7 @@ import { handedOver } from './taken-over.ts';
 export interface FounderHandoverDeps {
   view: Pick<ClusterView, 'cluster' | 'revisionEpoch'>;
   identity: NodeIdentity;
+  /** Null: no node stores the configuration, since it is on NATS servers. */
   founderTransfer: FounderTransfer | null;
   joinParametersFor: (founder: NodeAddress) => FounderJoinParameters | null;
   peers: Pick<Peers, 'ask' | 'answer'>;

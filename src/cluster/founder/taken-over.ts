@@ -54,7 +54,7 @@ function valueAfter(key: string, value: unknown, change: TakeOver): unknown {
   return key.startsWith(mapPrefix) ? mapAfter(value as BucketMap, change) : value;
 }
 
-/** A rebalance that ran ends here: the failover takes the moves that were under way out of the maps. */
+/** Ends a rebalance that was running: the failover removes its unfinished moves from the maps. */
 function clusterAfter(before: ClusterState, change: TakeOver): ClusterState {
   const { balance, ...rest } = before;
   const stopped = balance === undefined ? rest : withCounter(rest, balance.kind, 'fail');

@@ -62,7 +62,7 @@ export class IndexNodes {
     });
   }
 
-  /** Resolves when no other node that is reached is building one of these indexes. */
+  /** Resolves when no other node that this one reaches is building one of these indexes, or after two minutes. */
   async readyOnOtherNodes(ids: readonly string[]): Promise<void> {
     const { clock, peers } = this.#deps;
     const endMs = clock.monotonicMs() + otherNodesMs;
@@ -70,7 +70,7 @@ export class IndexNodes {
     await Promise.all(
       this.#others().map(async ({ uuid }) => {
         while (clock.monotonicMs() < endMs) {
-          // A node that does not answer must not hold the statement up: it builds when it is back.
+          // A node that does not answer must not delay the statement: it builds the index once it runs again.
           const answer = peers.ask<boolean>(uuid, 'indexesReady', request, readyMs + marginMs);
           if (await answer.catch(() => true)) return;
         }
@@ -82,7 +82,7 @@ export class IndexNodes {
   async goneFromOtherNodes(ids: readonly string[]): Promise<void> {
     const request: IndexesRequest = { ids, timeoutMs: unknownMs };
     const asking = this.#others().map(({ uuid }) =>
-      // A node that does not answer learns of the drop when it is back.
+      // A node that does not answer reads the drop from the configuration once it runs again.
       this.#deps.peers.ask<boolean>(uuid, 'indexesGone', request, unknownMs + marginMs).catch(() => false),
     );
     await Promise.all(asking);

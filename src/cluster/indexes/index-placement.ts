@@ -1,5 +1,5 @@
 // What statements ask for about replicas and nodes of indexes, compared with the cluster. Every node with the index service has each
-// index whole, so a number of replicas and a list of nodes are checked and shown, but place nothing.
+// index whole, so a number of replicas and a list of nodes are checked and shown, but do not decide where an index is.
 import { urlHost } from '#base/host-and-port.ts';
 import type { IndexChange, IndexDefinition, NewIndex } from '#index/index.contract.ts';
 import type { NodeState } from '../config/cluster-state.ts';

@@ -88,8 +88,8 @@ function reachProblem(level: DurabilityMinLevel, replicas: number, dataNodes: nu
 }
 
 /**
- * Shown beside errors, and by validation. As published, only a number that was sent causes a warning;
- * null if there is none.
+ * The warning that is shown with errors, and by validation; null if there is none. As published, only a number that was sent causes a
+ * warning.
  */
 export function replicaWarning(input: RuleInput, replicas: number, dataNodes: number): string | null {
   if (input.type === 'cache' || input.form['replicaNumber'] === undefined) return null;
