@@ -185,7 +185,7 @@ it('truncated batches are refused, and a frame of too many bytes is not written'
   const frames = new FrameWriter();
   frames.beginBatch(shard, 0);
   frames.item(anItem(1, Buffer.alloc(peerFrameBytesMax)));
-  assert.throws(() => frames.endBatch(range), /fits a frame/);
+  assert.throws(() => frames.endBatch(range), /larger than a frame/);
 });
 
 it('batches of random bytes are refused, or stay within their frame', (t) => {
