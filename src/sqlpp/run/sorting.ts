@@ -4,6 +4,7 @@ import type { OrderTerm } from '../plan/logical.ts';
 import type { Order } from '../plan/operators.ts';
 import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
+import { chunkRows } from './chunked-sort.ts';
 import type { BlockCompiler } from './code.ts';
 import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
@@ -91,8 +92,6 @@ function comparator(rules: readonly TermRules[]): CompareKeys {
   };
 }
 
-/** Rows sorted in one step: a few milliseconds of work. */
-const chunkRows = 2048;
 /** For a LIMIT up to this one, the sorter drops rows beyond it while others arrive. */
 const truncatedLimitMax = 20_000;
 

@@ -3,6 +3,7 @@
 import { expressionKey } from '../plan/expression-key.ts';
 import type { WindowColumn } from '../plan/logical.ts';
 import type { Value } from '../values/value.ts';
+import { sortedInChunks } from './chunked-sort.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { valueKey } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
@@ -149,13 +150,16 @@ async function partitionsOf(
     else byKey.set(key, [{ keys, row }]);
   });
   const parts: Partition[] = [];
-  for (const members of byKey.values()) {
-    if (column.order.length > 0) members.sort((a, b) => compare(a.keys, b.keys));
+  for (const unsorted of byKey.values()) {
+    const isOrdered = column.order.length > 0;
+    const members = isOrdered
+      ? await sortedInChunks(run, unsorted, (a, b) => compare(a.keys, b.keys))
+      : unsorted;
     parts.push({
       rows: members.map(({ row }) => row),
       keys: members.map(({ keys }) => keys),
       compare,
-      peers: peersOf(members, compare, column.order.length > 0),
+      peers: peersOf(members, compare, isOrdered),
     });
     await run.yieldIfDue();
   }
