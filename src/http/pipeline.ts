@@ -55,7 +55,10 @@ export interface PipelineOptions {
   readonly meter?: RequestMeter;
   /** Absent: only the Authorization header and certificates identify callers. */
   readonly sessions?: Pick<Sessions, 'authorizationOf' | 'end'>;
-  /** A user without roles gets 403, as one without the permission, and may use routes that any identity may; otherwise 401. */
+  /**
+   * True: a user without roles gets 403, like a user without the permission, and may use routes that are open to every authenticated user.
+   * False: 401, like an unknown user.
+   */
   readonly forbidsRoleless?: boolean;
 }
 
@@ -124,7 +127,7 @@ export class Pipeline {
       caller: null,
       out,
     };
-    // Ends the count of the request, or is the refusal of one that is too many.
+    // Either the refusal of the request, or a function to call when the request is over.
     const entered = this.#options.throttle?.enter(target) ?? doNothing;
     this.#open.add(end);
     this.#options.meter?.started();
@@ -242,7 +245,7 @@ export class Pipeline {
     return () => this.#options.sessions?.end(from);
   }
 
-  /** Counts the request of a user with limits until its connection has its answer, and the bytes of both. */
+  /** For a user with limits: counts the request until it has been answered, and the bytes of the request and of the answer. */
   #limit(exchange: Exchange, route: RouteDefinition, { identity: { name }, limits }: Caller): void {
     const { request, end } = exchange;
     const serviceLimits = limits?.clusterManager;
@@ -255,7 +258,7 @@ export class Pipeline {
       if (declaredBytes === undefined) this.#meters.received(name, bytes);
     };
     exchange.traffic = { received, sent: (bytes) => this.#meters.sent(name, bytes) };
-    // A body that the route ignores is received all the same.
+    // The bytes of a body count also if the route ignores the body.
     if (!readsBody(route)) request.on('data', (chunk: Buffer) => received(chunk.length));
   }
 
@@ -268,7 +271,7 @@ export class Pipeline {
     const decision = await this.#gate.decide(route, params, credentials, remoteAddress(request), onBehalfOf);
     exchange.caller = decision.caller;
     exchange.user = decision.caller?.identity.name ?? '';
-    if (decision.caller) markAuthenticated(request.socket);
+    if (decision.caller && decision.caller.identity.domain !== 'anonymous') markAuthenticated(request.socket);
     if (decision.kind !== 'passed') this.#reportRefusal(exchange, route, decision, credentials);
     if (decision.kind === 'unauthenticated') return null;
     if (decision.kind === 'forbidden') throw generalRefusals.forbidden([decision.permission]);
@@ -319,7 +322,7 @@ export class Pipeline {
     return isFine ? reply.json({ errors: {} }) : answer;
   }
 
-  /** A request without credentials only asks for the challenge: it does not count as a failed login. */
+  /** Does not report a request without credentials: a client sends one to receive the challenge, which is no failed login. */
   #reportRefusal(
     exchange: Exchange,
     route: RouteDefinition,
@@ -360,9 +363,9 @@ export class Pipeline {
 
   #logLine(exchange: Exchange, out: ServerResponse, milliseconds: number): void {
     const status = out.statusCode;
-    // Refusals by a configured limit and features that this version does not have are not logged as failures.
-    const isOurs = status >= 500 && status !== 503 && status !== 501;
-    const level = isOurs ? 'error' : status >= 400 ? 'warn' : 'debug';
+    // 503 and 501 are no failures of this server: a configured limit was reached, or this version does not have the feature.
+    const isServerFailure = status >= 500 && status !== 503 && status !== 501;
+    const level = isServerFailure ? 'error' : status >= 400 ? 'warn' : 'debug';
     this.#options.log[level]('request', {
       route: exchange.route,
       method: exchange.request.method,

@@ -4,11 +4,15 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import type { Caller } from '#auth/authority.ts';
+import { bind, defineRoute, reply } from '#contract/route.ts';
 import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
 import { UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { makeCertificate } from '../../test/support/certificate.ts';
 import { eventually } from '../../test/support/node-process.ts';
 import { openListener } from './listener.host.ts';
+import { createHttpServer } from './server.ts';
 
 async function aListener(t: TestContext, limits: { perSource: number; total: number }) {
   const { certificate, key } = await makeCertificate();
@@ -95,4 +99,45 @@ test('a connection that stays silent is closed', async () => {
   const listener = await openListener(() => {}, { host: '127.0.0.1', port: 0, timeouts });
   assert.equal(await answerTo(connect({ port: listener.port, host: '127.0.0.1' })), '');
   await listener.close(realClock, 0);
+});
+
+test('only requests with credentials end the count of a connection among those without a login', async (t) => {
+  const callerNamed = (name: string): Caller => ({
+    identity: { name, domain: name === '' ? 'anonymous' : 'admin' },
+    hasRoles: name !== '',
+    permits: () => name !== '',
+    holds: () => false,
+  });
+  const server = await createHttpServer({
+    routes: [
+      bind(
+        defineRoute({ id: 'open', method: 'GET', path: '/open', access: { kind: 'anyone' }, doc: '' }),
+        () => reply.text('served'),
+      ),
+    ],
+    authority: {
+      provisioned: () => true,
+      anonymous: callerNamed(''),
+      byCertificate: () => null,
+      authenticate: async ({ name }) => callerNamed(name),
+    },
+    hooks: { clusterUuid: () => '', bucketUuid: () => null },
+    log: silentLog,
+    clock: realClock,
+  });
+  t.after(() => server.stop(0));
+  const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 4, total: 4 }));
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0, unauthenticated });
+  const client = connect({ port, host: '127.0.0.1' });
+  t.after(() => client.destroy());
+  const answerAfter = async (headers: string): Promise<string> => {
+    client.write(`GET /open HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
+    const [chunk] = (await once(client, 'data')) as [Buffer];
+    return chunk.toString();
+  };
+  assert.match(await answerAfter(''), /200 OK[\s\S]*served/);
+  assert.equal(unauthenticated.total, 1);
+  const credentials = Buffer.from('admin:password').toString('base64');
+  assert.match(await answerAfter(`Authorization: Basic ${credentials}\r\n`), /200 OK[\s\S]*served/);
+  assert.equal(unauthenticated.total, 0);
 });
