@@ -46,6 +46,30 @@ test('recognizes a connection of this process, also through an operator entry of
   server.close();
 });
 
+test('finds the user of a connection over IPv6 in the table of IPv6, and refuses one that the table lacks', {
+  skip,
+}, async (t) => {
+  const localEnd = hexOf('::1', 8091);
+  assert.equal(localEnd, '00000000000000000000000001000000:1F9B');
+  const line = `   0: 00000000000000000000000001000000:D431 ${localEnd} 01 00000000:00000000 00:00000000 00000000  1001        0 12345 1 0`;
+  assert.equal(uidOf(line, hexOf('::1', 0xd431), localEnd), 1001);
+  const server = createServer().listen(0, '::1');
+  const [failure] = await Promise.race([
+    once(server, 'listening'),
+    once(server, 'error') as Promise<[Error]>,
+  ]);
+  if (failure !== undefined) return t.skip('this machine has no IPv6');
+  t.after(() => server.close());
+  const client = connect({ host: '::1', port: (server.address() as { port: number }).port });
+  t.after(() => client.destroy());
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  t.after(() => socket.destroy());
+  assert.equal(isOwnPeer(socket), true);
+  const { remoteAddress, localAddress, localPort } = socket;
+  const unknown = { remoteAddress, localAddress, localPort, remotePort: 1 } as Socket;
+  assert.equal(isOwnPeer(unknown), false);
+});
+
 test('the client gate refuses a connection of another user from the address of an operator', () => {
   const gate = new ClientGate(() => false);
   gate.admitOnly([operatorEntry('127.255.0.1'), '10.0.0.1']);
