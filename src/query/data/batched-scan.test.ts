@@ -185,7 +185,7 @@ test('an id whose length does not fit into its field names no document, and read
         await read(documents, ids),
         ids.map(() => undefined),
       );
-  assert.throws(() => encodedKeys(orders.collectionId, [long]), /longer than its length/);
+  assert.throws(() => encodedKeys(orders.collectionId, [long]), /longer than its length field/);
 });
 
 test('what batches cannot read fails as through the data port, and leaving a scan early lets the next one run', async () => {
@@ -210,4 +210,27 @@ test('what batches cannot read fails as through the data port, and leaving a sca
   assert.equal((await scanned(documents, { signal })).length, ids.length);
   const stopped = AbortSignal.abort(new Error('enough'));
   await assert.rejects(scanned(documents, { signal: stopped }), /enough/);
+});
+
+test('a scan whose caller is slow reports the end of the data service when the caller continues', async () => {
+  for (const isBatched of [true, false]) {
+    await using all = await served();
+    const { clients, documents } = isBatched ? all.batched : all.direct;
+    const writes = Array.from({ length: 5_000 }, (_, at): DocumentWrite => {
+      return { kind: 'upsert', id: `k${at}`, bytes: Buffer.from('{}'), cas: 0n, expiration: 0 };
+    });
+    await documents.write(orders, writes, { durability: 'none', signal });
+    const scan = documents.scan(orders, { signal })[Symbol.asyncIterator]();
+    assert.equal((await scan.next()).done, false);
+    // The requests of the scan fail now, while nothing waits for them. A rejection without a handler would end the query thread.
+    clients.batches?.close();
+    clients.closeAll();
+    await new Promise((resolve) => setImmediate(resolve));
+    await assert.rejects(
+      async () => {
+        while (!(await scan.next()).done);
+      },
+      { code: 12008 },
+    );
+  }
 });

@@ -54,7 +54,6 @@ export class BatchedScan {
 
   /** Cancels the scan, so that the data service frees its memory for it. */
   end(): void {
-    for (const { reply } of this.requested) reply.catch(() => {}); // no caller waits for the reply any more
     this.requested.length = 0;
     this.vbuckets = [];
     this.portScan?.end();
@@ -73,6 +72,7 @@ export class BatchedScan {
         vbuckets: requestedVbuckets,
         keysOnly,
       });
+      reply.catch(() => {}); // `batches` reports the failure, but may be suspended at a `yield` when it happens
       requested.push({ vbuckets: requestedVbuckets, reply });
     }
     return requested.shift();

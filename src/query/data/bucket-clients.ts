@@ -99,8 +99,14 @@ export class BucketClients {
   }
 
   private async connected(key: string, bucket: string): Promise<BucketClient> {
-    const open = await this.clients.get(key);
-    if (open !== undefined && !open.isClosed) return open;
+    const earlier = this.clients.get(key);
+    if (earlier !== undefined) {
+      const client = await earlier;
+      if (!client.isClosed) return client;
+      // Another call may have begun to open the next connection while this one waited.
+      const current = this.clients.get(key);
+      if (current !== undefined && current !== earlier) return await current;
+    }
     return await this.open(key, bucket);
   }
 

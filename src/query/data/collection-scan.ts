@@ -49,7 +49,7 @@ export class CollectionScan {
       const { scanner, documents } = await Promise.race(this.running.values());
       this.options.signal.throwIfAborted();
       if (documents === null) this.running.delete(scanner);
-      else this.running.set(scanner, this.page(scanner));
+      else this.request(scanner);
       this.fill();
       for (const document of documents ?? []) batch.push(this.stored(document));
       if (batch.length < batchDocuments && this.running.size > 0) continue;
@@ -60,10 +60,7 @@ export class CollectionScan {
 
   /** Cancels the scans in the data service. */
   end(): void {
-    for (const [scanner, page] of this.running) {
-      page.catch(() => {}); // the result is not needed
-      scanner.cancel();
-    }
+    for (const scanner of this.running.keys()) scanner.cancel();
     this.running.clear();
     this.vbuckets = [];
   }
@@ -79,8 +76,14 @@ export class CollectionScan {
         keysOnly,
         withXattrs: (xattrs?.length ?? 0) > 0,
       });
-      this.running.set(scanner, this.page(scanner));
+      this.request(scanner);
     }
+  }
+
+  private request(scanner: RangeScanner): void {
+    const page = this.page(scanner);
+    page.catch(() => {}); // `batches` reports the failure, but may be suspended at a `yield` when it happens
+    this.running.set(scanner, page);
   }
 
   private async page(scanner: RangeScanner): Promise<Page> {
@@ -100,7 +103,7 @@ export class CollectionScan {
 
   /** The next page of a scan that failed. */
   private async again(scanner: RangeScanner): Promise<ScannedDocument[] | null> {
-    // No later request of this client is answered.
+    // A closed client answers no further requests.
     if (this.client.isClosed) throw dataFailure(closed, this.keyspace);
     scanner.resume();
     try {

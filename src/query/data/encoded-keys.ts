@@ -6,7 +6,7 @@ import { type KeysRequest, keyHeadBytes } from '#wire/document-batch.ts';
 
 /** The most bytes that a character of an id takes. */
 const characterBytesMax = 3;
-/** The most that the two bytes of a key's length can tell. */
+/** The longest key that the length field of two bytes can describe. */
 const encodedBytesMax = 0xffff;
 
 /** Whether a document can have this id. */
@@ -60,8 +60,8 @@ function writeAsciiKeys(
     }
     const vb = vbucketOfBytes(keys, keyAt, end);
     const bytes = end - at - keyHeadBytes;
-    // With a shorter length the rest of the id would be read as further keys, of any collection.
-    assert(bytes <= encodedBytesMax, 'a document id is longer than its length can tell');
+    // With a truncated length the data service would read the rest of the id as further keys, of any collection.
+    assert(bytes <= encodedBytesMax, 'a document id is longer than its length field can describe');
     keys[at] = vb >> 8;
     keys[at + 1] = vb;
     keys[at + 2] = bytes >> 8;

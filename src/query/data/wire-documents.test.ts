@@ -67,6 +67,18 @@ test('documents are written, read and scanned', () =>
     assert.equal(await documents.count(orders, signal), 1_000);
   }));
 
+test('calls at the same time share one connection, also after it has closed', () =>
+  withDocuments(async (_documents, clients) => {
+    const connected = async () => new Set(await Promise.all([1, 2, 3, 4].map(() => clients.clientOf('b'))));
+    const [first, ...others] = await connected();
+    assert.equal(others.length, 0);
+    first?.close();
+    await eventually(() => assert.ok(first?.isClosed));
+    const [second, ...more] = await connected();
+    assert.equal(more.length, 0);
+    assert.notEqual(second, first);
+  }));
+
 test('each write has its own outcome', () =>
   withDocuments(async (documents) => {
     const [first] = await documents.write(orders, [write('upsert', 'a', '1')], withoutDurability);
