@@ -51,7 +51,7 @@ export class Authenticator implements Authority {
   readonly #cachedDigests = new Set<string>();
   readonly #hashingQueue = new HashingQueue();
   readonly #comparing = new Map<string, Promise<boolean>>();
-  /** The digest of the credentials that may set the node up; null: any may. */
+  /** The digest of the only credentials with which a client may set the node up; null: any client may. */
   #reserved: string | null = null;
   /** Each caller's account when it was authenticated, and the id of its credentials. */
   readonly #accounts = new WeakMap<
@@ -173,7 +173,8 @@ export class Authenticator implements Authority {
     const isSuspect = this.#throttle.isSuspect(attempt.remoteAddress);
     const isExternal = account ? account.identity.domain === 'external' : this.#admitsUnknown();
     if (isExternal && (await this.#verifyExternal(attempt.name, password))) return true;
-    // Also after a failure of an external user: without an LDAP server it would be answered at once, and so show that the account exists.
+    // Hash also after the failed login of an external user: without an LDAP server the refusal would come at once, and so show that the
+    // account exists.
     if (!account?.password) {
       await this.#hashingQueue.run(isSuspect, () => pretendToCompare(password, this.#kdf));
       return false;

@@ -16,7 +16,7 @@ export const Privilege = {
   dcpConsumer: 1 << 11,
   dcpStream: 1 << 12,
   simpleStats: 1 << 13,
-  /** This and the next two are node-wide. */
+  /** This privilege and the next two apply to the whole node. */
   stats: 1 << 14,
   systemSettings: 1 << 15,
   administrator: 1 << 16,
@@ -52,7 +52,7 @@ export interface DataUserLimits {
 
 export interface UserSpec {
   name: string;
-  /** Changes when the credentials do: sessions of an older one get AUTH_STALE. */
+  /** Changes with the credentials: sessions that logged in with an earlier id get AUTH_STALE. */
   credentialId: string;
   /** `null` for a user without a password, who cannot log in at the data port. */
   scram: { sha1: ScramVerifier; sha256: ScramVerifier; sha512: ScramVerifier } | null;

@@ -2,7 +2,7 @@
 import { type GrantedRole, namesOfLevel } from './role-rules.ts';
 import { rolesById } from './roles/index.ts';
 
-/** Names of older releases, and the roles that they were divided into. */
+/** Roles of older releases, and the present roles into which each was divided. */
 const unions: Readonly<Record<string, readonly string[]>> = {
   security_admin: ['security_admin_local', 'security_admin_external'],
 };

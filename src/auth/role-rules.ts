@@ -12,7 +12,7 @@ export interface GrantedRole {
 
 export const namesOfLevel: Record<RoleLevel, number> = { cluster: 0, bucket: 1, scope: 2, collection: 3 };
 
-/** The name in a permission that stands for all of them: only a pattern for any name matches it. */
+/** The name in a permission that asks for all buckets, scopes or collections: only a pattern for any name matches it. */
 export const everyName = '*';
 
 interface CompiledPattern {

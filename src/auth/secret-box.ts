@@ -1,5 +1,5 @@
-// Secrets that must be presented to another party (and so cannot be hashed) are kept encrypted under the key file of the
-// data folder: AES-256-GCM, a fresh nonce each, bound to a purpose so that one secret can't be passed off as another.
+// Encrypts secrets that must be presented to another party, and so cannot be hashed, with the key of the data folder: AES-256-GCM with a new
+// nonce for each secret. Each is bound to a purpose, so that nobody can replace one secret in a file by another.
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Random } from '#ports/random.ts';
 

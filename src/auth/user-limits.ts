@@ -16,7 +16,7 @@ export type UserLimits = Limits<LimitedService>;
 
 const limitMax = 2 ** 53 - 1;
 
-/** Returns the limits, null without any, or the reason of the refusal. `names`: the limits of each service. */
+/** Returns the limits (null if none is set) or the problem of what was sent. `names`: the names of the limits of each service. */
 export function readLimits<Service extends string>(
   sent: unknown,
   names: Readonly<Record<Service, readonly string[]>>,

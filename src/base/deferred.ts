@@ -10,10 +10,10 @@ export function deferred<T>(): Deferred<T> {
 }
 
 /**
- * Waits for a turn. If the signal aborts before it comes, this rejects with the signal's reason: `leave` takes the waiter out of its queue, and
- * returns false where its turn had come already.
+ * Waits in a queue, whose owner resolves the promise to admit the waiter. If the signal aborts first, this rejects with the signal's reason.
+ * `leave` removes the waiter from the queue; it returns false if the waiter has been admitted.
  */
-export async function turnOf<T>(
+export async function whenAdmitted<T>(
   { promise, reject }: Deferred<T>,
   signal: AbortSignal,
   leave: () => boolean,

@@ -1,16 +1,16 @@
-// Reads JSON texts, and changes their members, while numbers keep their digits. Used by `divan import`, `divan doc` and the web console.
+// Reads JSON texts, and removes members, without changing the digits of numbers. Used by `divan import`, `divan doc` and the web console.
 
 /** TypeScript's library does not declare this function yet. */
 export const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
-/** The value that the text describes, whose numbers `JSON.stringify` writes as they were. */
+/** Parses the text. `JSON.stringify` writes the numbers of the returned value with the digits that they had in the text. */
 export function exactJson(text: string): unknown {
   const exact = (_key: string, value: unknown, { source }: { source?: string }): unknown =>
     typeof value === 'number' && source !== undefined ? rawJson(source) : value;
   return JSON.parse(text, exact as (key: string, value: unknown) => unknown) as unknown;
 }
 
-/** Like `exactJson`, for an object; null if the text describes none. */
+/** Like `exactJson`, but null if the text is not that of an object. */
 export function exactObject(text: string): Readonly<Record<string, unknown>> | null {
   const value = exactJson(text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -18,7 +18,7 @@ export function exactObject(text: string): Readonly<Record<string, unknown>> | n
     : null;
 }
 
-/** The text without these members of its object; a text that describes no object stays. */
+/** The text of an object without these members; any other text is returned unchanged. */
 export function withoutFields(text: string, names: readonly string[]): string {
   const object = exactObject(text);
   if (object === null) return text;

@@ -12,9 +12,9 @@ test('a user without a place may take a spare one; the next request is the first
   assert.deepEqual([places.mayTake('a'), places.mayTake('b')], [false, true]);
   places.take('b');
   assert.equal(places.next(waiting), -1);
-  places.leave('a');
+  places.release('a');
   assert.equal(places.next(waiting), 2, 'the only one without a place');
-  places.leave('b');
+  places.release('b');
   assert.equal(places.next([{ user: 'a' }]), 0);
   assert.deepEqual([places.total, places.countOf('a'), places.countOf('b')], [1, 1, 0]);
 });

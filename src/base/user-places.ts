@@ -4,7 +4,7 @@
 export interface PlaceLimits {
   /** For all users together. */
   readonly places: number;
-  /** Beyond them, for users who have no place. */
+  /** Places in addition to these, only for users who have none. */
   readonly spare: number;
 }
 
@@ -35,14 +35,14 @@ export class UserPlaces {
     this.#counts.set(user, this.countOf(user) + 1);
   }
 
-  leave(user: string): void {
+  release(user: string): void {
     this.#total--;
     const left = this.countOf(user) - 1;
     if (left > 0) this.#counts.set(user, left);
     else this.#counts.delete(user);
   }
 
-  /** The position of the user with the fewest places who may take another one; -1: none may. */
+  /** The index in `waiting` of the user with the fewest places, among those who may take another one; -1 if none may. */
   next(waiting: readonly { readonly user: string }[]): number {
     let best = -1;
     let fewest = Infinity;
@@ -57,7 +57,7 @@ export class UserPlaces {
   }
 }
 
-/** The items that wait for places. Their number is limited, and users share the queue as they share places. */
+/** The items that wait for places. The length of the queue is limited by `PlaceLimits` of its own, so that one user cannot fill it. */
 export class UserQueue<T extends { readonly user: string }> {
   readonly #limits: UserPlaces;
   readonly #waiting: T[] = [];
@@ -79,7 +79,7 @@ export class UserQueue<T extends { readonly user: string }> {
     this.#limits.take(item.user);
   }
 
-  /** Returns false if the item does not wait. */
+  /** Returns false if the item is not in the queue. */
   remove(item: T): boolean {
     const at = this.#waiting.indexOf(item);
     if (at >= 0) this.#removeAt(at);
@@ -98,7 +98,7 @@ export class UserQueue<T extends { readonly user: string }> {
 
   #removeAt(at: number): T {
     const [item] = this.#waiting.splice(at, 1) as [T];
-    this.#limits.leave(item.user);
+    this.#limits.release(item.user);
     return item;
   }
 }

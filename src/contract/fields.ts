@@ -19,21 +19,21 @@ export interface Field<T> {
   refine(holds: (value: T) => boolean, problem: string): Field<T>;
 }
 
-type About = Pick<Field<unknown>, 'doc' | 'schema' | 'isRequired'>;
+type FieldDescription = Pick<Field<unknown>, 'doc' | 'schema' | 'isRequired'>;
 
-function fieldOf<T>(about: About, read: (sent: unknown) => Reading<T>): Field<T> {
-  const optionalAbout = { ...about, isRequired: false };
+function fieldOf<T>(description: FieldDescription, read: (sent: unknown) => Reading<T>): Field<T> {
+  const ifOptional = { ...description, isRequired: false };
   return {
-    ...about,
+    ...description,
     read,
     optional: () =>
-      fieldOf<T | undefined>(optionalAbout, (sent) => (sent === undefined ? { value: sent } : read(sent))),
+      fieldOf<T | undefined>(ifOptional, (sent) => (sent === undefined ? { value: sent } : read(sent))),
     default: (value) =>
-      fieldOf({ ...optionalAbout, schema: { ...about.schema, default: value } }, (sent) =>
+      fieldOf({ ...ifOptional, schema: { ...description.schema, default: value } }, (sent) =>
         sent === undefined ? { value } : read(sent),
       ),
     refine: (holds, problem) =>
-      fieldOf(about, (sent) => {
+      fieldOf(description, (sent) => {
         const reading = read(sent);
         return 'value' in reading && !holds(reading.value) ? { problem } : reading;
       }),

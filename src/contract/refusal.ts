@@ -27,7 +27,7 @@ export interface CodeDeclaration extends Declared {
   readonly text: string;
 }
 
-/** All problems of a request, collected by the caller: by field, or a list (as `text`, one per line). */
+/** All problems of a request, which the caller passes: a text for each field, or a list of texts (with `as: 'text'`, one per line). */
 export interface CollectedDeclaration extends Declared {
   readonly as: 'fields' | 'bucketFields' | 'bare' | 'list' | 'errorList' | 'text' | 'empty';
   readonly text?: undefined;

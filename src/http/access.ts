@@ -24,7 +24,7 @@ export class AccessGate {
   readonly #forbidsRoleless: boolean;
   readonly #rules = new Map<RouteDefinition, Rule | null>();
 
-  /** `forbidsRoleless`: a user without roles gets 403, as one without the permission; otherwise 401, as an unknown one. */
+  /** `forbidsRoleless`: whether a user without roles gets 403, like a user without the permission, instead of 401, like an unknown user. */
   constructor(authority: Authority, routes: readonly RouteDefinition[], forbidsRoleless = false) {
     this.#authority = authority;
     this.#forbidsRoleless = forbidsRoleless;

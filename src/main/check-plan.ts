@@ -37,7 +37,7 @@ export interface PlanContext {
   file: string;
 }
 
-/** What roles may name. */
+/** The names of a bucket in the restored backup, to which roles of the plan may refer. */
 interface RestoredNames {
   readonly name: string;
   readonly scopes: readonly string[];

@@ -100,7 +100,7 @@ export class DataFolder {
     return readFileSync(path, 'utf8');
   }
 
-  /** The id of the node that this folder belongs to; null until `keepNodeId`. */
+  /** The id of the node that this folder belongs to; null until `keepNodeId` was called. */
   get nodeId(): string | null {
     const path = join(this.path, nodeIdFile);
     return existsSync(path) ? readFileSync(path, 'utf8') : null;

@@ -1,5 +1,5 @@
-// Before a founder serves the configuration of its cluster, it asks the members where that is now: another node may have taken it over meanwhile,
-// the cluster may have moved it to NATS servers, and may have removed this node.
+// Before a founder serves the configuration of its cluster, it asks the members where the configuration is now: while this node was stopped,
+// another node may have taken it over, or the cluster may have moved it to NATS servers or removed this node.
 import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
 import { type ClusterState, clusterKey, type NodeState } from '#cluster/config/cluster-state.ts';
 import { engineSecret } from '#cluster/engine/engine-record.ts';
@@ -32,8 +32,8 @@ export interface FounderParts {
 const answerMs = 4_000;
 
 /**
- * What this node needs to be a member of the cluster where the configuration is now; `removed`: it no longer is one. Null: no node that answers
- * knows a later place.
+ * The parameters with which this node continues as a member that uses the later place; `removed`: the cluster has removed this node. Null: no
+ * node that answers knows a later place.
  */
 export async function laterPlace(parts: FounderParts): Promise<JoinParameters | 'removed' | null> {
   const { store, nodeId, secrets, log } = parts;

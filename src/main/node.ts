@@ -58,7 +58,7 @@ export class Node {
   readonly ports: NodePorts = { ...unknownPorts };
   private readonly options: NodeOptions;
   private readonly plain: Listener[] = [];
-  /** Before every port but the data service's, which has its own. */
+  /** The client allowlist at every port but those of the data service and the query service, whose threads have one each. */
   private readonly gate = new ClientGate();
   private stopped: Promise<void> | null = null;
   private readonly stops: { name: string; stop: () => unknown }[] = [];

@@ -18,7 +18,7 @@ import type { OpenedNode } from './running-node.ts';
 import { StartError } from './start-error.ts';
 import { noFounder, type OpenedConfiguration, switchableConfiguration } from './switchable-configuration.ts';
 
-/** Completes a recorded join or removal first. Calls `lost` when the data service ends. */
+/** Completes a recorded join or removal first. Calls `lost` when the thread of the data service or of the query service ends unexpectedly. */
 export async function openNode(
   parts: FolderParts,
   options: NodeOptions,
@@ -49,7 +49,7 @@ export async function openNode(
     log,
     membership,
     lock: held.place,
-    onLost: (reason) => lost(new Error('the data service ended', { cause: reason })),
+    onLost: (reason) => lost(new Error('a service of the node ended unexpectedly', { cause: reason })),
   });
   return Object.assign(configuration, { node, identity });
 }

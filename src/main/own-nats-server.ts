@@ -26,7 +26,7 @@ export class OwnNatsServer {
     });
   }
 
-  /** @throws StartError where this node has a server, or may get one, and the program is missing or too old. */
+  /** @throws StartError if this node has a server, or may get one, and the program is missing or too old */
   async start(): Promise<void> {
     if (this.#options.engine === ownServers) await this.#program();
     await this.#server.startExisting();
@@ -58,7 +58,10 @@ export class OwnNatsServer {
     return this.#server.remove();
   }
 
-  /** Started without `--engine nats`, the node runs a server until the configuration has left the servers. */
+  /**
+   * The program of the server that this node has run before; undefined without one. A node that is started without `--engine nats` runs its
+   * server until the configuration is no longer on the NATS servers.
+   */
   get #knownProgram(): string | undefined {
     return this.#options.engine === ownServers ? undefined : (this.#server.program ?? undefined);
   }

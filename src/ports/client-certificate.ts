@@ -49,9 +49,12 @@ export function shownCertificate(
 }
 
 export interface CertificateText {
-  /** Lines like `CN=name`, or `CN=name + OU=unit` of attributes that share a place; these signs have a backslash within a value. */
+  /**
+   * One line for each part of the name: `CN=name`, or `CN=name + OU=unit` for a part with several attributes. Within a value a backslash
+   * precedes each of these characters.
+   */
   readonly subject: string;
-  /** `DNS:host, email:user@example.com`; values with separators in them are quoted. */
+  /** `DNS:host, email:user@example.com`; a value that contains separators is in double quotes. */
   readonly subjectAltName: string | undefined;
 }
 

@@ -37,7 +37,7 @@ export class CommitCounter {
     try {
       writeSync(this.descriptor, line(commits), 0);
     } catch {
-      // As above. A count below the database's is not damage.
+      // As above: the count stays lower than the number of commits in the database, which `checkCommits` does not take for damage.
     }
   }
 

@@ -16,7 +16,7 @@ export function readEncryptedInto(socket: Socket, shared: Buffer, take: TakeByte
   const reader = readerMembers(socket);
   const handle = (socket as unknown as SocketInternals)._handle;
   if (reader === null || typeof handle?.useUserBuffer !== 'function') return false;
-  // What came with the end of the handshake.
+  // Node may already have read bytes that followed the handshake.
   const early = socket.read() as Buffer | null;
   handle.useUserBuffer(shared);
   Object.assign(socket, {
@@ -27,7 +27,7 @@ export function readEncryptedInto(socket: Socket, shared: Buffer, take: TakeByte
   return true;
 }
 
-/** Where Node keeps the buffer and the callback of `onread`; null if it does so elsewhere. */
+/** The members of the socket in which Node keeps the buffer and the callback of `onread`; null on a runtime without them. */
 function readerMembers(socket: Socket): { buffer: symbol; callback: symbol } | null {
   const symbols = Object.getOwnPropertySymbols(socket);
   const named = (name: string) => symbols.find(({ description }) => description === name);

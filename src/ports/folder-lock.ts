@@ -124,7 +124,7 @@ export function holderOf(folder: string): number | null {
   }
 }
 
-/** True also where this process cannot find out. */
+/** True also if this process cannot open the lock file. */
 function isLocked(folder: string): boolean {
   const path = join(folder, 'lock.db');
   if (!existsSync(path)) return false;
@@ -157,13 +157,13 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** What was there may be a symbolic link to another file. */
+/** Writes a new file in place of an existing one, which may be a symbolic link to another file. */
 function writeAnew(path: string, text: string): void {
   rmSync(path, { force: true });
   try {
     writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    // On a full disk others do not learn the holder; the lock holds.
+    // On a full disk the process id is not stored, so errors of other processes cannot name this process. The folder is locked all the same.
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
   }
 }

@@ -8,7 +8,7 @@ export interface HandleShares {
   rest: number;
 }
 
-/** Used on a system that does not report its limit. */
+/** The number of handles assumed on a system that does not report its limit. */
 const usualLimit = 10_240;
 const restMax = 8_192;
 const filesMax = 2_048;

@@ -3,7 +3,7 @@ import { readSync, writeSync } from 'node:fs';
 
 const lineEnd = 10;
 
-/** Ends the last line of a file that was opened with `a+`; returns the size of the file then. */
+/** Ends the last line of a file that was opened with `a+`, if a line end is missing; returns the new size of the file. */
 export function endLastLine(descriptor: number, size: number): number {
   if (size === 0) return 0;
   const last = Buffer.alloc(1);

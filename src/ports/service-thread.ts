@@ -19,7 +19,7 @@ interface StopCall {
 export interface ServiceThreadOptions<Message> {
   /** Begins the events of the log: `<area>.thread_failed`. */
   readonly area: string;
-  /** Shown by debuggers and figures of the process. */
+  /** The name of the thread in debuggers and in the metrics of the process. */
   readonly name: string;
   readonly module: URL;
   readonly resourceLimits?: WorkerOptions['resourceLimits'];
@@ -31,7 +31,7 @@ export interface ServiceThreadOptions<Message> {
   started(): void;
   /** Called with every other message. */
   receive(message: Message): void;
-  /** Called when the thread has ended, before it is restarted or because it was stopped. */
+  /** Called when the thread has ended, whether it failed (and will be restarted) or was stopped. */
   ended(): void;
 }
 
@@ -70,7 +70,7 @@ export class ServiceThread<
     this.worker?.postMessage(call);
   }
 
-  /** The thread stores its state first; after ten seconds it is ended without that. */
+  /** The thread stores its state first; if that takes longer than ten seconds, the thread is terminated all the same. */
   async stop(): Promise<void> {
     this.stopping ??= deferred<void>();
     await this.starting;

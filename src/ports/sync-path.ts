@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** The file is on disk afterwards; of a folder: what was created, renamed and removed in it. */
+/** Flushes the file to disk; for a folder, its entries: files that were created, renamed or removed in it. */
 export function syncPath(path: string): void {
   const descriptor = openSync(path, 'r');
   try {

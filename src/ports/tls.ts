@@ -6,10 +6,11 @@ import type { ClientCertificates } from './client-certificate.ts';
 export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
 
 export interface TlsSpec {
-  /** PEM chain, PEM key. */
+  /** The certificate with its chain, as PEM. */
   readonly certificate: string;
+  /** As PEM. */
   readonly key: string;
-  /** A second certificate with a key of the other type, for cipher suites that require it. */
+  /** A second certificate with a key of the other type (RSA or elliptic curve), for cipher suites that require that type. */
   readonly other?: { readonly certificate: string; readonly key: string };
   readonly minVersion: TlsVersion;
   /** OpenSSL names in preference order, including TLS 1.3; absent: the runtime's list. */
@@ -36,7 +37,7 @@ export function secureContextOptions(tls: TlsSpec): SecureContextOptions & { tic
     // TLS 1.3 uses its own suites unless one is named.
     ...(ciphers && !ciphers.some(isTls13) && { maxVersion: 'TLSv1.2' }),
     ...(ciphers?.some((name) => name.startsWith('DHE-')) && { dhparam: 'auto' }),
-    // Otherwise a session from before a change could be resumed with the old parameters.
+    // New ticket keys at each change of the settings: otherwise a client could resume a session with the earlier settings.
     ticketKeys: randomBytes(ticketKeyBytes),
   };
 }

@@ -9,8 +9,8 @@ export interface UnauthenticatedLimits {
   perSource: number;
   total: number;
   /**
-   * A new connection may take the place of the oldest one of its own source: for ports whose clients authenticate at once, such as
-   * nodes, and may have the address of a client that never does.
+   * At the limit, a new connection may replace the oldest one of its own source. For ports of nodes: a node authenticates at once, but may
+   * have the same address as a client that never authenticates.
    */
   replacesOldest?: boolean;
 }
@@ -23,8 +23,8 @@ interface Entry {
   leave(): void;
   /** Closes the connection. */
   close(): void;
-  /** Ends the timer of the handshake. */
-  over?(): void;
+  /** Cancels the timer of the handshake; absent for connections without TLS. */
+  endHandshake?(): void;
 }
 
 const bySocket = new WeakMap<Socket, Entry>();
@@ -102,14 +102,14 @@ export class UnauthenticatedSockets {
     if (!this.enter(socket)) return false;
     const ends = endsOf(socket);
     const timer = this.#clock.after(handshakeMs, () => socket.destroy());
-    const over = once(() => {
+    const endHandshake = once(() => {
       timer.cancel();
       this.#inHandshake.delete(ends);
     });
     const entry = bySocket.get(socket) as Entry;
-    entry.over = over;
+    entry.endHandshake = endHandshake;
     this.#inHandshake.set(ends, entry);
-    socket.once('close', over);
+    socket.once('close', endHandshake);
     return true;
   }
 
@@ -117,15 +117,15 @@ export class UnauthenticatedSockets {
   handshaken(socket: Socket): void {
     const entry = this.#inHandshake.get(endsOf(socket));
     if (entry === undefined) return;
-    entry.over?.();
+    entry.endHandshake?.();
     bySocket.set(socket, entry);
     entry.close = () => socket.destroy();
     socket.once('close', () => entry.leave());
   }
 
   /**
-   * Closes the oldest connection of the source with the most, if that has at least two more than the new connection's source,
-   * which has `count`, or as many with `replacesOldest`. For a source that has none yet any other source loses one.
+   * Closes the oldest connection of the source that has the most, and returns true, if that source has at least two more than the source of
+   * the new connection, which has `count` (with `replacesOldest`: at least as many). If `count` is 0, one connection suffices.
    */
   #makeRoom(count: number): boolean {
     let most: Set<Entry> | null = null;
@@ -134,7 +134,7 @@ export class UnauthenticatedSockets {
       if (entries.size >= least && entries.size > (most?.size ?? 0)) most = entries;
     const [oldest] = most ?? [];
     if (oldest === undefined) return false;
-    // Now, since the close event comes later.
+    // The count is corrected at once, because the close event comes later.
     oldest.leave();
     oldest.close();
     return true;

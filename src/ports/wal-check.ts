@@ -1,6 +1,6 @@
-// SQLite stops reading a write-ahead log at the first frame with a wrong checksum, which a torn last commit requires, and ignores
-// everything after it. A crash leaves at most one unacknowledged commit there. If there are more, the log is damaged, and opening
-// the file would silently lose acknowledged data.
+// SQLite stops reading a write-ahead log at the first frame with a wrong checksum, because a crash may leave the last commit incomplete, and
+// ignores everything after it. A crash leaves at most one commit there, an unacknowledged one. If there are more, the log is damaged, and
+// opening the file would silently lose acknowledged data.
 // Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 import { closeSync, openSync, readSync } from 'node:fs';
 
@@ -28,7 +28,7 @@ export function checkWal(path: string): number {
 
 function checkFrames(descriptor: number): number {
   const header = Buffer.alloc(headerBytes);
-  // A torn header means that the log was just restarted: its previous content is in the database file.
+  // An incomplete header means that SQLite was restarting the log: the previous content of the log is in the database file.
   if (readSync(descriptor, header, 0, headerBytes, 0) < headerBytes) return 0;
   const sum = new WalChecksum((header.readUInt32BE(0) & 1) === 1);
   sum.add(header, 0, 24);
@@ -46,7 +46,7 @@ function checkFrames(descriptor: number): number {
   ) {
     number++;
     const isOfThisLog = header.compare(frame, 8, 16, 16, 24) === 0;
-    if (firstBad === 0 && !(isOfThisLog && addsUp(sum, frame))) firstBad = number;
+    if (firstBad === 0 && !(isOfThisLog && hasRightChecksum(frame, sum))) firstBad = number;
     const pagesAfterCommit = frame.readUInt32BE(4);
     if (firstBad === 0 && pagesAfterCommit > 0) pages = pagesAfterCommit;
     if (firstBad > 0 && isOfThisLog && pagesAfterCommit !== 0) commitsBehind++;
@@ -57,7 +57,8 @@ function checkFrames(descriptor: number): number {
   return pages * pageBytes;
 }
 
-function addsUp(sum: WalChecksum, frame: Buffer): boolean {
+/** Adds the frame to the cumulative checksum `sum`, and compares the result with the checksum in the frame. */
+function hasRightChecksum(frame: Buffer, sum: WalChecksum): boolean {
   sum.add(frame, 0, 8);
   sum.add(frame, frameHeaderBytes, frame.length);
   return sum.matches(frame, 16);

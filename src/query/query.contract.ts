@@ -132,7 +132,7 @@ export interface PreparedText {
   readonly statement: string;
 }
 
-/** What a name of a prepared statement means from now on. */
+/** The statement that replaces an earlier prepared statement of the same name. */
 export interface ReplacedStatement {
   readonly name: string;
   readonly queryContext: string;

@@ -68,7 +68,7 @@ describe('encrypted backups', () => {
       ),
       ['full', 'incremental'],
     );
-    assert.match(await succeeds('backup', 'verify', folder), /sound/);
+    assert.match(await succeeds('backup', 'verify', folder), /intact/);
     assert.match(
       await succeeds('backup', 'examine', folder, '--bucket', 'b', '--key', `${marker}-3`),
       new RegExp(`"marker":"${marker}"`),

@@ -172,7 +172,7 @@ describe('divan backup and restore', () => {
     assert.match(await succeeds('backup', 'info', join(folder, backup)), /continues .*\nbucket +documents/);
     assert.match(
       await succeeds('backup', 'verify', folder, '--backup', backup),
-      /sound\n {4}inventory.airline: 2\n/,
+      /intact\n {4}inventory.airline: 2\n/,
     );
     const key = ['--bucket', 'travel', '--scope', 'inventory', '--collection', 'airline', '--key', 'first'];
     const versions = JSON.parse(await succeeds('backup', 'examine', folder, ...key, '--json'));

@@ -132,8 +132,8 @@ export function aQueryService(
       heapBytes: 2,
       residentBytes: 3,
       processors: 1,
-      userShare: 0,
-      systemShare: 0,
+      userPercent: 0,
+      systemPercent: 0,
     }),
     node: () => ({
       name: 'n:8091',

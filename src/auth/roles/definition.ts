@@ -1,6 +1,6 @@
 // The form of a role: its parameters, published name, and ordered permission patterns. The first pattern that
-// matches an object decides for the role, whatever follows. Facts of the published interface (compatibility 7.1, with the
-// document operations that later data services check: range scans and system collections).
+// matches an object decides for the role, whatever follows. Roles and patterns are those of the published interface (compatibility 7.1),
+// with the document operations that later published releases check: range scans and system collections.
 //
 // In a pattern `b`, `s` and `c` stand for the role's own bucket, scope and collection, `.` for any. A pattern matches the
 // object it names and everything below it.
@@ -12,7 +12,7 @@ export interface RoleDefinition {
   readonly level: RoleLevel;
   readonly name: string;
   readonly description: string;
-  /** True when the community edition has it too. */
+  /** True if the published community edition has this role, and not only the enterprise edition. */
   readonly community: boolean;
   readonly patterns: readonly Pattern[];
 }
@@ -38,6 +38,7 @@ export const bucket = define('bucket', false);
 export const scope = define('scope', false);
 export const collection = define('collection', false);
 
+/** Patterns that deny all operations on these objects. */
 export const none = (...objects: string[]): Pattern[] => objects.map((object) => [object, 'none']);
 
 /** Permissions that several roles contain. */

@@ -220,7 +220,7 @@ function verifiedText(backup: string, bucket: VerifiedBucket): string {
   const { name, documents, deletions, bytes, collections } = bucket;
   const parts = Object.entries(collections).map(([path, count]) => `\n    ${path}: ${count}`);
   const counts = `${counted(documents, 'document')}, ${counted(deletions, 'deletion')}`;
-  return `${backup} ${name}: ${counts}, ${sizeText(bytes)}: sound${parts.join('')}`;
+  return `${backup} ${name}: ${counts}, ${sizeText(bytes)}: intact${parts.join('')}`;
 }
 
 async function examineKey(folder: string, options: ExamineOptions): Promise<string> {

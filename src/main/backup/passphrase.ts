@@ -11,7 +11,7 @@ export function backupPassphrase(file?: string): string | undefined {
   if (file === undefined) return process.env[variable];
   const text = textOf(file);
   if (text.length > fileBytesMax)
-    throw new ArchiveError(`--passphrase-file: more than ${fileBytesMax} characters are no passphrase`);
+    throw new ArchiveError(`--passphrase-file: the passphrase must have at most ${fileBytesMax} characters`);
   return text.replace(/\r?\n$/, '');
 }
 

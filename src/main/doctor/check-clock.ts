@@ -24,7 +24,7 @@ export async function checkClock(peer: string | undefined): Promise<Finding[]> {
   return [own, ...syncWarnings, ...(peer === undefined ? [] : [await compare(peer)])];
 }
 
-/** Compares with the least possible difference: the header Date has whole seconds. */
+/** Compares the clocks by the smallest difference that is possible, because the header Date has whole seconds. */
 async function compare(peer: string): Promise<Finding> {
   try {
     const sentMs = realClock.wallMs();

@@ -6,11 +6,11 @@ import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Privilege } from '#sqlpp/run/engine.ts';
 
 interface Rule {
-  /** The object below the keyspace, or below the cluster. */
+  /** The path of the object, without the keyspace or the cluster that it belongs to. */
   readonly object: string;
   readonly operation: string;
-  /** Whether `object` is below the keyspace. */
-  readonly isLocal: boolean;
+  /** True: the object belongs to the statement's keyspace; false: to the cluster. */
+  readonly isOfKeyspace: boolean;
   /** What the statement does, as the error names it. */
   readonly activity: (target: string) => string;
   /** The role that permits it, as the error names it. */
@@ -20,7 +20,7 @@ interface Rule {
 const statement = (verb: string): Rule => ({
   object: `n1ql.${verb}`,
   operation: 'execute',
-  isLocal: true,
+  isOfKeyspace: true,
   activity: (target) => `${verb.toUpperCase()} queries on ${target}`,
   role: (target) => `query_${verb} on ${target}`,
 });
@@ -33,35 +33,35 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
   index: {
     object: 'n1ql.index',
     operation: 'create',
-    isLocal: true,
+    isOfKeyspace: true,
     activity: () => 'index operations',
     role: (target) => `query_manage_index on ${target}`,
   },
   catalog: {
     object: 'n1ql.meta',
     operation: 'read',
-    isLocal: false,
+    isOfKeyspace: false,
     activity: () => 'queries accessing the system tables',
     role: () => 'query_system_catalog',
   },
   scope: {
     object: 'collections',
     operation: 'write',
-    isLocal: true,
+    isOfKeyspace: true,
     activity: () => 'scope and collection operations',
     role: (target) => `scope_admin on ${target}`,
   },
   grant: {
     object: 'admin.security',
     operation: 'write',
-    isLocal: false,
+    isOfKeyspace: false,
     activity: () => 'queries updating user information',
     role: () => 'admin',
   },
   function: {
     object: 'n1ql.udf',
     operation: 'manage',
-    isLocal: true,
+    isOfKeyspace: true,
     activity: () => 'manage functions',
     role: (target) =>
       target === '' ? 'query_manage_global_functions' : `query_manage_functions on ${target}`,
@@ -69,7 +69,7 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
   'execute function': {
     object: 'n1ql.udf',
     operation: 'execute',
-    isLocal: true,
+    isOfKeyspace: true,
     activity: () => 'execute functions',
     role: (target) =>
       target === '' ? 'query_execute_global_functions' : `query_execute_functions on ${target}`,
@@ -77,7 +77,7 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
   'external function': {
     object: 'n1ql.udf_external',
     operation: 'manage',
-    isLocal: true,
+    isOfKeyspace: true,
     activity: () => 'manage external functions',
     role: (target) =>
       target === ''
@@ -87,7 +87,7 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
   'execute external function': {
     object: 'n1ql.udf_external',
     operation: 'execute',
-    isLocal: true,
+    isOfKeyspace: true,
     activity: () => 'execute external functions',
     role: (target) =>
       target === ''
@@ -97,20 +97,20 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
   curl: {
     object: 'n1ql.curl',
     operation: 'execute',
-    isLocal: false,
+    isOfKeyspace: false,
     activity: () => 'queries using the CURL() function',
     role: () => 'query_external_access',
   },
   transaction: {
     object: 'n1ql',
     operation: 'execute',
-    isLocal: false,
+    isOfKeyspace: false,
     activity: () => 'transactions',
     role: () => 'query_select',
   },
 };
 
-/** The rights to a function, by its library; without one it is in SQL++. */
+/** The actions for which a caller needs privileges; a function without a library is written in SQL++. */
 export const functionActions = (
   library: string | undefined,
 ): { readonly manage: Privilege['action']; readonly execute: Privilege['action'] } =>
@@ -141,7 +141,10 @@ const securityKeyspaces: ReadonlySet<string> = new Set(['user_info', 'applicable
 /** The callers of one request, which has the privileges of all of them. */
 export type Callers = readonly Caller[];
 
-/** By caller, the privilege lists (one per plan) that passed the check. A Caller is immutable: after a change of roles there is a new one. */
+/**
+ * For each caller, the privilege lists (one per plan) that passed the check. A Caller object is immutable: after a change of roles a new one
+ * replaces it, so the results stay true.
+ */
 const heldLists = new WeakMap<Caller, WeakSet<readonly Privilege[]>>();
 
 /** @throws SqlError 13014 that names the first role that is missing */
@@ -197,9 +200,12 @@ const ruleOfCatalog = (collection: string): Rule =>
 const permits = (callers: Callers, permission: Permission): boolean =>
   callers.some((caller) => caller.permits(permission));
 
-function permissionOf({ object, operation, isLocal }: Rule, keyspace: KeyspaceName | undefined): Permission {
+function permissionOf(
+  { object, operation, isOfKeyspace }: Rule,
+  keyspace: KeyspaceName | undefined,
+): Permission {
   const steps = object.split('.').map((name) => ({ name, names: [] }));
-  if (!isLocal || keyspace === undefined) return { object: steps, operation };
+  if (!isOfKeyspace || keyspace === undefined) return { object: steps, operation };
   return { object: [targetOf(keyspace), ...steps], operation };
 }
 
@@ -209,7 +215,7 @@ function targetOf({ bucket, scope, collection }: KeyspaceName): Permission['obje
   return { name: 'collection', names: [bucket, scope, collection] };
 }
 
-/** Roles are named with all parts of a keyspace, except for the default collection. */
+/** The keyspace as errors name it after a role. */
 function targetText(keyspace: KeyspaceName): string {
   const { bucket, scope, collection } = keyspace;
   if (scope === '') return `default:${bucket}`;

@@ -164,7 +164,7 @@ export async function answerAdmin(
   }
 }
 
-/** The name after the path of libraries; empty: all libraries. */
+/** The name of the library in the path; empty for the path of all libraries, null for any other path. */
 function libraryOf(path: string): string | null {
   if (path === librariesPath || path === `${librariesPath}/`) return '';
   if (!path.startsWith(`${librariesPath}/`)) return null;
@@ -189,7 +189,7 @@ async function answerLibrary(
 }
 
 const catalogText =
-  'User does not have credentials to administrate the service. Add role query_system_catalog to allow it.';
+  'User does not have credentials to administer the service. Add role query_system_catalog to allow it.';
 
 const json = (status: number, value: unknown): AdminAnswer => ({ status, text: JSON.stringify(value) });
 

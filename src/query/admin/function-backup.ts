@@ -10,7 +10,7 @@ import type { FunctionDefinition, FunctionLibrary, FunctionScope } from '../quer
 import type { QueryParts } from '../state/parts.ts';
 import { checkEdition, checkRight, shownLibrary } from './libraries.ts';
 
-/** Members by which published servers recognize such a backup. */
+/** The values of the members by which published servers recognize a backup of functions. */
 const magic = '4D6172636F2072756C6573';
 const version = '0x01';
 const itemsMax = 10_000;
@@ -112,7 +112,10 @@ interface Scoped {
   readonly scope: FunctionScope;
 }
 
-/** Without a bucket selects global functions and libraries; for a bucket those of its scopes, of which `include` and `exclude` select some. */
+/**
+ * The filter of functions and libraries. With `bucket` null it selects the global ones, otherwise those of scopes; the parameters `include`
+ * and `exclude` restrict the scopes.
+ */
 function choiceOf(bucket: string | null, parameters: URLSearchParams): (item: Scoped) => boolean {
   const isWanted = scopeFilter(parameters);
   return ({ scope }) => (scope === null) === (bucket === null) && (scope === null || isWanted(scope.scope));

@@ -5,7 +5,8 @@ import type { QueryParts } from '../state/parts.ts';
 export function vitals(service: QueryParts): Record<string, unknown> {
   const { deps, counters, startedMs, active } = service;
   const nowMs = deps.clock.wallMs();
-  const { usedBytes, heapBytes, residentBytes, processors, userShare, systemShare } = deps.processFigures();
+  const { usedBytes, heapBytes, residentBytes, processors, userPercent, systemPercent } =
+    deps.processFigures();
   const { times, rates, values } = counters;
   const monotonicMs = deps.clock.monotonicMs();
   return {
@@ -21,8 +22,8 @@ export function vitals(service: QueryParts): Record<string, unknown> {
     'memory.usage': usedBytes,
     'memory.total': heapBytes,
     'memory.system': residentBytes,
-    'cpu.user.percent': userShare,
-    'cpu.sys.percent': systemShare,
+    'cpu.user.percent': userPercent,
+    'cpu.sys.percent': systemPercent,
     'request.completed.count': values.requests,
     'request.active.count': active.count,
     'request.per.sec.1min': rates.perSecond(1, monotonicMs),

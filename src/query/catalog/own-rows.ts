@@ -1,5 +1,5 @@
-// Keyspaces of the catalog of which each node has rows of its own: what its query service runs, ran and keeps. Any node shows the rows of all
-// nodes, by asking the others.
+// Keyspaces of the catalog whose rows describe one node: the requests, prepared statements, tasks and transactions of its query service. A
+// statement shows the rows of all nodes: the node that executes the statement requests the rows of the others.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainRow, RowsPage } from '../query.contract.ts';
 import type { QueryParts } from '../state/parts.ts';
@@ -52,7 +52,7 @@ export const isOwnKeyspace = (keyspace: string): boolean => Object.hasOwn(ownKey
 
 /** A node sends its rows to another one in pages of this many characters and one row more: larger ones would delay its other requests. */
 const pageCharacters = 1 << 20;
-/** The most pages that a statement takes from a node. */
+/** The maximum number of pages that a statement reads from one node. */
 const pagesMax = 64;
 
 /** A page of the rows of this node for another node, in the order of their ids, from the first id above `after` on. Rows have no undefined members. */
@@ -97,7 +97,7 @@ export async function rowsOfAllNodes(
   );
 }
 
-/** With `problem`, the reason why the last of the rows are missing. */
+/** `problem`: why the rows after the returned ones are missing; null if all were read. */
 async function allPages(
   first: RowsPage,
   read: (after: string) => Promise<RowsPage>,
@@ -117,7 +117,7 @@ async function allPages(
   return { rows, problem: null };
 }
 
-/** Removes rows by their ids as `rowsOfAllNodes` has them. */
+/** Removes rows by ids in the form in which `rowsOfAllNodes` returns them. */
 export async function removeFromNodes(
   service: QueryParts,
   keyspace: string,

@@ -1,5 +1,5 @@
-// Rows of system:tasks_cache: sessions of ADVISOR. They do not contain the statements. In the published schema the task of a session starts and
-// stops when its collecting ends: `delay` is the time before that.
+// Rows of system:tasks_cache: sessions of ADVISOR. They do not contain the statements. In the published schema a task starts and stops when its
+// session has collected statements, and `delay` is the time for which the session collects.
 
 import type { PlainRow } from '../query.contract.ts';
 import { durationText } from '../request/duration.ts';

@@ -15,10 +15,10 @@ const wordsBeforeBrackets = new Set(
   ),
 );
 
-/** What follows an opening quote in a text of SQL++, without the closing quote: escapes and doubled quotes are part of it. */
+/** The characters of a string literal of SQL++ between its quotes, with escapes and doubled quotes. */
 const inside = (quote: string): string => String.raw`(?:[^${quote}\\]|\\.|${quote}${quote})*`;
 
-/** A text of SQL++ in either quotes, also without its end. */
+/** A string literal of SQL++ in single or double quotes; the closing quote may be missing. */
 const quoted = `(?:"${inside('"')}"?|'${inside("'")}'?)`;
 const member = new RegExp(
   String.raw`(["'\x60]?-{0,2}(?:password|pass|user|userpwd|secret|token)["'\x60]?\s*:\s*)${quoted}`,
@@ -26,7 +26,7 @@ const member = new RegExp(
 );
 const headerName = String.raw`(?:(?:proxy-)?authorization|cookie|[\w-]+-(?:key|token|secret))\s*:\s*`;
 const headers = ['"', "'"].map((quote) => new RegExp(`(${quote}${headerName})${inside(quote)}`, 'gis'));
-/** The end of the text, too: it may have been cut. */
+/** Also matches at the end of the text, because the statement may have been truncated there. */
 const address = /(https?:\/\/)[^/?#\s"']+(?:@|$)/gi;
 
 export const withoutPasswords = (statement: string): string =>

@@ -9,7 +9,7 @@ interface Parts {
   readonly query: string;
 }
 
-/** Pass the address that is requested, with the data that an option adds to it. */
+/** `url`: the whole address of the request, including data that an option adds to it. */
 export function isAllowed(url: URL, { all_access, allowed_urls, disallowed_urls }: CurlAllowlist): boolean {
   if (all_access) return true;
   if (isAmbiguous(url)) return false;

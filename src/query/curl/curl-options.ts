@@ -22,15 +22,15 @@ export const curlLimits = {
   headers: 100,
   headerLength: 8_192,
   connectMs: 30_000,
-  /** Without `max-time`, and the most that it may be. */
+  /** The default of the option `max-time`, and its maximum. */
   totalMs: 120_000,
   totalMsMax: 600_000,
-  /** Without `result-cap`, and the most that it may be: the size of the largest document, since both are parsed in one piece. */
+  /** The default of the option `result-cap`, and its maximum: the size of the largest document, since both are parsed in one piece. */
   resultBytes: 20 << 20,
   resultBytesMax: 20 << 20,
 } as const;
 
-/** What the options say, before the request is made of it. */
+/** The values of the options, collected before the request is built from them. */
 interface Draft {
   method: 'GET' | 'POST' | null;
   sendsDataInUrl: boolean;
@@ -200,7 +200,7 @@ function requestOf(url: URL, draft: Draft): CurlRequest {
   return { method: method ?? 'POST', url, headers: typed, body: data, ...limits };
 }
 
-/** The limit counts while a list is read, so that a long one is never joined. */
+/** Checks the limit for each item, so that a list of too many items is refused before they are joined. */
 function addData(draft: Draft, text: string, name: string): void {
   draft.dataLength += text.length + (draft.data.length > 0 ? 1 : 0);
   checkDataLength(draft.dataLength, name);

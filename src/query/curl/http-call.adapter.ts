@@ -1,5 +1,5 @@
 // Sends one request of CURL(). The address to which a connection goes is checked, not only the name: a name may resolve to another address
-// each time. Connections are not reused, proxies not asked, redirects not followed.
+// each time. It does not reuse connections, use proxies or follow redirects.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -89,7 +89,7 @@ function open(
   });
 }
 
-/** Connections go to the addresses of its answer, so that no second look-up can give another one. */
+/** A look-up that fails if the name has a refused address. The connection uses the checked addresses, so no second look-up can return others. */
 const checkedLookup =
   (lookups: Lookups, refuses: (address: string) => boolean): LookupFunction =>
   (name, options, done) =>
@@ -136,7 +136,7 @@ async function collect(
   return { status, body: Buffer.concat(chunks) };
 }
 
-/** The texts of the operating system name what failed; those of Node also have stacks and addresses. */
+/** Shows only the error code of a system error, because the messages of Node contain addresses. */
 function failureOf(error: Error): CurlError {
   if (error instanceof CurlError) return error;
   const { code } = error as NodeJS.ErrnoException;

@@ -1,5 +1,5 @@
-// Resolves names for CURL(). A look-up cannot be cancelled: it takes one of the few threads of Node's pool until it answers, also when its
-// call has ended before. It counts towards the limit until it has answered.
+// Resolves names for CURL(). A look-up cannot be cancelled: it occupies one of the few threads of Node's pool until it ends, even if the call
+// that needed it has ended. So it counts towards the limit until then.
 import { type LookupAddress, lookup as lookUp } from 'node:dns';
 import { CurlError } from './curl-options.ts';
 

@@ -33,7 +33,7 @@ export class BucketPositions {
   /** @throws DataPortError when histories change during every reading */
   async positionsOf(collectionId: number): Promise<CollectionPositions> {
     const { source } = this;
-    let found: Found | null = null;
+    let found: FoundPositions | null = null;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const histories = (this.cached ??= this.read());
       try {
@@ -41,10 +41,10 @@ export class BucketPositions {
         // The order matters: the data service answers requests in order.
         const [seqnos, newest] = await Promise.all([source.highSeqnos(collectionId), source.historyDigest()]);
         if (newest === digest) return { seqnos, uuids };
-        // Not a reading that another call began: it may be older than these seqnos.
+        // A new reading of the histories, not one that another call began, which may be older than these seqnos.
         const later = this.read();
         this.cached = later;
-        found ??= new Found(seqnos.length);
+        found ??= new FoundPositions(seqnos.length);
         found.add(seqnos, uuids, (await later).uuids);
         if (found.isComplete) return found;
       } catch (error) {
@@ -65,8 +65,8 @@ export class BucketPositions {
   }
 }
 
-/** The positions of vbuckets whose history did not change while their seqnos were read: while others move, these need not be read again. */
-class Found implements CollectionPositions {
+/** Collects the positions of vbuckets whose history did not change while their seqnos were read, so that only the others are read again. */
+class FoundPositions implements CollectionPositions {
   readonly seqnos: Float64Array;
   readonly uuids: BigUint64Array;
   private readonly isFound: Uint8Array;
@@ -81,7 +81,7 @@ class Found implements CollectionPositions {
     return !this.isFound.includes(0);
   }
 
-  /** Takes the seqnos, read between two readings of the uuids, of vbuckets whose uuid is the same in both. */
+  /** `seqnos` were read between two readings of the uuids: adds those of vbuckets whose uuid is the same in both readings. */
   add(seqnos: Float64Array, before: BigUint64Array, after: BigUint64Array): void {
     for (const [vb, seqno] of seqnos.entries()) {
       if (before[vb] !== after[vb]) continue;

@@ -4,7 +4,10 @@ import type { MemoryDocument } from '#wire/document-batch.ts';
 import { Datatype } from '#wire/status.ts';
 import { inflatedValue } from './inflated-value.ts';
 
-/** Rows get copies of parts of a value (`ownJson`), but may refer to parts that take half of the buffer they are in. */
+/**
+ * A larger value is copied as a whole: rows may keep a reference to a part that takes at least half of its buffer, and would then refer to the
+ * memory of the data service. Rows get copies of all parts of smaller values (`ownJson`), so those are read in place.
+ */
 const copiedPartsMax = 16 << 10;
 const noBytes = Buffer.alloc(0);
 

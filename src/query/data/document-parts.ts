@@ -1,4 +1,4 @@
-// Reads documents with metadata and extended attributes: several requests where one cannot name all attributes.
+// Reads documents with metadata and extended attributes. One request has a limited number of paths, so many attributes take several requests.
 import type { BucketClient, FetchedParts } from '#client/bucket-client.ts';
 import { isAttributeName, type PathRead } from '#client/subdoc.ts';
 import type { ReadOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
@@ -11,9 +11,9 @@ import { undefinedIfMissing } from './whole-documents.ts';
 
 const noBytes = Buffer.alloc(0);
 const documentFields = ['$document.exptime', '$document.flags', '$document.datatype'];
-/** Paths that one request may have. */
+/** The maximum number of paths in one request. */
 const pathsMax = 16;
-/** Reads of a document that changes between its requests. */
+/** How often a document is read that changes between the requests of each attempt. */
 const attemptsMax = 10;
 
 /** Metadata, attributes and body of each document belong to the same version. */

@@ -1,5 +1,6 @@
-// Reads documents in the memory of the data service. It can also request a few documents from the data thread and block until they arrive, which
-// takes a third of the processor time of a request through the data port: this thread does not return to its event loop to be woken by the reply.
+// Reads documents in the memory of the data service (`takeNow`), or requests a few documents from the data thread and blocks this thread until
+// they arrive (`read`). The latter takes a third of the processor time of a request through the data port, since this thread need not return to
+// its event loop and be woken by the reply.
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import { type MemoryDocument, type SlotMessage, slotRequestAt } from '#wire/document-batch.ts';
 import { RequestSlot } from '#wire/request-slot.ts';
@@ -8,7 +9,7 @@ import { writeKeys } from './encoded-keys.ts';
 
 /** How long other requests of this thread are delayed at most: reading takes microseconds unless the data thread is busy. */
 const waitMs = 1;
-/** The most reads in a row that go through the data port instead, after the data thread was busy for several reads. */
+/** After the data thread was too busy to answer in time, the next reads go through the data port: at most this many. */
 const skippedMax = 64;
 
 /** This thread's end of a message channel. */

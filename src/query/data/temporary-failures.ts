@@ -11,7 +11,7 @@ import type { BucketRefusals } from './bucket-refusals.ts';
 export interface StatementPlace {
   /** Whether one more statement may wait without a place. */
   readonly mayLeave: boolean;
-  /** Others may have the place until `waiting` has resolved. @throws SqlError when too many statements wait for places then */
+  /** Gives the place to other statements until `waiting` has resolved. @throws SqlError when too many statements wait for places then */
   without(waiting: () => Promise<void>): Promise<void>;
 }
 
@@ -24,11 +24,14 @@ export interface RetryOptions {
   readonly readLimitMs?: number;
 }
 
-/** Behind a durable write the pause stays short, since many transactions may wait for the same record. */
+/** While a durable write of the same document is in progress, pauses stay short: many transactions may wait for the same record. */
 const pauseMs = { first: 10, most: 500, mostBehindWrite: 100 } as const;
 /** How long to retry before the failure is returned. The copies of a node that was killed may serve its vbuckets ten seconds later. */
 const totalMs = 15_000;
-/** After this time others have the place. What ends before, such as the move of a vbucket, is not worth a second turn in the queue. */
+/**
+ * After this time a statement that waits gives its place to others. Shorter waits, such as for the move of a vbucket, do not justify that the
+ * statement queues for a place again.
+ */
 const placeMs = 200;
 
 const nothing = (): void => {};
@@ -43,7 +46,7 @@ export async function retryTemporary<T>(options: RetryOptions, read: () => Promi
   }
 }
 
-/** The result of a read or a durable write. If it takes long, as where a node hangs, others have the place of the statement meanwhile. */
+/** Waits for a read or a durable write. If it takes long, for example because a node hangs, other statements get the place meanwhile. */
 export async function lettingOthersRun<T>(
   { clock, place }: Pick<RetryOptions, 'clock' | 'place'>,
   working: Promise<T>,
@@ -81,7 +84,7 @@ interface Repeated {
   within(limitMs: number): Promise<void>;
 }
 
-/** Repeats within the limit. After a while other requests get the place of the statement; a statement that may not give it up fails then. */
+/** Repeats within the limit. After `placeMs` other statements get the place; a statement that may not give its place away fails then. */
 async function retryWithin(limitMs: number, repeated: Repeated, place?: StatementPlace): Promise<void> {
   await repeated.within(Math.min(placeMs, limitMs));
   if (place === undefined) await repeated.within(limitMs);
@@ -236,7 +239,7 @@ class SentWrites<T extends Write> implements Repeated {
     }
   }
 
-  /** Replies to earlier sends say nothing about the bucket now, nor does a key that exists about its room. */
+  /** Only a successful write of the latest replies shows that the bucket accepts writes: one that failed since the key exists needed no space. */
   private countAccepted(latest: PartialReplies): void {
     if (latest.some((reply) => reply?.status === Status.success)) this.refusals?.accepted();
   }

@@ -189,7 +189,7 @@ export class WireDocuments implements Documents {
     let failure: Error | undefined;
     try {
       const retry = this.retryOptions(signal);
-      // Each time over the connection that is open then: that of the first time may have ended.
+      // Each attempt uses the connection that is open then: the one of the first attempt may have ended.
       const sendNow = (some: readonly StoreRequest[], answered: PartialReplies): Promise<unknown> =>
         this.use(keyspace, (client) => client.storeMany(collectionId, some, signal, answered));
       const send: typeof sendNow =
@@ -207,7 +207,7 @@ export class WireDocuments implements Documents {
     });
   }
 
-  /** Retries what fails for the moment: a read has no effect. */
+  /** Retries a read after temporary failures. */
   private async reading<T>(
     keyspace: Keyspace,
     signal: AbortSignal,
@@ -233,7 +233,7 @@ export class WireDocuments implements Documents {
 const withoutTransactionRecords = (batch: readonly StoredDocument[]): readonly StoredDocument[] =>
   batch.some(isTransactionRecord) ? batch.filter((document) => !isTransactionRecord(document)) : batch;
 
-/** A scan of keys through the data port does not learn what is JSON: there the id decides alone. */
+/** In a scan of keys only, through the data port, `isJson` is false for all documents, so that the id alone decides. */
 const isTransactionRecord = ({ id, isJson }: StoredDocument): boolean =>
   isTransactionRecordKey(id) && !isJson;
 

@@ -1,6 +1,6 @@
-// The collections that a first start makes (`--bucket`, `--init`), and the buckets that a node gets when it becomes active in a cluster. A
-// request that comes before they exist waits for them: the port is open and clients know it by then, and would otherwise get the error that
-// their bucket does not exist.
+// The collections that the first start of a node creates (`--bucket`, `--init`), and the buckets that a node gets when it becomes active in a
+// cluster. The query port is open before they exist. A request that arrives before waits for them, because it would otherwise fail with the
+// error that its bucket does not exist.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { BucketState } from '../data/keyspaces.ts';
@@ -10,7 +10,7 @@ export interface PlannedCollections {
   readonly scopes: readonly { readonly name: string; readonly collections: readonly string[] }[];
 }
 
-/** After this time requests are answered, whatever exists: making a bucket takes tenths of a second. */
+/** After this time requests are answered, whatever exists: the creation of a bucket takes tenths of a second. */
 export const awaitedMs = 30_000;
 
 export class AwaitedKeyspaces {

@@ -39,7 +39,7 @@ export interface QueryStart {
   readonly sequentialScans: boolean;
   readonly edition: 'enterprise' | 'community';
   readonly indexFolder: string;
-  /** The collections that a first start makes; else empty. */
+  /** The collections that the first start of a node creates; empty at later starts. */
   readonly planned: readonly PlannedCollections[];
 }
 

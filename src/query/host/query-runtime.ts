@@ -220,7 +220,7 @@ export class QueryRuntime {
   }
 }
 
-/** Few, so that busy functions leave processors to statements; two, so that one of them does not stop all functions. */
+/** The number of threads: few, so that busy functions leave processors to statements; at least two, so that one busy function does not block all others. */
 const javaScriptThreads = (): number => Math.min(4, Math.max(2, availableParallelism() - 1));
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -228,13 +228,13 @@ const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.s
 function figures(uptimeMs: number) {
   const { heapUsed, heapTotal, rss } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
-  const share = (microseconds: number) => (uptimeMs === 0 ? 0 : microseconds / 10 / uptimeMs);
+  const percentOfProcessor = (microseconds: number) => (uptimeMs === 0 ? 0 : microseconds / 10 / uptimeMs);
   return {
     usedBytes: heapUsed,
     heapBytes: heapTotal,
     residentBytes: rss,
     processors: availableParallelism(),
-    userShare: share(user),
-    systemShare: share(system),
+    userPercent: percentOfProcessor(user),
+    systemPercent: percentOfProcessor(system),
   };
 }

@@ -217,7 +217,7 @@ export class WorkerQuery {
     this.worker.postMessage({ kind: 'libraries', libraries } satisfies QueryCall);
   }
 
-  /** The libraries of a scope end with it, which the state of the node reports. */
+  /** Libraries are deleted with their scope, without a call of `onChange`: each new state of the node may lack some. */
   private followScopes(): void {
     if (this.sentLibraries === null) return;
     const named = ({ scope, name }: FunctionLibrary) => `${scope?.bucket}/${scope?.scope}/${name}`;

@@ -1,5 +1,5 @@
-// Calls of user-defined functions in JavaScript: values of SQL++ as JSON to a thread with a sandbox, and back. What fails becomes error
-// 10109, whose reason has the published form where one is published.
+// Calls user-defined functions in JavaScript: sends the arguments as JSON to a thread with a sandbox, and parses the result. A failure becomes
+// error 10109, whose `reason` has the published form of those failures for which one is published.
 import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value, ValueObject } from '#sqlpp/values/value.ts';

@@ -1,5 +1,5 @@
 // A few threads for functions in JavaScript: each starts when it is first needed, runs one job at a time, and ends after a time
-// without jobs. A job that does not react to its interruption loses its thread. One user's jobs cannot take all threads.
+// without jobs. If a job does not react to its interruption, its thread is terminated. One user's jobs cannot take all threads.
 
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { UserPlaces, UserQueue } from '#base/user-places.ts';
@@ -40,7 +40,7 @@ export interface JavaScriptRun {
 const graceMs = 1_000;
 const idleMs = 30_000;
 const waitingMax = 100;
-/** Threads, and waiting jobs, beyond the limits, for users who have none. */
+/** The numbers of threads and of waiting jobs in addition to the limits, for users who have none. */
 const spareThreads = 2;
 const spareWaiting = 20;
 
@@ -174,7 +174,7 @@ export class JavaScriptThreads {
     running.stopListening();
     running.reply.resolve(reply);
     thread.running = null;
-    this.places.leave(running.user);
+    this.places.release(running.user);
     thread.timer?.cancel();
     thread.timer = this.options.clock.after(idleMs, () => this.endThread(thread, 'its thread ended'));
     this.next();
@@ -186,7 +186,7 @@ export class JavaScriptThreads {
     thread.timer?.cancel();
     void thread.worker.terminate();
     if (thread.running !== null) {
-      this.places.leave(thread.running.user);
+      this.places.release(thread.running.user);
       this.fail(thread.running, reason);
     }
     if (!this.isStopped) this.next();

@@ -11,7 +11,7 @@ export const prelude = `((parse, stringify, PromiseType, ErrorType, text) => {
   delete globalThis.Atomics;
   const builtIn = new Map(Object.getOwnPropertyNames(globalThis).map((name) => [name, globalThis[name]]));
   const isBuiltIn = builtIn.get.bind(builtIn);
-  // The library may define toJSON() for all objects, so that nothing has a text.
+  // The library may define toJSON() for all objects, so that stringify() returns undefined.
   const json = (object) => stringify(object) ?? '{}';
   const describe = (error) =>
     error instanceof ErrorType

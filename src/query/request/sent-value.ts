@@ -28,7 +28,7 @@ export function flagOf(sent: SentValue): boolean | null {
   throw badValue(name, 'unable to parse tristate as a boolean');
 }
 
-/** JSON may have numbers as texts, too. */
+/** In JSON, too, a number may be sent as a string. */
 export function wholeOf({ name, value, isText }: SentValue): number {
   const text = typeof value === 'string' ? (isText ? value.trim() : value) : null;
   const number = text !== null && /^[+-]?\d+$/.test(text) ? Number(text) : value;
@@ -54,7 +54,7 @@ export function jsonOf({ name, value, isText }: SentValue): unknown {
   }
 }
 
-/** Reads a value; `problem` is what is wrong when it is no JSON. */
+/** Calls `read`. If that fails because the text is not JSON, the error has `problem` as its reason. */
 export function jsonValue<T>(name: string, read: () => T, problem = 'the value is not JSON'): T {
   try {
     return read();

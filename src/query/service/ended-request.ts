@@ -48,7 +48,7 @@ export function recordEnd(
 
 const advisedKinds: ReadonlySet<string | null> = new Set(['SELECT', 'UPDATE', 'DELETE', 'MERGE']);
 
-/** Passes statements of the kinds that ADVISE knows to the sessions of ADVISOR, but none that calls it. */
+/** Passes a statement to the sessions of ADVISOR if ADVISE knows its kind and the statement does not call ADVISOR. */
 function collect(
   sessions: AdvisorSessions,
   { request, users, kind }: ActiveRequest,

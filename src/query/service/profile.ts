@@ -6,7 +6,7 @@ import { durationText } from '../request/duration.ts';
 interface ProfileInput {
   readonly level: 'phases' | 'timings';
   readonly startedMs: number;
-  /** Times that are not measured by operator; `run` is that of all operators together and of sending the rows. */
+  /** Times of the service's own phases; `run` is the time of all operators together and of sending the rows. */
   readonly ownMs: { readonly authorize: number; readonly plan: number; readonly run: number };
   readonly rows: number;
   readonly version: string;

@@ -154,7 +154,7 @@ class Gathering {
   }
 }
 
-/** Values that are sampled besides those of the keys: the id of the document, and its length in bytes. */
+/** Expressions that are sampled in addition to the keys: the id of the document, and its length in bytes. */
 const sizeExpressions = [
   `META(${quoted(documentAlias)}).id`,
   `ENCODED_SIZE(${quoted(documentAlias)})`,

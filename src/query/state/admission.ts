@@ -1,6 +1,6 @@
 // Limits the concurrent requests: further ones wait in a bounded queue, then they are refused. One user's requests cannot take all
 // places, and the user with the fewest running requests is next.
-import { type Deferred, deferred, turnOf } from '#base/deferred.ts';
+import { type Deferred, deferred, whenAdmitted } from '#base/deferred.ts';
 import { UserPlaces, UserQueue } from '#base/user-places.ts';
 
 interface Waiting {
@@ -44,16 +44,16 @@ export class Admission {
     if (!this.queue.mayAdd(user)) return false;
     const waiting = { user, slot: deferred<void>() };
     this.queue.add(waiting);
-    await turnOf(waiting.slot, signal, () => this.queue.remove(waiting));
+    await whenAdmitted(waiting.slot, signal, () => this.queue.remove(waiting));
     return true;
   }
 
-  /** Whether a running request may give up its place for now. Their number is limited like that of the requests in the queue. */
+  /** Whether a running request may give up its place for now. The number of such requests has the same limit as the queue. */
   get mayLeave(): boolean {
     return this.absent < this.limits().waiting;
   }
 
-  /** `leave` of a request that comes back with `enter`. The caller must call `endAbsence` when it has, or has ended. */
+  /** Like `leave`, for a request that will call `enter` again. The caller must call `endAbsence` once it has a place again, or has ended. */
   leaveForNow(user: string): void {
     this.absent++;
     this.leave(user);
@@ -64,7 +64,7 @@ export class Admission {
   }
 
   leave(user: string): void {
-    this.running.leave(user);
+    this.running.release(user);
     const next = this.queue.takeNext(this.running);
     if (next === undefined) return;
     this.running.take(next.user);

@@ -7,7 +7,7 @@ import type { Random } from '#ports/random.ts';
 export const sessionsMax = 16;
 /** The most statements that a session collects, counting each run. */
 export const statementsMax = 4_000;
-/** The limit of the texts of a session, with their query contexts. */
+/** The limit of the statements of a session and their query contexts, in characters. */
 const textMax = 2 << 20;
 
 export interface SessionOptions {

@@ -1,10 +1,10 @@
 // Long statements are parsed and planned one at a time, in steps, since planning one takes up to tenths of a second. After each statement, other requests
 // have the thread for as long as it took. A statement that waits for its turn holds no place of the service, and users take turns.
-import { type Deferred, deferred, turnOf } from '#base/deferred.ts';
+import { type Deferred, deferred, whenAdmitted } from '#base/deferred.ts';
 import { type PlaceLimits, UserPlaces } from '#base/user-places.ts';
 import type { Clock } from '#ports/clock.ts';
 
-/** Shorter statements are planned in a few milliseconds. */
+/** The length in characters from which a statement is long. Shorter ones are planned in a few milliseconds. */
 export const longFrom = 32 << 10;
 
 export interface PlanningTurn {
@@ -43,7 +43,7 @@ export class LongStatements {
     if (!this.counts.mayTake(user)) return null;
     const waiting = { user, turn: deferred<PlanningTurn>() };
     this.add(waiting);
-    return await turnOf(waiting.turn, signal, () => this.remove(waiting));
+    return await whenAdmitted(waiting.turn, signal, () => this.remove(waiting));
   }
 
   private take(): PlanningTurn {
@@ -92,7 +92,7 @@ export class LongStatements {
     const all = this.waiting.get(user) ?? [];
     const left = all.filter((each) => each !== waiting);
     if (left.length === all.length) return false;
-    this.counts.leave(user);
+    this.counts.release(user);
     if (left.length > 0) this.waiting.set(user, left);
     else this.waiting.delete(user);
     return true;

@@ -95,8 +95,8 @@ export interface ProcessFigures {
   readonly residentBytes: number;
   readonly processors: number;
   /** Percent of one processor since the start. */
-  readonly userShare: number;
-  readonly systemShare: number;
+  readonly userPercent: number;
+  readonly systemPercent: number;
 }
 
 /** What the modules of the query service use of it: its dependencies, and the state of all requests. */

@@ -8,9 +8,9 @@ import type { Value } from '#sqlpp/values/value.ts';
 /** Limits of the cached plans, and of the texts that were sent once. */
 const plansMax = 256;
 const sentOnceMax = 256;
-/** The limit of a statement's text; a plan takes a multiple of it. */
+/** The longest statement whose plan is cached, in characters; a plan takes a multiple of that. */
 const textMax = 4 << 10;
-/** The limit of a value's text that a plan depends on. */
+/** The longest JSON text, in characters, of a value on which a cached plan depends. */
 const valueMax = 256;
 
 type Parameters = Pick<PrepareContext, 'positional' | 'named'>;

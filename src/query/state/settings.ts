@@ -6,20 +6,27 @@ import { parseCollectionPath } from '../transactions/collection-path.ts';
 export interface ServiceSettings {
   /** The limit of concurrent requests. */
   servicers: number;
+  /** The limit of requests that wait. */
   queueLimit: number;
+  /** 0: no timeout. */
   timeoutMs: number;
   requestBytesMax: number;
+  /** Requests that took at least this long are recorded as completed requests; -1: none are. */
   completedThresholdMs: number;
+  /** How many completed requests are kept. */
   completedLimit: number;
   preparedLimit: number;
   isPretty: boolean;
   profile: 'off' | 'phases' | 'timings';
   showsControls: boolean;
   autoPrepare: boolean;
+  /** The memory of one request; 0: no limit. */
   memoryQuotaMb: number;
+  /** The number of failed rows after which a request ends. */
   errorLimit: number;
   /** False: a statement on a keyspace without a usable index fails, as in 7.1. */
   sequentialScans: boolean;
+  /** The limit of the temporary files of all requests; -1: no limit. */
   tmpSpaceMb: number;
   /** The other settings by their published names; most tune internals of published servers and have no effect here. */
   others: Record<string, unknown>;

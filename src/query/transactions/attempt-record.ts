@@ -103,7 +103,8 @@ export class AttemptRecord {
       { ...upsert(`${path}.tsrs`, ''), flags: xattr | mkdirP | expandMacros, value: casMacro },
     ];
     const reply = await this.send(0, [...state, ...documentsOf(path, staged)]);
-    // Without the names, the rollback that follows still has them; only a clean-up after a crash does not.
+    // The names of all documents do not fit into the record: stores the state without them. The rollback that follows has the names in
+    // memory; only a clean-up after a crash lacks them.
     if (reply.status === Status.tooBig) await this.change(0, state);
     else this.check(reply);
   }

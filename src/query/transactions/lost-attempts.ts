@@ -22,6 +22,7 @@ export interface LostAttemptsOptions {
   readonly log: Log;
   /** The interval of searches while attempts may remain. */
   readonly windowMs: () => number;
+  /** Whether the setting `cleanuplostattempts` enables the clean-up. */
   readonly isOn: () => boolean;
 }
 
@@ -124,7 +125,7 @@ export class LostAttempts {
     return earlier(next, await this.runAll(lost));
   }
 
-  /** Runs some at a time, and returns when the first of those that failed is to be tried again. */
+  /** Runs at most `cleaningMax` at a time, and returns the time until the first of those that failed is retried; null if none failed. */
   private async runAll(all: readonly (() => Promise<number | null>)[]): Promise<number | null> {
     const waiting = all.values();
     let next: number | null = null;
@@ -138,7 +139,7 @@ export class LostAttempts {
     return next;
   }
 
-  /** What fails is tried again later, and does not keep the search from going on. */
+  /** If `run` fails, logs the failure and returns when to retry, so that the search continues. */
   private async orRetry(run: () => Promise<number | null>): Promise<number | null> {
     if (this.isStopped) return retryMs;
     try {

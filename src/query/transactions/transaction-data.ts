@@ -53,7 +53,7 @@ export class TransactionData {
     return found;
   }
 
-  /** The keyspace, or what of it this node does not have. */
+  /** The keyspace, or which part of its name this node does not have. */
   find(name: KeyspaceName): ReturnType<Keyspaces['find']> {
     return this.keyspaces.find(name);
   }
@@ -101,7 +101,7 @@ export class TransactionData {
     return this.store(keyspace, requests, { ...limits, durability });
   }
 
-  /** Attempts of other transactions write to the same records: their durable writes are waited for. */
+  /** Retries writes that are refused while a durable write of another transaction to the same document is in progress, as to a shared record. */
   store(keyspace: Keyspace, requests: readonly StoreRequest[], limits: DataLimits): Promise<StoreReply[]> {
     const { durability } = limits;
     const durable = requests.map((request) => ({ ...request, durability }));
@@ -116,7 +116,7 @@ export class TransactionData {
     );
   }
 
-  /** Repeats a read that fails for the moment, for half of the timeout. @throws SqlError when the data service does not answer in time */
+  /** Retries a read after temporary failures, for half of the timeout. @throws SqlError when the data service does not answer in time */
   reading<T>(
     keyspace: Keyspace,
     limits: Pick<DataLimits, 'kvTimeoutMs'>,
