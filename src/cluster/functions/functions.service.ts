@@ -71,7 +71,7 @@ export class FunctionsService implements FunctionDefinitions {
     const problem = change.kind === 'create' ? this.#problemOf(change.definition) : null;
     if (problem !== null) return { refused: problem };
     let outcome: FunctionOutcome = 'done';
-    const { value, revision } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
+    const { revision } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
       const present = functions.filter((stored) => this.#shownScope(stored) !== 'gone');
       const isSame = (stored: StoredFunction): boolean =>
         stored.name === name && isSameScope(stored.scope, wanted);
@@ -88,8 +88,6 @@ export class FunctionsService implements FunctionDefinitions {
       };
       return { functions };
     });
-    // The watch may report the change later, but callers read it at once. It may also have reported a later change of another node already.
-    if (revision > this.#keys.revision) this.#state = value;
     if (outcome === 'done') await this.knownOnOtherNodes(revision);
     return outcome;
   }

@@ -75,11 +75,9 @@ export class LibrariesService implements FunctionLibraries {
     if (change.kind === 'delete') return await this.#delete(key);
     const problem = javaScriptProblem(this.#view) ?? this.#problemOf(key, change.library);
     if (problem !== null) return { refused: problem };
-    const { value, revision } = await update<LibraryState>(this.#store, key, { code: '' }, () => ({
+    const { revision } = await update<LibraryState>(this.#store, key, { code: '' }, () => ({
       code: change.library.code,
     }));
-    // The watch may report the change later, but callers read it at once. It may also have reported a later change of another node already.
-    if (revision > this.#keys.revision) this.#byKey.set(key, value);
     await this.knownOnOtherNodes(revision);
     return 'done';
   }
@@ -88,9 +86,7 @@ export class LibrariesService implements FunctionLibraries {
     for (;;) {
       const entry = await this.#store.get(key);
       if (entry === null) return 'not found';
-      if (!(await this.#store.delete(key, entry.revision))) continue;
-      this.#byKey.delete(key);
-      return 'done';
+      if (await this.#store.delete(key, entry.revision)) return 'done';
     }
   }
 

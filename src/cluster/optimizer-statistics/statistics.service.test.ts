@@ -89,3 +89,16 @@ test('removes the statistics of deleted collections', async () => {
     [statisticsKey('u', 10)],
   );
 });
+
+test('keeps statistics that another node stores before those of this one are acknowledged', async () => {
+  const { store, service } = aService();
+  await service.start();
+  const put = store.put.bind(store);
+  store.put = async <T>(key: string, value: T, expected: number) => {
+    const revision = await put(key, value, expected);
+    if (revision !== null) await put(key, { expressions: [of('a'), of('b')] }, revision);
+    return revision;
+  };
+  assert.equal(await service.change(storeChange(10, [of('a')])), 'done');
+  assert.deepEqual(namesIn(service), [[10, ['a', 'b']]]);
+});

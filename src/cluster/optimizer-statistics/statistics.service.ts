@@ -66,15 +66,12 @@ export class StatisticsService implements StatisticsStore {
     await this.#removeOfDeleted();
     if (change.kind === 'delete' && !this.#byKey.has(key)) return 'done';
     let problem: string | null = null;
-    const { value } = await update(this.#store, key, noStatistics, (before) => {
+    await update(this.#store, key, noStatistics, (before) => {
       const after = { expressions: changed(before.expressions, change) };
       problem = change.kind === 'store' ? this.#problemOf(key, after) : null;
       return problem === null ? after : before;
     });
-    if (problem !== null) return { refused: problem };
-    // The watch reports the change later, but callers read it at once.
-    this.#byKey.set(key, value);
-    return 'done';
+    return problem === null ? 'done' : { refused: problem };
   }
 
   #problemOf(key: string, state: StatisticsState): string | null {
