@@ -37,8 +37,8 @@ export interface ConfigStore {
    */
   list<T>(prefix: string): Promise<Entry<T>[]>;
   /**
-   * Writes if the key is at `expectedRevision` (0: absent). Resolves with the new revision after the write is on disk, or with null
-   * if another write came first; then this write is never made.
+   * Writes if the key is at `expectedRevision` (0: absent). Resolves with the new revision after the write is on disk and watchers have been
+   * called with this change, or a later one of the key; or with null if another write came first: then this write is never made.
    * @throws UnwritableError with the reason, when the store cannot be written: its text says whether the change may be lost. An
    * UnavailableError is temporary: no server of the store can be reached.
    */
@@ -54,6 +54,8 @@ export interface ConfigStore {
   revision(): number;
   /** Why the store, which other servers hold, cannot be changed now; null or absent: it can be changed. */
   readonly problem?: string | null;
+  /** Resolves once the store makes changes again; null or absent: it makes them at once. @throws UnavailableError after a time limit */
+  untilReleased?(): Promise<void> | null;
   /** The clock and random numbers of a simulation; absent: the real ones. */
   readonly ports?: { readonly clock: Clock; readonly random: Random };
   [Symbol.asyncDispose](): Promise<void>;

@@ -39,6 +39,13 @@ export class SwitchingConfigStore implements ConfigStore {
     this.#held = null;
   }
 
+  untilReleased(): Promise<void> | null {
+    if (this.#held === null) return null;
+    const heldTooLong = (): Error =>
+      new UnavailableError('Nothing was changed: another node is taking the configuration over.');
+    return within(this.ports.clock, heldMs, this.#held.promise, heldTooLong);
+  }
+
   /** Makes the last change of a store whose other changes are held: its readers learn from it where the configuration has moved. */
   putWhileHeld<T>(key: string, value: T, expectedRevision: number): Promise<number | null> {
     return this.#current.put(key, value, expectedRevision);
@@ -75,13 +82,15 @@ export class SwitchingConfigStore implements ConfigStore {
   put<T>(key: string, value: T, expectedRevision: number, options?: ChangeOptions): Promise<number | null> {
     // Nothing is awaited unless changes are held: a store that is served must write before this returns.
     const again = (): Promise<number | null> => this.put(key, value, expectedRevision, options);
-    if (this.#held !== null) return this.#unheld().then(again);
+    const held = this.untilReleased();
+    if (held !== null) return held.then(again);
     return this.#unlessEnded(this.#current.put(key, value, expectedRevision, options), again);
   }
 
   delete(key: string, expectedRevision: number): Promise<boolean> {
     const again = (): Promise<boolean> => this.delete(key, expectedRevision);
-    if (this.#held !== null) return this.#unheld().then(again);
+    const held = this.untilReleased();
+    if (held !== null) return held.then(again);
     return this.#unlessEnded(this.#current.delete(key, expectedRevision), again);
   }
 
@@ -114,16 +123,9 @@ export class SwitchingConfigStore implements ConfigStore {
     } catch (error) {
       if (!(error instanceof StoreEndedError)) throw error;
       if (this.#current === store) this.hold();
-      await this.#unheld();
+      await this.untilReleased();
       return again();
     }
-  }
-
-  async #unheld(): Promise<void> {
-    if (this.#held === null) return;
-    const heldTooLong = (): Error =>
-      new UnavailableError('Nothing was changed: another node is taking the configuration over.');
-    await within(this.ports.clock, heldMs, this.#held.promise, heldTooLong);
   }
 
   async #watch(watcher: Watcher): Promise<void> {

@@ -147,6 +147,8 @@ export class StoreServer {
 
   async #change(key: string, json: string | null, expectedRevision: number, writes: readonly string[]) {
     const { store } = this.#options;
+    // Before `#writing` is set: the store calls the watchers only when it makes the change.
+    for (let held = store.untilReleased?.(); held; held = store.untilReleased?.()) await held;
     this.#writing = writes;
     const changing =
       json === null

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MemoryConfigStore } from '../memory-config-store.ts';
+import { SwitchingConfigStore } from '../switching-config-store.ts';
+import type { Channel, FounderReply, FounderRequest } from './channel.ts';
+import { StoreServer } from './store-server.ts';
+
+/** Until promises that are resolved have run their callbacks. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A founder whose store can be held, and a function that sends a request of a node. */
+async function aFounder() {
+  const store = new SwitchingConfigStore(new MemoryConfigStore());
+  const server = new StoreServer({ store, identity: 'the cluster', bootId: 'boot' });
+  await server.start();
+  const replies: FounderReply[] = [];
+  let receive: (message: unknown) => void = () => {};
+  const channel: Channel = {
+    send: (reply) => void replies.push(reply as FounderReply),
+    receive: ({ message }) => {
+      receive = message;
+    },
+    close: () => {},
+  };
+  server.serve(channel);
+  const send = (request: FounderRequest) => receive(request);
+  const answerTo = (id: number): unknown => {
+    const found = replies.find((reply) => 'id' in reply && reply.id === id);
+    assert.ok(found !== undefined && 'value' in found, JSON.stringify(found));
+    return found.value;
+  };
+  return { store, send, answerTo };
+}
+
+test('a write that waits while changes are held gets its write ids, also when the node repeats it meanwhile', async () => {
+  const { store, send, answerTo } = await aFounder();
+  store.hold();
+  const write = { ask: 'write', key: 'count', json: '1', writes: ['first'], expectedRevision: 0 } as const;
+  send({ id: 1, ...write });
+  send({ id: 2, ...write });
+  await turn(); // both wait now
+  store.release();
+  await turn();
+  assert.deepEqual([answerTo(1), answerTo(2)], [1, null]);
+  send({ id: 3, ask: 'read', key: 'count' });
+  await turn();
+  assert.deepEqual(answerTo(3), { key: 'count', json: '1', revision: 1, writes: ['first'] });
+});
