@@ -107,3 +107,50 @@ test('reads only what is stored for those of its own vbuckets that have no posit
   await other.load('t', [4]);
   assert.equal(other.get(3), undefined);
 });
+
+test('a checkpoint that could not be stored is not stored any more once another node has its vbuckets', async () => {
+  const saved: ShardCheckpoint[] = [];
+  let isReachable = false;
+  const store = {
+    load: async () => saved,
+    save: async (_: string, checkpoint: ShardCheckpoint) => {
+      if (!isReachable) throw new Error('the store cannot be reached');
+      saved.push(checkpoint);
+    },
+  };
+  const options = { replication: 'r', sourceBucketUuid: 's', filterEpochs: [''], mappings: implicit, store };
+  const checkpoints = new Checkpoints(options);
+  await checkpoints.load('t', [3, 4]);
+  checkpoints.set(3, position);
+  checkpoints.set(4, position);
+  await assert.rejects(checkpoints.save(), /cannot be reached/);
+  isReachable = true;
+  await checkpoints.load('t', [4]);
+  await checkpoints.save();
+  assert.deepEqual(
+    saved.map(({ shard }) => shard),
+    [4],
+  );
+});
+
+test('a save that is slow stores no checkpoints of vbuckets that another node has got meanwhile', async () => {
+  const saved: number[] = [];
+  const slow = Promise.withResolvers<void>();
+  const store = {
+    load: async () => [],
+    save: async (_: string, { shard }: ShardCheckpoint) => {
+      saved.push(shard);
+      await slow.promise;
+    },
+  };
+  const options = { replication: 'r', sourceBucketUuid: 's', filterEpochs: [''], mappings: implicit, store };
+  const checkpoints = new Checkpoints(options);
+  await checkpoints.load('t', [3, 4]);
+  checkpoints.set(3, position);
+  checkpoints.set(4, position);
+  const saving = checkpoints.save();
+  await checkpoints.load('t', [3]);
+  slow.resolve();
+  await saving;
+  assert.deepEqual(saved, [3]);
+});

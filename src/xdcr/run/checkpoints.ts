@@ -39,6 +39,8 @@ export class Checkpoints {
   private readonly recordedMappings = new Set<string>();
   private readonly positions = new Map<number, ReplicatedPosition>();
   private readonly changed = new Set<number>();
+  /** The shards of the vbuckets that this node replicates: other nodes store the others. */
+  private ownShards: ReadonlySet<number> = new Set();
   private targetBucketUuid = '';
 
   constructor(options: CheckpointsOptions) {
@@ -78,6 +80,7 @@ export class Checkpoints {
     if (this.targetBucketUuid !== targetBucketUuid) this.positions.clear();
     this.targetBucketUuid = targetBucketUuid;
     const own = new Set(vbuckets);
+    this.ownShards = new Set(vbuckets.map((vb) => vb % shardCount));
     for (const vb of this.positions.keys()) if (!own.has(vb)) this.positions.delete(vb);
     for (const stored of await this.options.store.load(this.options.replication)) {
       const isOfTheseBuckets =
@@ -124,12 +127,14 @@ export class Checkpoints {
     return [mapping, ...formerMappings].some((known) => mappingId(known) === id);
   }
 
-  /** Stores the shards with changed positions. @throws Error when the store refuses */
+  /** Stores those of its shards that have changed positions. @throws Error when the store refuses */
   async save(): Promise<void> {
     const shards = [...this.changed];
     this.changed.clear();
     try {
-      for (const shard of shards) await this.options.store.save(this.options.replication, this.stored(shard));
+      for (const shard of shards)
+        if (this.ownShards.has(shard))
+          await this.options.store.save(this.options.replication, this.stored(shard));
     } catch (error) {
       for (const shard of shards) this.changed.add(shard);
       throw error;

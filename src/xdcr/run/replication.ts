@@ -56,6 +56,7 @@ export class RunningReplication {
   private readonly targetSeen = new Map<number, ReplicatedPosition['target']>();
   /** Serves the reports, which continue while the replication is paused. */
   private sourceClient: BucketClient | null = null;
+  private openingSource: Promise<BucketClient> | null = null;
   private lastChangesLeft = 0;
   /** Nodes of the target by its last configuration: those of the reference may have left the cluster. */
   private lastHosts: readonly string[] = [];
@@ -146,15 +147,28 @@ export class RunningReplication {
 
   /** Null while the source does not answer. */
   private async highSeqnos(): Promise<Float64Array | null> {
-    const { source } = this.deps;
     try {
       if (this.hasEnded) return null;
-      if (this.sourceClient === null || this.sourceClient.isClosed)
-        this.sourceClient = await BucketClient.open({ ...source, bucket: this.wanted.source.bucket });
-      return await this.sourceClient.highSeqnos();
+      const client = this.sourceClient?.isClosed === false ? this.sourceClient : await this.openSource();
+      return await client.highSeqnos();
     } catch {
       return null;
     }
+  }
+
+  /** Concurrent calls share the connection. */
+  private openSource(): Promise<BucketClient> {
+    const bucket = this.wanted.source.bucket;
+    this.openingSource ??= BucketClient.open({ ...this.deps.source, bucket })
+      .then((client) => {
+        this.sourceClient = client;
+        if (this.hasEnded) client.close();
+        return client;
+      })
+      .finally(() => {
+        this.openingSource = null;
+      });
+    return this.openingSource;
   }
 
   /** Differences since the last report, per second. */
