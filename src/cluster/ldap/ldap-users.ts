@@ -48,7 +48,7 @@ export class LdapUsers {
     this.#cached.set(name, { groups, readMs: this.#deps.clock.monotonicMs() });
     while (this.#cached.size > Math.max(settings.maxCacheSize, 1))
       this.#cached.delete(this.#cached.keys().next().value as string);
-    this.#schedule(settings);
+    this.#schedule(lifetimeMsOf(settings));
     if (JSON.stringify(before) !== JSON.stringify(groups)) this.#notify();
   }
 
@@ -63,17 +63,29 @@ export class LdapUsers {
     this.#timer = null;
   }
 
-  #schedule({ cacheValueLifetime }: LdapSettings): void {
-    if (this.#timer) return;
-    const ms = Math.max(cacheValueLifetime, refreshMsMin);
-    this.#timer = this.#deps.clock.after(ms, () => void this.#refresh().catch(() => {}));
+  #schedule(lifetimeMs: number): void {
+    this.#timer ??= this.#deps.clock.after(lifetimeMs, () => void this.#refresh(lifetimeMs));
   }
 
-  async #refresh(): Promise<void> {
-    const { server, read, clock, log } = this.#deps;
+  /** If the settings cannot be read, tries again after the same lifetime. */
+  async #refresh(lastLifetimeMs: number): Promise<void> {
+    const { read, log } = this.#deps;
     const running = this.#timer;
-    const settings = await read();
-    const lifetimeMs = Math.max(settings.cacheValueLifetime, refreshMsMin);
+    let lifetimeMs = lastLifetimeMs;
+    try {
+      const settings = await read();
+      lifetimeMs = lifetimeMsOf(settings);
+      await this.#refreshAll(settings, lifetimeMs);
+    } catch (error) {
+      log.warn('ldap.failed', { reason: (error as Error).message });
+    }
+    if (this.#timer !== running) return;
+    this.#timer = null;
+    if (this.#cached.size > 0) this.#schedule(lifetimeMs);
+  }
+
+  async #refreshAll(settings: LdapSettings, lifetimeMs: number): Promise<void> {
+    const { server, clock, log } = this.#deps;
     for (const [name, cached] of [...this.#cached]) {
       const ageMs = clock.monotonicMs() - cached.readMs;
       if (ageMs < lifetimeMs) continue;
@@ -83,9 +95,6 @@ export class LdapUsers {
       else if (outcome.kind === 'found' || ageMs >= 2 * lifetimeMs) this.#discard(name);
       if (outcome.kind === 'failed') log.warn('ldap.failed', { reason: outcome.reason });
     }
-    if (this.#timer !== running) return;
-    this.#timer = null;
-    if (this.#cached.size > 0) this.#schedule(settings);
   }
 
   #discard(name: string): void {
@@ -97,3 +106,6 @@ export class LdapUsers {
     for (const listener of [...this.#listeners]) listener();
   }
 }
+
+const lifetimeMsOf = ({ cacheValueLifetime }: LdapSettings): number =>
+  Math.max(cacheValueLifetime, refreshMsMin);
