@@ -1,4 +1,5 @@
 // Routes of server groups: nodes that may fail together. The copies of a document are in different groups where possible.
+import { urlHost } from '#base/host-and-port.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import type { NodeGroup, NodeState } from '../config/cluster-state.ts';
@@ -91,7 +92,7 @@ export const groupsAnswer = (
 const memberOf = ({ uuid, otpNode, hostname, ports, membership, services }: NodeState) => ({
   otpNode,
   nodeUUID: uuid,
-  hostname: `${hostname ?? '127.0.0.1'}:${ports.mgmt}`,
+  hostname: `${urlHost(hostname ?? '127.0.0.1')}:${ports.mgmt}`,
   clusterMembership: membership,
   services: services ?? ['kv'],
 });

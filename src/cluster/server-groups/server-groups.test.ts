@@ -105,6 +105,19 @@ describe('server groups', () => {
     assert.deepEqual([await names(), (await pool()).balanced], [['Rack 2', 'Group 1'], false]);
   });
 
+  it('show an IPv6 address of a node in brackets, as the record of the node does', async (t) => {
+    const { request, list, manager, store } = await groups();
+    t.after(() => manager.stop());
+    await update<ClusterState>(store, clusterKey, aCluster(), (state) => ({
+      ...state,
+      nodes: state.nodes.map((node) => ({ ...node, hostname: 'fd00::1' })),
+    }));
+    const [{ nodes }] = (await list()).groups;
+    const { body } = await request('/pools/default');
+    assert.match(nodes[0].hostname, /^\[fd00::1\]:\d+$/);
+    assert.equal(nodes[0].hostname, body.nodes[0].hostname);
+  });
+
   it('refuse to add a node to an unknown group', async (t) => {
     const callRemote = () => Promise.reject(new RemoteError('there was no answer'));
     const { request, manager } = await groups({ callRemote });
