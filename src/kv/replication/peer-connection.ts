@@ -23,6 +23,10 @@ export class PeerConnection {
   saysPromise = false;
   saysContinued = false;
   rollsBack = false;
+  /** Bytes have arrived since this node's last heartbeat. */
+  hasHeard = true;
+  /** After how many heartbeats of this node nothing had arrived since the one before. */
+  silentBeats = 0;
   private isWriteDue = false;
   private inFlight = 0;
 

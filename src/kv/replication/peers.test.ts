@@ -4,6 +4,7 @@ import { it } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aPeer, RecordingLink } from '../../../test/support/peer-connections.ts';
 import { encodeFrame } from './frame-writer.ts';
+import { beatMs, silentBeatsMax } from './peers.ts';
 
 const hello = encodeFrame({ kind: 'hello', node: 'b', boot: 'b 1', saysPromise: true });
 
@@ -75,5 +76,23 @@ it('closes a connection whose messages break the protocol, with the reason', () 
     assert.equal(link.closedFor, reason);
     assert.equal(peers.servesUntilMs('b'), -Infinity, 'no promise was taken');
   }
+  peers.close();
+});
+
+it('closes a connection on which no heartbeat or answer arrives any more', () => {
+  const clock = new ManualClock();
+  const peers = aPeer({}, clock);
+  const link = new RecordingLink();
+  peers.accept(link);
+  link.handler?.data(hello);
+  const beats = (count: number): void => {
+    for (let beat = 0; beat < count; beat++) clock.advance(beatMs);
+  };
+  beats(silentBeatsMax);
+  link.handler?.data(encodeFrame({ kind: 'beat', sentMs: 0, wallMs: 0 }));
+  beats(silentBeatsMax);
+  assert.equal(link.closedFor, null);
+  beats(1);
+  assert.equal(link.closedFor, 'the other node is silent');
   peers.close();
 });

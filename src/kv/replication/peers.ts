@@ -12,6 +12,11 @@ import { PeerConnection } from './peer-connection.ts';
 
 export const beatMs = 200;
 const redialMs = 500;
+/**
+ * A connection on which nothing arrives for so many heartbeats is closed and made again. Otherwise it would go on when TCP repeats what was lost,
+ * which may be as long after a fault of the network as the fault lasted.
+ */
+export const silentBeatsMax = 25;
 /** The time that the last messages of a process may take when it stops, and the pause between checks. */
 const lastMessagesMs = { limit: 500, pause: 5 };
 /** Events of the connections to the other nodes. */
@@ -190,10 +195,20 @@ export class PeerConnections {
   private beat(): void {
     const { clock } = this.options;
     this.timer = clock.after(beatMs, () => this.beat());
+    this.closeSilent();
     const { needsPromise } = this;
     for (const node of this.connected())
       this.send(node, { kind: 'beat', sentMs: clock.monotonicMs(), wallMs: clock.wallMs(), needsPromise });
     this.dial();
+  }
+
+  /** Counts heartbeats, and not time: after a pause of this process it first reads what arrived meanwhile. */
+  private closeSilent(): void {
+    for (const connection of [...this.connections.values()]) {
+      connection.silentBeats = connection.hasHeard ? 0 : connection.silentBeats + 1;
+      connection.hasHeard = false;
+      if (connection.silentBeats >= silentBeatsMax) connection.link.close('the other node is silent');
+    }
   }
 
   /** The node with the smaller id connects, so that each pair of nodes has one connection. */
@@ -243,6 +258,7 @@ export class PeerConnections {
 
   private takeBytes(connection: PeerConnection, bytes: Buffer): void {
     this.options.events.arrived();
+    connection.hasHeard = true;
     try {
       connection.incoming.push(bytes, (frames, start, end) => this.takeFrame(connection, frames, start, end));
     } catch (error) {
