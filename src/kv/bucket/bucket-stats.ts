@@ -25,7 +25,7 @@ export interface BucketStats {
   collectionItems: Record<string, number>;
 }
 
-/** Before all keys are loaded, the files' own count is the lower limit. */
+/** `expectedItems` is the files' own count of documents in active vbuckets: the lower limit of `items` before all keys are loaded. */
 export function countsOf(
   columns: VbucketColumns,
   collections: LiveCollections,

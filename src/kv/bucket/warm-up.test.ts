@@ -5,6 +5,7 @@ import { deferred } from '#base/deferred.ts';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import type { ShardSpec } from '../admin.ts';
 import type { DiskEngine } from '../data/disk-engine.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 
@@ -73,6 +74,24 @@ test('reports the counts before the keys are loaded, and serves no requests unti
   release();
   await started;
   assert.equal(b.bucket.stats().items, 40);
+  await b.bucket.stop();
+});
+
+test('counts no documents of copies as items before the keys are loaded', async () => {
+  const stored = new MemoryDisk();
+  await fill(stored);
+  const { disk, release } = diskHeldAt(stored.engine(), 'load');
+  const shards = Array.from({ length: 64 }, (_, shard): ShardSpec => {
+    return { state: shard < 10 ? 'active' : 'replica', epoch: 1, replicas: [] };
+  });
+  const b = new BucketUnderTest({ storage: { disk, files }, shards });
+  const started = b.bucket.start();
+  await eventually(() => assert.equal(b.bucket.warmUpReport?.expected, 41));
+  assert.equal(b.bucket.stats().items, 10);
+  release();
+  await started;
+  const { items, vbuckets } = b.bucket.stats();
+  assert.deepEqual([items, vbuckets.replica.items], [10, 30]);
   await b.bucket.stop();
 });
 

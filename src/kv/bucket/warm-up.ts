@@ -15,6 +15,7 @@ import {
   type OpenResult,
   type VbucketRecord,
 } from '../data/disk-engine.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 import { raiseCas } from '../vbucket/cas-clock.ts';
 import type { EventRecorder } from '../vbucket/event-recorder.ts';
 import type { LiveCollections } from '../vbucket/live-collections.ts';
@@ -68,7 +69,7 @@ export class WarmUp {
   private keysMs: number | null = null;
   private doneMs: number | null = null;
   private noSpace: string | null = null;
-  /** Live documents in the files, by the files' own counts. */
+  /** Live documents of active vbuckets in the files, by the files' own counts when the warm-up began. */
   expectedItems = 0;
   private expectedKeys = 0;
   private readonly stopping = new AbortController();
@@ -135,8 +136,13 @@ export class WarmUp {
   readKeys({ opened, damaged }: OpenResult): Promise<WarmUpResult> {
     const records = opened.flatMap((file) => file.vbuckets);
     this.state = 'keys';
-    this.expectedItems = records.reduce((sum, { items }) => sum + items, 0);
-    this.expectedKeys = records.reduce((sum, { deleted }) => sum + deleted, this.expectedItems);
+    const { state } = this.options.vbuckets.columns;
+    this.expectedKeys = 0;
+    this.expectedItems = 0;
+    for (const { vb, items, deleted } of records) {
+      this.expectedKeys += items + deleted;
+      if (state[vb] === VbucketState.active) this.expectedItems += items;
+    }
     const result: WarmUpResult = { damaged: [...damaged], readable: [], changed: [], stoppedBoots: [] };
     const read = Promise.all(opened.map((file) => this.readFile(file, result))).then(() => {
       this.keysMs = this.options.clock.monotonicMs();
