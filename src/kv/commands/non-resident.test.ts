@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
+import type { DiskEngine } from '#kv/data/disk-engine.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { RangeScanContinue, RangeScanCreate } from '#wire/commands/bucket.ts';
 import { Feature } from '#wire/features.ts';
@@ -15,6 +16,7 @@ import {
   usualFeatures,
 } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 
 const quotaBytes = 2 * 1024 * 1024;
 const count = 4000;
@@ -33,10 +35,10 @@ const expiry = (seconds: number): Buffer => {
 async function overfull(
   features: readonly number[],
   evictionPolicy: 'valueOnly' | 'fullEviction' = 'valueOnly',
-  disk = new MemoryDisk(),
+  disk: DiskEngine = new MemoryDisk().engine(),
 ): Promise<{ service: TestService; client: KvConnection }> {
   const buckets = [aBucket('b', { quotaBytes, evictionPolicy })];
-  const service = await startService(aDesired({ buckets }), { disk: disk.engine() });
+  const service = await startService(aDesired({ buckets }), { disk });
   const client = await service.ready({ features });
   for (let i = 0; i < count; i++) {
     const set = { opcode: 1, key: key(`k${i}`), extras: Buffer.alloc(8), value: Buffer.from(text(i)) };
@@ -109,6 +111,11 @@ test('fetches the value for every command that needs it; quiet commands stay qui
 
 /** The numbers of the documents that a full scan returns. */
 async function scan(client: KvConnection): Promise<Set<number>> {
+  return await continueScan(client, await createScan(client));
+}
+
+/** Creates a scan of all documents; returns its id. */
+async function createScan(client: KvConnection): Promise<Buffer> {
   // From `k` to `l`, in base64: all keys.
   const plan = { range: { start: 'aw==', end: 'bA==' } };
   const created = await client.ask({
@@ -117,7 +124,14 @@ async function scan(client: KvConnection): Promise<Set<number>> {
     value: Buffer.from(JSON.stringify(plan)),
   });
   assert.equal(created.status, Status.success);
-  const extras = Buffer.concat([created.value, Buffer.alloc(12)]);
+  return created.value;
+}
+
+const continueExtras = (id: Buffer): Buffer => Buffer.concat([id, Buffer.alloc(12)]);
+
+/** The numbers of the documents that the scan returns from here on. */
+async function continueScan(client: KvConnection, id: Buffer): Promise<Set<number>> {
+  const extras = continueExtras(id);
   const values: Buffer[] = [];
   for (let status: number = Status.rangeScanMore; status !== Status.rangeScanComplete; ) {
     if (status === Status.rangeScanMore) client.send({ opcode: RangeScanContinue.opcode, extras });
@@ -149,7 +163,7 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
     let gate = deferred<void>();
     gate.resolve();
     const disk = new MemoryDisk({ sync: () => gate.promise });
-    const { service, client } = await overfull(usualFeatures, policy, disk);
+    const { service, client } = await overfull(usualFeatures, policy, disk.engine());
     await using _ = service;
     gate = deferred();
     using _openedAtEnd = { [Symbol.dispose]: () => gate.resolve() };
@@ -157,6 +171,35 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
     assert.equal((await scan(client)).size, count);
   });
 }
+
+test('another connection continues a scan whose connection closed while the scan waited for the disk', async () => {
+  const engine = new MemoryDisk().engine();
+  let asked = deferred<void>();
+  let gate = deferred<void>();
+  gate.resolve();
+  const held: DiskEngine = Object.create(engine);
+  held.fetchItems = async (...args) => {
+    asked.resolve();
+    await gate.promise;
+    return await engine.fetchItems(...args);
+  };
+  const { service, client } = await overfull(usualFeatures, 'valueOnly', held);
+  await using _ = service;
+  asked = deferred();
+  gate = deferred();
+  using _openedAtEnd = { [Symbol.dispose]: () => gate.resolve() };
+  const id = await createScan(client);
+  // The first documents may be in memory.
+  for (let isWaiting = false; !isWaiting; ) {
+    client.send({ opcode: RangeScanContinue.opcode, extras: continueExtras(id) });
+    isWaiting = await Promise.race([asked.promise.then(() => true), client.next().then(() => false)]);
+  }
+  client.close();
+  await eventually(async () => assert.equal((await service.service.report()).connections, 0));
+  gate.resolve();
+  const other = await service.ready();
+  assert.ok((await continueScan(other, id)).size > 0);
+});
 
 for (const [policy, features] of [
   ['valueOnly', usualFeatures],
@@ -169,7 +212,7 @@ for (const [policy, features] of [
     let gate = deferred<void>();
     gate.resolve();
     const disk = new MemoryDisk({ sync: () => gate.promise });
-    const { service, client } = await overfull(features, policy, disk);
+    const { service, client } = await overfull(features, policy, disk.engine());
     await using _ = service;
     gate = deferred();
     using _openedAtEnd = { [Symbol.dispose]: () => gate.resolve() };

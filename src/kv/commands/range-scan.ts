@@ -106,12 +106,18 @@ export function continueScan(request: Request): CommandResult {
   if (!scan) return request.resumed ? Status.rangeScanCancelled : Status.keyNotFound;
   const refusal = checkAccess(request, scan.collection, scan.withXattrs);
   if (refusal !== Status.success) return refusal;
-  if (scan.progress !== null && request.resumed === null) return Status.busy;
-  const { buffer, extrasStart } = request.frame;
-  const nowMs = request.environment.clock.monotonicMs();
-  const timeMs = buffer.readUInt32BE(extrasStart + idBytes + 4) || batchMs;
-  scan.progress ??= { visited: 0, items: 0, bytes: 0, untilMs: nowMs + Math.min(timeMs, batchMs) };
+  if (request.resumed === null) {
+    if (scan.progress !== null && !scan.progress.connection.isGone) return Status.busy;
+    scan.progress = null;
+  }
+  scan.progress ??= progressOf(request);
   return returnBatch(request, scan, scan.progress);
+}
+
+function progressOf({ connection, environment, frame }: Request): ScanProgress {
+  const timeMs = frame.buffer.readUInt32BE(frame.extrasStart + idBytes + 4) || batchMs;
+  const untilMs = environment.clock.monotonicMs() + Math.min(timeMs, batchMs);
+  return { visited: 0, items: 0, bytes: 0, untilMs, connection };
 }
 
 /** RANGE_SCAN_CANCEL. */
@@ -186,6 +192,7 @@ function endScan({ bucket }: Request, scan: Scan, status: CommandResult): Comman
 function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
   const { documents } = request;
   const heldReply = holdFrame(request, false);
+  const { progress } = scan;
   clearReadAhead(scan);
   const read = (index: number, finish: (status: Status) => void): void =>
     documents.readStored((found) => {
@@ -194,7 +201,7 @@ function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
       finish(isRead ? Status.success : found);
     });
   read(scan.next, (status) => {
-    if (status !== Status.success) scan.progress = null;
+    if (status !== Status.success && scan.progress === progress) scan.progress = null;
     heldReply.resolve(status);
   });
   const end = Math.min(scan.next + readAheadMax, scan.keys.length);

@@ -22,7 +22,7 @@ export interface Scan {
   keyBytes: number;
   /** Index of the next key to return. */
   next: number;
-  /** State of the RANGE_SCAN_CONTINUE that is being run, or null. */
+  /** State of the last RANGE_SCAN_CONTINUE, which waits for the disk; null if none waits. */
   progress: ScanProgress | null;
   /** Items read from disk, by the index of their key; null for deleted ones. */
   readonly ahead: Map<number, Buffer | null>;
@@ -36,6 +36,8 @@ export interface ScanProgress {
   items: number;
   bytes: number;
   readonly untilMs: number;
+  /** The request's connection. Once it is gone the request is not run again. */
+  readonly connection: { readonly isGone: boolean };
 }
 
 const scansMax = 1024;
