@@ -1,7 +1,9 @@
 // Parses and checks the parameters of a request from its address, form or JSON body.
+import { mapInSteps, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { memberCount, memberNames } from '#sqlpp/values/json-scan.ts';
 import { RawJson } from '#sqlpp/values/value.ts';
+import { largeFormValues, largeFrom, largeJsonValues, parsedArgument } from './large-bodies.ts';
 import { type Parameter, parameters } from './parameters.ts';
 import { emptyRequest, type QueryRequest } from './query-request.ts';
 import { badValue, jsonValue, type SentValue } from './sent-value.ts';
@@ -19,15 +21,49 @@ export interface SentRequest {
 /** The most fields of an address or a form; further ones are ignored. */
 const fieldsMax = 65_536;
 
+/** Whether the body takes several milliseconds to read. */
+export const isLargeBody = ({ body }: SentRequest): boolean => body.length >= largeFrom;
+
 /** @throws SqlError of the group 1000 */
 export function readParameters(sent: SentRequest): QueryRequest {
+  checkSent(sent);
+  const values = isJson(sent) ? jsonValues(sent) : formValues(sent);
+  const request = emptyRequestOf(sent);
+  for (const value of values) take(request, value);
+  return checked(request, sent);
+}
+
+/** The same for a large body. @throws SqlError of the group 1000 */
+export function* readLargeParameters(sent: SentRequest): WorkSteps<QueryRequest> {
+  checkSent(sent);
+  const isBodyRead = sent.method === 'POST' && (isJson(sent) || isForm(sent));
+  if (!isBodyRead) return readParameters(sent);
+  const values = isJson(sent)
+    ? yield* largeJsonValues(sent.body)
+    : [...fieldsOf(sent.search), ...(yield* largeFormValues(sent.body.toString(), fieldsMax))];
+  const seen = new Set<string>();
+  yield* mapInSteps(values, ({ name }) => refuseSeen(seen, name));
+  const request = emptyRequestOf(sent);
+  for (const [at, value] of values.entries()) {
+    if (at % 512 === 511) yield;
+    take(request, yield* parsedArgument(value));
+  }
+  return checked(request, sent);
+}
+
+function checkSent(sent: SentRequest): void {
   if (sent.method !== 'GET' && sent.method !== 'POST') throw sqlError(1010, sent.method);
   checkAccept(sent.accept);
+  checkContent(sent);
+}
+
+function emptyRequestOf(sent: SentRequest): QueryRequest {
   const request = emptyRequest();
   request.isReadonly = sent.method === 'GET';
-  checkContent(sent);
-  const values = isJson(sent) ? jsonValues(sent) : formValues(sent);
-  for (const value of values) take(request, value);
+  return request;
+}
+
+function checked(request: QueryRequest, sent: SentRequest): QueryRequest {
   if (sent.method === 'GET' && !request.isReadonly)
     throw sqlError(1000, 'readonly=false cannot be used with HTTP GET method.');
   checkCombinations(request);
@@ -125,21 +161,24 @@ const argumentName = /^[$@]\w+$/;
 
 function formValues(sent: SentRequest): SentValue[] {
   const text = sent.method === 'POST' && isForm(sent) ? sent.body.toString() : '';
-  const values = [new URLSearchParams(sent.search), new URLSearchParams(text)].flatMap((fields) =>
-    [...fields].slice(0, fieldsMax).map(([name, value]) => ({ name, value, isText: true })),
-  );
+  const values = [...fieldsOf(sent.search), ...fieldsOf(text)];
   refuseRepeated(values.map(({ name }) => name));
   return values;
 }
 
+const fieldsOf = (text: string): SentValue[] =>
+  [...new URLSearchParams(text)].slice(0, fieldsMax).map(([name, value]) => ({ name, value, isText: true }));
+
 function refuseRepeated(names: readonly string[]): void {
   const seen = new Set<string>();
-  for (const name of names) {
-    const plain = name.trim();
-    const parameterName = plain[0] === '$' || plain[0] === '@' ? plain : plain.toLowerCase();
-    if (seen.has(parameterName)) throw sqlError(1060, parameterName);
-    seen.add(parameterName);
-  }
+  for (const name of names) refuseSeen(seen, name);
+}
+
+function refuseSeen(seen: Set<string>, name: string): void {
+  const plain = name.trim();
+  const parameterName = plain[0] === '$' || plain[0] === '@' ? plain : plain.toLowerCase();
+  if (seen.has(parameterName)) throw sqlError(1060, parameterName);
+  seen.add(parameterName);
 }
 
 /** Checks that concern several parameters. */

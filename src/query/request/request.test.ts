@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { resultOf } from '#base/steps.ts';
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import { durationText, parseDuration } from './duration.ts';
 import { parseQueryContext } from './query-context.ts';
-import { readParameters, type SentRequest } from './read-parameters.ts';
+import { isLargeBody, readLargeParameters, readParameters, type SentRequest } from './read-parameters.ts';
 
 const sent = (changes: Partial<SentRequest>): SentRequest => ({
   method: 'POST',
@@ -21,9 +23,9 @@ const json = (value: unknown): SentRequest =>
 const form = (text: string): SentRequest =>
   sent({ contentType: 'application/x-www-form-urlencoded', body: Buffer.from(text) });
 
-function refusal(request: SentRequest): [number, string] {
+function refusal(request: SentRequest, read = readParameters): [number, string] {
   try {
-    readParameters(request);
+    read(request);
   } catch (error) {
     assert.ok(error instanceof SqlError, String(error));
     return [error.code, error.message];
@@ -190,6 +192,76 @@ test('each refusal names the wrong parameter', () => {
   for (const [[code, text], wanted, pattern] of cases) {
     assert.equal(code, wanted, text);
     assert.match(text, pattern);
+  }
+});
+
+/** Blanks that make a body large. */
+const blanks = ' '.repeat(80_000);
+const readLarge = (request: SentRequest) => resultOf(readLargeParameters(request));
+
+test('a large body is read in steps, to the values of a small one', () => {
+  const nested =
+    '{"a":[1,{"__proto__":9007199254740993,"b":1e400,"b":[2,{"c":1,"d":2,"c":3}]}],"a":"é😀\\u00e9"}';
+  const items = `[${Array.from({ length: 2_000 }, (_, at) => `{"id":${at},"id":${-at},"x":${nested}}`).join(',')}]`;
+  const members = `"Statement":"s","\\u0024b":-0.5,"$c":${nested}, "timeout":"1s","creds":[{"user":"u","pass":"p"}]`;
+  const inForm = `statement=%20s+&$b=${encodeURIComponent(items)}&ARGS=${encodeURIComponent(items)}&@c=[1]&?readonly&$d=%26`;
+  for (const request of [
+    json(`{${members},"args":[${nested}]${blanks}}`),
+    json(`{"args":${items},${members}}`),
+    json(`${blanks}{"$items":${items},${members}}${blanks}`),
+    json(`{${members},${Array.from({ length: 9_000 }, (_, at) => `"$x${at}":${at}`).join(',')}}`),
+    form(`?&&${inForm.replace('&?readonly&$d=%26', '')}`),
+    form(`statement=s&${Array.from({ length: 9_000 }, (_, at) => `$x${at}=${at}`).join('&')}`),
+  ]) {
+    assert.ok(isLargeBody(request));
+    assert.ok(
+      isDeepStrictEqual(readLarge(request), readParameters(request)),
+      String(request.body).slice(0, 80),
+    );
+  }
+  assert.ok([...readLargeParameters(json(`{"args":${items},${members}}`))].length > 3);
+  for (const text of [inForm, inForm.replace('[1]', '[1'), `statement=s&statement=t&$a=${blanks}`])
+    assert.deepEqual(refusal(form(text), readLarge), refusal(form(text)));
+});
+
+test('a large body is refused for the reasons of a small one', () => {
+  const deep = '['.repeat(2_001) + ']'.repeat(2_001);
+  const list = `[${'1,'.repeat(50_000)}1]`;
+  for (const request of [
+    json(`{"statement":"s","$a":${deep}${blanks}}`),
+    json(`{"statement":"s","args":[${list},${deep}]}`),
+    json(`{"statement":"s","$a":{"b":"}"},"\\u0024a":${list}}`),
+    json(`{"statement":"s","TIMEOUT":"1s","timeout":"2s","args":${list}}`),
+    json(`{"a":1,"statement":"s","args":${list}}`),
+    json(`{"statement":"s","args":{"a":${list}}}`),
+    json(`{"statement":"s"}`.replace('s', list)),
+    json(list),
+    json(`{${blanks}}`),
+    form(`statement=s&$a=${deep.padEnd(80_000)}`),
+    form(`statement=s&args=${deep.padEnd(80_000)}`),
+    form(`statement=s&args={"a":${list}}`),
+    form(`statement=s&args=${list}]`),
+    form(`statement=s&@a=[${list}`),
+    { ...json(`{"statement":"s","args":${list}}`), accept: 'text/html' },
+    { ...json(`{"statement":"s","args":${list}}`), method: 'PUT' },
+    { ...json(`{"statement":"s","args":${list}}`), method: 'GET' },
+    { ...json(`{"statement":"s","args":${list}}`), contentType: 'text/plain' },
+  ]) {
+    assert.ok(isLargeBody(request));
+    assert.deepEqual(refusal(request, readLarge), refusal(request));
+  }
+  for (const text of [
+    `{"args":${list}`,
+    `{"args":${list},}`,
+    `{"args" ${list}}`,
+    `{"args":${list}}}`,
+    `{"a":"${blanks}\n"}`,
+  ]) {
+    assert.match(
+      refusal(json(text), readLarge)[1],
+      /JSON request body: (Invalid JSON at byte|Unexpected end|Invalid string)/,
+    );
+    assert.equal(refusal(json(text))[0], 1040);
   }
 });
 

@@ -12,7 +12,7 @@ import { checkSingleVector } from '../data/consistency.ts';
 import { WireDocuments } from '../data/wire-documents.ts';
 import { durationText } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
-import { readParameters, type SentRequest } from '../request/read-parameters.ts';
+import type { SentRequest } from '../request/read-parameters.ts';
 import { type ActiveRequest, newRequest, type RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
@@ -24,6 +24,7 @@ import { type ContextParts, executeContext } from './execute-context.ts';
 import { enterLimits } from './limited-users.ts';
 import { LongPlanning, plansLong } from './long-planning.ts';
 import { parametersOf } from './parameter-values.ts';
+import { readRequest } from './read-request.ts';
 import { RequestAnswer } from './request-answer.ts';
 import { RequestPlace } from './request-place.ts';
 import { RequestTransaction } from './request-transaction.ts';
@@ -91,7 +92,12 @@ export class RequestRun {
   private run(): Promise<void> {
     const { service, input } = this;
     service.checkRunning();
-    const request = readParameters(input.sent);
+    const request = readRequest(service, input.sent, this.cancellation.signal);
+    return request instanceof Promise ? request.then((read) => this.open(read)) : this.open(request);
+  }
+
+  private open(request: QueryRequest): Promise<void> {
+    const { service, input } = this;
     this.active.request = request;
     this.answer.applyForm(request);
     const session = openSession(service.deps.authority, input.origin, request.credentials);

@@ -136,6 +136,8 @@ export class JsonParser {
   protected readonly end: number;
   protected at: number;
   protected depth = 0;
+  /** Which of repeated members counts. */
+  protected repeated: 'first' | 'last' = 'first';
 
   constructor(bytes: Uint8Array, start: number, end: number) {
     this.bytes = bytes;
@@ -206,7 +208,7 @@ export class JsonParser {
       do {
         const name = this.memberName();
         const value = this.value();
-        if (object[name] === undefined) object[name] = value;
+        if (object[name] === undefined || this.repeated === 'last') object[name] = value;
         this.space();
       } while (this.comma(0x7d));
     }

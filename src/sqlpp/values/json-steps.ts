@@ -11,13 +11,19 @@ export function parseInSteps({ bytes, start, end }: RawJson): WorkSteps<Value> {
   return new StepParser(bytes, start, end).wholeInSteps();
 }
 
-class StepParser extends JsonParser {
+export class StepParser extends JsonParser {
   private pausedAt = this.at;
 
   *wholeInSteps(): WorkSteps<Value> {
     this.space();
-    const value = this.isLarge() ? yield* this.large() : this.value();
+    const value = yield* this.valueInSteps();
     this.checkEnd();
+    return value;
+  }
+
+  protected *valueInSteps(): WorkSteps<Value> {
+    const value = this.isLarge() ? yield* this.large() : this.value();
+    if (this.isDue()) yield;
     return value;
   }
 
@@ -56,7 +62,7 @@ class StepParser extends JsonParser {
     do {
       const name = this.memberName();
       const value = this.isLarge() ? yield* this.large() : this.value();
-      if (into[name] === undefined) into[name] = value;
+      if (into[name] === undefined || this.repeated === 'last') into[name] = value;
       if (this.isDue()) yield;
       this.space();
     } while (this.comma(0x7d));
