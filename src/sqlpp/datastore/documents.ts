@@ -12,6 +12,7 @@ export interface StoredDocument {
   readonly cas: bigint;
   /** Seconds since 1970; 0: never. */
   readonly expiration: number;
+  /** 32 bits that the client set; their meaning is up to clients. */
   readonly flags: number;
   /** The requested attributes by name, as JSON text. */
   readonly xattrs?: ReadonlyMap<string, Uint8Array>;

@@ -17,6 +17,7 @@ interface Range {
 
 interface CompiledRange {
   readonly of: Evaluate;
+  /** WITHIN: includes nested values. */
   readonly isDeep: boolean;
   readonly value: Variable;
   readonly position: Variable | undefined;

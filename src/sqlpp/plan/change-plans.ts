@@ -50,6 +50,7 @@ export interface DocumentChanges {
 
 export interface UnsetPlan {
   readonly path: PathPlan;
+  /** The path is in META(). */
   readonly isMeta: boolean;
   readonly for: ForPlan | undefined;
 }
@@ -78,6 +79,7 @@ export interface ForBinding {
   readonly slot: number;
   readonly positionSlot: number | undefined;
   readonly of: Expression;
+  /** WITHIN: includes nested values. */
   readonly isDeep: boolean;
 }
 

@@ -117,7 +117,9 @@ function equalities(
 
 interface SidePlan {
   readonly plan: Operator;
+  /** The rows depend on the left row. */
   readonly readsLeft: boolean;
+  /** The plan reads documents by key. */
   readonly isLookup: boolean;
 }
 

@@ -87,6 +87,7 @@ export type ProjectionTerm =
   | {
       readonly kind: 'term';
       readonly alias: string;
+      /** The statement names the alias. */
       readonly isExplicit: boolean;
       readonly expression: Expression;
     };

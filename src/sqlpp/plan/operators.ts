@@ -69,6 +69,7 @@ export interface IndexScan {
   /** Empty: the whole index. */
   readonly spans: readonly PlanSpan[];
   readonly isReverse: boolean;
+  /** Each document key is returned once. */
   readonly isDistinct: boolean;
   /** Key positions to return, with their slots. */
   readonly covers: readonly {
@@ -107,7 +108,7 @@ export interface CollectionScan {
   readonly source: Source;
   readonly keyspace: KeyspaceRef;
   readonly keysOnly: boolean;
-  /** A primary index that EXPLAIN names; the scan then reads it. */
+  /** The primary index of the keyspace, if it has one: EXPLAIN names it, but the scan reads the documents. */
   readonly index: IndexDefinition | undefined;
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;

@@ -9,8 +9,11 @@ import type { LogicalFrom, OrderTerm } from './logical.ts';
 import { isPoint, type PlanSpan } from './spans.ts';
 
 export interface PushDown {
+  /** The scan reads the index backwards. */
   readonly isReverse: boolean;
+  /** The scan returns rows in the order of ORDER BY. */
   readonly isOrdered: boolean;
+  /** The scan applies LIMIT and OFFSET. */
   readonly isLimited: boolean;
 }
 

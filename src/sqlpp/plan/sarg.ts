@@ -9,6 +9,7 @@ import { isEverything, isNull, isPoint, type PlanBound, type PlanRange } from '.
 export interface Sarg {
   /** A union of ranges. */
   readonly ranges: readonly PlanRange[];
+  /** The predicate is true for all values in the ranges, so that it need not be evaluated again. */
   readonly isExact: boolean;
 }
 

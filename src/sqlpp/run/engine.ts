@@ -213,6 +213,7 @@ export interface PrepareCommand {
   readonly kind: 'PREPARE';
   /** Absent: the service generates a name from the text. */
   readonly name?: string;
+  /** FORCE: replaces a prepared statement of the same name. */
   readonly isForced: boolean;
   readonly prepared: PreparedStatement;
 }

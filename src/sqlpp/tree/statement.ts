@@ -65,6 +65,7 @@ export interface Advise {
 export interface Prepare {
   readonly kind: 'prepare';
   readonly name: string | undefined;
+  /** PREPARE FORCE: replaces a prepared statement of the same name. */
   readonly isForced: boolean;
   readonly statement: PlainStatement;
   readonly text: string;
