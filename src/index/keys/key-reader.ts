@@ -23,6 +23,7 @@ export class KeyFormatError extends Error {
 export class KeyReader {
   private bytes: Uint8Array = noBytes;
   private at = 0;
+  /** 0xff while a descending component is read, whose bytes are inverted; else 0. */
   private mask = 0;
   private depth = 0;
 

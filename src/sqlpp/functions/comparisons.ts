@@ -185,7 +185,7 @@ export const operators = new Declarations('operator')
     ([value]) => !isKnown(value),
     ownNulls('is_not_valued', 'isnotknown', 'is_not_known', 'isunknown'),
   )
-  .add('array', ' [value …]', 'An array of the arguments.', (values) => values, ownNulls())
+  .add('array', '[value …]', 'An array of the arguments.', (values) => values, ownNulls())
   .add('element', 'array, position', 'As `array[position]`.', element, { nulls: 'missing' })
   .add('field', 'object, name', 'As `object.name`.', field, { nulls: 'missing' })
   .add('slice', 'array [, start, end]', 'As `array[start:end]`.', slice);

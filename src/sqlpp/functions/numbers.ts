@@ -131,7 +131,7 @@ export const numbers = new Declarations('number')
     ofNumber((value) => (value * Math.PI) / 180),
     synonyms('rad'),
   )
-  .add('random', ' [seed]', 'A number from 0 to below 1; with a seed always the same.', random, {
+  .add('random', '[seed]', 'A number from 0 to below 1; with a seed always the same.', random, {
     varies: 'between calls',
   })
   .add(

@@ -19,7 +19,7 @@ const inferValue: Implementation = ([value, options]) => {
 export const specials = new Declarations('meta')
   .add(
     'meta',
-    ' [alias]',
+    '[alias]',
     'Metadata of a document: id, cas, expiration, flags, type, xattrs.',
     elsewhere,
     special,

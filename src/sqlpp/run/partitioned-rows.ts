@@ -26,7 +26,7 @@ export class PartitionedRows {
     (this.#buffered[hashOf(key, this.#level) % partitions] as SpillWriter).add(row);
   }
 
-  /** Writes the large partitions. */
+  /** Writes the rows of partitions that have many in memory. */
   flush(): Promise<void> {
     return this.#write(flushBytes);
   }

@@ -218,12 +218,12 @@ export const dates = new Declarations('date')
     (_, context) => context.clockMs(),
     perCall,
   )
-  .add('clock_str', ' [format]', 'The time now.', timeText(clock, local), {
+  .add('clock_str', '[format]', 'The time now.', timeText(clock, local), {
     ...perCall,
     ...synonyms('clock_local'),
   })
   .add('clock_tz', 'zone [, format]', 'The time now in a zone.', timeInZone(clock), perCall)
-  .add('clock_utc', ' [format]', 'The time now in UTC.', timeText(clock, inUtc), perCall)
+  .add('clock_utc', '[format]', 'The time now in UTC.', timeText(clock, inUtc), perCall)
   .add(
     'now_millis',
     '',
@@ -231,7 +231,7 @@ export const dates = new Declarations('date')
     (_, context) => context.startedMs,
     perRequest,
   )
-  .add('now_str', ' [format]', 'The time when the request arrived.', timeText(started, local), {
+  .add('now_str', '[format]', 'The time when the request arrived.', timeText(started, local), {
     ...perRequest,
     ...synonyms('now_local'),
   })
@@ -244,7 +244,7 @@ export const dates = new Declarations('date')
   )
   .add(
     'now_utc',
-    ' [format]',
+    '[format]',
     'The time when the request arrived, in UTC.',
     timeText(started, inUtc),
     perRequest,
