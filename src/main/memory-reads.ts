@@ -8,7 +8,7 @@ import type { DataMessage } from '#wire/document-batch.ts';
 export function readMemory(documents: MessagePort): SharedDocuments {
   const shared = new SharedDocuments({
     send: (request) => documents.postMessage(request),
-    clock: { wallMs: realClock.wallMs, processMs },
+    clock: { wallMs: realClock.wallMs, processMs, after: realClock.after },
     collectGarbage,
   });
   documents.on('message', (message: DataMessage) => {

@@ -93,11 +93,19 @@ export interface MemoryChange {
   readonly kind: 'memoryChanged';
 }
 
+/** Documents that a service has read in memory, and that the data thread has not marked as used. */
+export interface UsedDocuments {
+  readonly kind: 'used';
+  readonly bucket: string;
+  /** As in a KeysRequest. */
+  readonly keys: Uint8Array;
+}
+
 /** Names the slot for requests whose reply the service waits for, or, as null, says that a request is in it. */
 export type SlotMessage = { readonly kind: 'slot'; readonly memory: SharedArrayBuffer } | null;
 
 /** What a service sends, and what it receives. */
-export type ServiceMessage = BatchRequest | MemoryRequest | SlotMessage;
+export type ServiceMessage = BatchRequest | MemoryRequest | UsedDocuments | SlotMessage;
 export type DataMessage = BatchReply | MemoryReply | MemoryChange;
 
 /** Offsets of a request in the slot: the parts of a KeysRequest. The keys follow the name of the bucket. */

@@ -24,6 +24,7 @@ import type { Directory } from '../served/directory.ts';
 import type { BucketEngine, ServedBucket } from '../served/served-bucket.ts';
 import type { TurnClock } from '../turn-clock.ts';
 import { MemoryGrants } from './memory-grants.ts';
+import { markUsed } from './used-documents.ts';
 
 /** A batch of vbuckets ends after the one that reaches this size, or with which as many slots were visited as a turn allows. */
 const enoughBytes = 256 << 10;
@@ -66,6 +67,7 @@ export class DocumentBatches {
       // Null: the slot has a request.
       if (message === null) this.answerIn(slot as RequestSlot);
       else if (message.kind === 'memory') grants.answer(message);
+      else if (message.kind === 'used') clock.soon(() => markUsed(this.directory, message));
       else if (message.kind === 'slot') slot = new RequestSlot(message.memory);
       // Deferred, so that it shares the turns of the data thread with clients.
       else clock.soon(() => answer(message));

@@ -19,6 +19,7 @@ import { ServedBucket } from '../served/served-bucket.ts';
 import { emptyPosition } from '../vbucket/item-position.ts';
 import { DocumentBatches } from './document-batches.ts';
 import { MemoryGrants } from './memory-grants.ts';
+import { markUsed } from './used-documents.ts';
 
 const spec = aBucket('b', { type: 'ephemeral' });
 const orders = 8;
@@ -27,6 +28,8 @@ class SharedBucket {
   readonly b = new BucketUnderTest({ manifest: spec.manifest });
   readonly served = new ServedBucket(spec);
   requests = 0;
+  /** How often documents were marked as used. */
+  marks = 0;
   garbageCollections = 0;
   /** Called when the reader has read the time until which a vbucket is served. */
   onTimeRead = (): void => {};
@@ -39,11 +42,20 @@ class SharedBucket {
     directory.buckets.set('b', served);
     const grants = new MemoryGrants(directory, b.clock, (message) => messages.push(this.observed(message)));
     this.reader = new SharedDocuments({
-      send: (request) => {
+      send: (message) => {
+        if (message.kind === 'used') {
+          this.marks++;
+          markUsed(directory, message);
+          return;
+        }
         this.requests++;
-        grants.answer(request);
+        grants.answer(message);
       },
-      clock: { wallMs: () => b.clock.wallMs(), processMs },
+      clock: {
+        wallMs: () => b.clock.wallMs(),
+        processMs,
+        after: (delayMs, fire) => b.clock.after(delayMs, fire),
+      },
       collectGarbage: () => this.garbageCollections++,
     });
   }
@@ -65,7 +77,7 @@ class SharedBucket {
     return this;
   }
 
-  /** Stores a document and marks it as used, as reads by the data thread do. */
+  /** Stores a document and reads it in the data thread, which marks it as used. */
   store(name: string, change: Change = {}): void {
     assert.equal(this.b.store(`${orders}:${name}`, change), Status.success);
     this.b.find(`${orders}:${name}`);
@@ -158,16 +170,13 @@ test('documents whose read has other effects are left to the data thread', async
   assert.equal(await s.read('none'), null);
   const { items } = s.b.bucket.memory;
   const address = s.addressOf('a');
-  const { casUnstored, dirty, used, ...others } = Bit;
+  const { casUnstored, dirty, used: _, ...others } = Bit;
   for (const bit of [...Object.values(others), casUnstored]) {
     items.setBits(address, bit);
     assert.equal(await s.read('a'), null, `bit ${bit}`);
     items.clearBits(address, bit);
     assert.equal(await s.read('a'), 'value');
   }
-  items.clearBits(address, used);
-  assert.equal(await s.read('a'), null);
-  items.noteUse(address);
   items.setBits(address, dirty);
   assert.equal(s.readNow('a'), null, 'in the turn of a change');
   assert.equal(await s.read('a'), 'value');
@@ -185,6 +194,42 @@ test('documents whose read has other effects are left to the data thread', async
   const { requests } = s;
   assert.equal(await s.read('very large'), null);
   assert.equal(s.requests, requests, 'its page is requested once');
+});
+
+test('documents that are read in memory are marked as used: those of short reads together, many at once', async () => {
+  const s = await started();
+  const { items } = s.b.bucket.memory;
+  const isUsed = (name: string): boolean => (items.state(s.addressOf(name)) & Bit.used) !== 0;
+  for (const name of ['a', 'b', 'not read']) assert.equal(s.b.store(`${orders}:${name}`), Status.success);
+  assert.deepEqual([await s.read('a'), await s.read('b'), await s.read('a')], ['value', 'value', 'value']);
+  assert.deepEqual([s.marks, isUsed('a')], [0, false]);
+  s.b.tick(50);
+  assert.deepEqual([s.marks, isUsed('a'), isUsed('b'), isUsed('not read')], [1, true, true, false]);
+  assert.equal(await s.read('a'), 'value');
+  s.b.tick(50);
+  assert.equal(s.marks, 1, 'what is marked is not marked again');
+  const { gets } = s.served.report();
+  assert.equal(gets, 4, 'a mark is no read');
+  const names = Array.from({ length: 2_000 }, (_, at) => `many ${at}`);
+  for (const name of names) s.b.store(`${orders}:${name}`);
+  for (const name of names) assert.equal(await s.read(name), 'value');
+  assert.ok(s.marks > 1 && s.marks < 20, `${s.marks} messages`);
+  s.b.tick(50);
+  assert.ok(names.every(isUsed));
+});
+
+test('what is marked may have been removed, evicted or dropped with its bucket meanwhile', async () => {
+  const s = await started();
+  for (const name of ['a', 'b']) s.b.store(`${orders}:${name}`);
+  assert.deepEqual([await s.read('a'), await s.read('b')], ['value', 'value']);
+  s.b.remove(`${orders}:a`);
+  s.b.tick(50);
+  assert.equal(await s.read('b'), 'value');
+  s.b.store(`${orders}:c`);
+  assert.equal(await s.read('c'), 'value');
+  s.directory.buckets.delete('b');
+  s.b.tick(50);
+  assert.equal(s.marks, 2);
 });
 
 test('a vbucket is read only while this node serves it', async () => {

@@ -1,6 +1,6 @@
 // Reads documents in the memory of a bucket from a thread other than the data thread, without a message to that one. Leaves a document out
-// where the data thread would do more than look it up: expire it, fetch its value or mark it as used. The caller then asks the data thread
-// for that document. A sequence lock shows whether the data thread changed the memory meanwhile, and versions show whether tables and pages
+// where the data thread would do more than look it up: expire it or fetch its value. The caller then asks the data thread
+// for that document. The keys of documents that the data thread has to mark as used are collected. A sequence lock shows whether the data thread changed the memory meanwhile, and versions show whether tables and pages
 // are still those that this thread knows.
 import { isBeingChanged, SequenceLock } from '#base/sequence-lock.ts';
 import {
@@ -13,6 +13,7 @@ import { VbucketState } from '../data/vbucket-state.ts';
 import { hashKey } from './hash.ts';
 import { ItemCopy, type ItemPage, type ReaderClock } from './item-copy.ts';
 import { headerBytes, keyBytesIn, Word } from './layout.ts';
+import { UnmarkedKeys } from './unmarked-keys.ts';
 
 interface Page extends ItemPage {
   readonly version: number;
@@ -36,6 +37,7 @@ export class BucketMemory {
   /** A vbucket whose table, and a page, that this thread did not have for the last read; -1: none. */
   missingVbucket = none;
   missingPage = none;
+  readonly unmarked = new UnmarkedKeys();
   private readonly grant: MemoryGrant;
   private readonly lock: SequenceLock;
   private readonly clock: ReaderClock;
@@ -109,7 +111,7 @@ export class BucketMemory {
       for (let index = 0; at < next; index++, position++) {
         const keyAt = at + keyHeadBytes;
         const keyEnd = keyAt + u16(keys, at + 2);
-        if (this.copy(index, keys, keyAt, keyEnd)) take(item, position);
+        if (this.copy(index, keys, keyAt, keyEnd) && this.isNoted(keys, at, keyEnd)) take(item, position);
         else others.push(position);
         at = keyEnd;
       }
@@ -173,6 +175,11 @@ export class BucketMemory {
     if (lock.isUnchanged(sequence)) return isCopied && item.isReadable(this.clock);
     this.sequence = this.beginSequence();
     return false;
+  }
+
+  /** Whether the copied item is marked as used, or will be. The key and its head are `keys[start, end)`. */
+  private isNoted(keys: Buffer, start: number, end: number): boolean {
+    return this.item.isMarked || this.unmarked.add(keys, start, end);
   }
 
   /**

@@ -5,9 +5,8 @@ import { Bit, datatypeIn, headerBytes, keyBytesMax, Word } from './layout.ts';
 
 /** The bits of a state word above vbucket, datatype and length of the key. */
 const allBits = ~0 << 21;
-/** A document with other bits, or without `used`, is read by the data thread. */
-const ignoredBits = Bit.dirty;
-const neededBits = Bit.used;
+/** A document with other bits is read by the data thread. */
+const readableBits = Bit.dirty | Bit.used;
 /** The data thread reads larger values. */
 const valueBytesMax = 250 << 10;
 
@@ -42,10 +41,15 @@ export class ItemCopy implements MemoryDocument {
   /** Whether a read does no more than look the document up. The data thread reads those that expire within a second: its clock decides. */
   isReadable(clock: ReaderClock): boolean {
     const state = this.words[Word.state] as number;
-    if ((state & allBits & ~ignoredBits) !== neededBits) return false;
+    if ((state & allBits & ~readableBits) !== 0) return false;
     if ((this.datatype & Datatype.xattr) !== 0) return false;
     const { expiry } = this;
     return expiry === 0 || expiry * 1_000 > clock.wallMs() + 1_000;
+  }
+
+  /** Whether the data thread has marked the item as used. */
+  get isMarked(): boolean {
+    return ((this.words[Word.state] as number) & Bit.used) !== 0;
   }
 
   get datatype(): number {

@@ -21,7 +21,7 @@ const reads = 5_000;
 const versionsMin = 200;
 
 function readerAt(port: MessagePort): SharedDocuments {
-  const clock = { wallMs: realClock.wallMs, processMs };
+  const clock = { wallMs: realClock.wallMs, processMs, after: realClock.after };
   const send = (request: object): void => port.postMessage(request);
   const reader = new SharedDocuments({ send, clock, collectGarbage: () => {} });
   port.on('message', (message: DataMessage) => {
@@ -83,7 +83,7 @@ test('a bucket whose memory is refused or awaited does not delay requests for th
   const requested: string[] = [];
   const reader = new SharedDocuments({
     send: (request) => requested.push(request.bucket),
-    clock: { wallMs: realClock.wallMs, processMs },
+    clock: { wallMs: realClock.wallMs, processMs, after: realClock.after },
     collectGarbage: () => {},
   });
   const read = (name: string): unknown => {

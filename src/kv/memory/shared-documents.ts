@@ -1,5 +1,6 @@
 // The buckets whose memory a thread beside the data thread reads. Tables and pages are requested when a read lacks them.
-import type { MemoryChange, MemoryReply, MemoryRequest } from '#wire/document-batch.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { MemoryChange, MemoryReply, MemoryRequest, UsedDocuments } from '#wire/document-batch.ts';
 import { BucketMemory, type TakeDocument } from './bucket-memory.ts';
 import type { ReaderClock } from './item-copy.ts';
 
@@ -9,13 +10,15 @@ const readsAfterRefusal = 200;
 const uncollectedBytesMax = 64 << 20;
 /** Limit of `pauses`, in which the names of deleted buckets stay. */
 const pausesMax = 1_000;
+/** Keys of documents to mark wait so long for others. */
+const unmarkedMs = 50;
 const none = -1;
 /** Number 0 is no page. */
 const firstPage = 1;
 
 export interface SharedDocumentsOptions {
-  readonly send: (request: MemoryRequest) => void;
-  readonly clock: ReaderClock;
+  readonly send: (message: MemoryRequest | UsedDocuments) => void;
+  readonly clock: ReaderClock & Pick<Clock, 'after'>;
   /** The system gets memory back when this thread has collected its references. */
   readonly collectGarbage: () => void;
 }
@@ -26,6 +29,7 @@ export class SharedDocuments {
   /** Buckets whose memory is not requested now. */
   private readonly pauses = new Map<string, RequestPause>();
   private uncollectedBytes = 0;
+  private isSendDue = false;
 
   constructor(options: SharedDocumentsOptions) {
     this.options = options;
@@ -45,6 +49,7 @@ export class SharedDocuments {
     const memory = this.buckets.get(bucket);
     const others = memory?.read(collection, keys, end, take) ?? null;
     const isComplete = others !== null && others.length === 0;
+    if (memory !== undefined && !memory.unmarked.isEmpty) this.sendUnmarked(bucket, memory);
     if (!isComplete && this.mayRequest(bucket)) this.request(memory, { bucket, collection, keys });
     return others;
   }
@@ -66,6 +71,20 @@ export class SharedDocuments {
       known === undefined || known.isRevoked ? new BucketMemory(grant, this.options.clock) : known;
     this.buckets.set(bucket, memory);
     memory.add(collection, grant);
+  }
+
+  private sendUnmarked(bucket: string, { unmarked }: BucketMemory): void {
+    if (unmarked.isDue) this.options.send({ kind: 'used', bucket, keys: unmarked.take() });
+    else if (!this.isSendDue) {
+      this.isSendDue = true;
+      this.options.clock.after(unmarkedMs, () => this.sendAllUnmarked());
+    }
+  }
+
+  private sendAllUnmarked(): void {
+    this.isSendDue = false;
+    for (const [bucket, { unmarked }] of this.buckets)
+      if (!unmarked.isEmpty) this.options.send({ kind: 'used', bucket, keys: unmarked.take() });
   }
 
   /** False while a reply is awaited, and for some reads after a refusal. */

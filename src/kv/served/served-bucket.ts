@@ -36,7 +36,10 @@ export type EngineFigures = Pick<
 >;
 
 /** Where threads beside the data thread find documents. */
-export type EngineMemory = Pick<Vbuckets, 'columns' | 'hashSeed' | 'heap' | 'index'>;
+export type EngineMemory = Pick<
+  Vbuckets,
+  'columns' | 'hash' | 'hashSeed' | 'heap' | 'index' | 'items' | 'locate'
+>;
 
 /** The engine of a bucket: its documents, changes, keys and statistics. */
 export interface BucketEngine {

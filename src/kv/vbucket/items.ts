@@ -88,8 +88,8 @@ export class Items {
   }
 
   /**
-   * Marks the item as accessed. It takes no lock: another thread that reads memory meanwhile may miss the bit, and then asks this thread for the
-   * document, as for any item without the bit.
+   * Marks the item as accessed. It takes no lock: another thread that reads memory meanwhile may miss the bit, and then asks this thread to mark
+   * the item once more.
    */
   noteUse(address: number): void {
     const words = this.heap.words[address >>> 16] as Uint32Array;
