@@ -250,4 +250,14 @@ describe('the alerts of a node', () => {
     assert.deepEqual([status, Object.keys(body.errors)], [400, Object.keys(wrong)]);
     assert.deepEqual((await request('/settings/alerts/limits')).body, defaultAlertLimits);
   });
+
+  it('write nothing when they are only validated', async (t) => {
+    const { request, manager, store } = await aManager();
+    t.after(() => manager.stop());
+    const before = store.revision();
+    const form = { maxDiskUsedPerc: 80 };
+    const answer = await request('/settings/alerts/limits?just_validate=1', { form });
+    assert.equal(answer.status, 200);
+    assert.equal(store.revision(), before);
+  });
 });

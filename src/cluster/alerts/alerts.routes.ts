@@ -23,7 +23,7 @@ export function alertRoutes(service: AlertsService, list: AlertList): BoundRoute
     }),
     bind(contract.GetAlertLimits, async () => reply.json(await service.limits())),
     bind(contract.ChangeAlertLimits, async ({ body, justValidate }) => {
-      return reply.json(await service.changeLimits(justValidate ? {} : sentLimits(body)));
+      return reply.json(await (justValidate ? service.limits() : service.changeLimits(sentLimits(body))));
     }),
     bind(contract.ResetAlerts, ({ query: { token } }) => {
       list.silence(token ?? list.token);
