@@ -31,6 +31,7 @@ export class MapWriter {
     this.#clock = deps.clock;
   }
 
+  /** A request without changes writes the map as it is: the outcome then shows what the map contains. */
   async change({ bucketUuid, changes }: MapChange): Promise<MapOutcome> {
     const problem = this.#store.problem ?? null;
     // Does not wait for a store that cannot be written: the outcome could stay unknown for long. After a pause the data service requests

@@ -178,7 +178,7 @@ test('shows sections of the services: of the node, and the indexes and replicati
       [4, 4],
     ],
   );
-  // Series of collections are not kept for each second.
+  // The series of single indexes and replications are not sampled every second.
   assert.deepEqual(ofIndexes.resolutionsMs, [1000, 1000]);
 
   const labels = {

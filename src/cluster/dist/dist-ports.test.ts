@@ -44,7 +44,7 @@ it('reports which port is in use', async () => {
   await ports.stop();
 });
 
-it('serves a node while strangers of its address hold more connections than are accepted', async () => {
+it('serves a node while clients without a certificate open more connections from its address than are accepted', async () => {
   const issue = await aNodeAuthority();
   const credentials = async (node: string) => {
     const { certificate, key, authority } = await issue(node);

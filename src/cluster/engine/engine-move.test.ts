@@ -87,9 +87,9 @@ test('a founder that was lost asks once whether the configuration has moved to s
   await founder.move.stop();
 });
 
-test('a founder that was lost asks until most nodes have answered, or it follows one', async () => {
+test('a founder that was lost asks until a majority of the nodes has answered, or it follows an answer', async () => {
   const nodes = ['a', 'b', 'c', 'd'].map((uuid) => node(uuid));
-  // After a common power cut: `b` knows no more than this node, the others start later.
+  // After a power failure of all nodes: `b` knows no more than this node, and the others start later.
   let isUp = false;
   const later = () =>
     isUp ? { epoch: 3, record: recordOf(['c']) } : Promise.reject(new Error('it is down'));

@@ -35,6 +35,7 @@ interface Scene {
   members?: GroupMember[];
   /** Ids of nodes that can run a server. */
   able?: string[];
+  /** Whether the node runs a server. */
   runs?: boolean;
 }
 

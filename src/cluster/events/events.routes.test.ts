@@ -298,7 +298,7 @@ describe('events', () => {
     assert.deepEqual((await request('/events')).body, { events: [] });
   });
 
-  it('pass over lines that a crash cut off', async (t) => {
+  it('skip lines that a crash truncated', async (t) => {
     const journals = { events: new MemoryJournal(), refusals: new MemoryJournal() };
     const { events } = await aNode(t, { journal: (name) => journals[name] });
     const before = await events();

@@ -239,7 +239,7 @@ describe('the configuration that was taken over', () => {
     assert.deepEqual(JSON.parse(records[0]?.json ?? '').shards, [{ epoch: 1_003, chain: [0, 1] }, shards[1]]);
   });
 
-  it('is followed in its epoch, and of two in one epoch that of the lower id', () => {
+  it('supersedes one of a lower epoch, and in the same epoch that of a founder with a higher id', () => {
     assert.equal(supersedes({ epoch: 2, founder: 'z' }, { epoch: 1, founder: 'a' }), true);
     assert.equal(supersedes({ epoch: 2, founder: 'a' }, { epoch: 2, founder: 'b' }), true);
     assert.equal(supersedes({ epoch: 2, founder: 'b' }, { epoch: 2, founder: 'a' }), false);

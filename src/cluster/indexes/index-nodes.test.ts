@@ -89,7 +89,7 @@ test('a dropped index is gone when the nodes that are reached know it, at most t
   assert.ok(clock.monotonicMs() - startedMs <= 2_100);
 });
 
-test('an index that another node does not know is waited for once: it was dropped', async () => {
+test('a node that does not know an index is asked about it once, since the index was dropped', async () => {
   const clock = new ManualClock();
   const services = { services: ['index'] };
   let answer: (question: never) => Promise<boolean> = async () => false;

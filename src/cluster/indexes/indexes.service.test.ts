@@ -73,7 +73,7 @@ const anIndex = (name: string, changes: object = {}): NewIndex =>
     ...changes,
   }) as never;
 
-test('an index that exists is said to exist, also where a new one would be refused', async () => {
+test('reports that an index exists, also where a new one would be refused', async () => {
   const store = new MemoryConfigStore();
   const stored = Array.from({ length: 1_000 }, (_, n) => {
     const id = `id${n}`;
