@@ -99,8 +99,8 @@ export function changeCollection(
   if (!scope) throw collectionRefusals.scopeNotFound({ scope: scopeName });
   const before = findCollection(scope, name);
   if (!before) throw collectionRefusals.collectionNotFound({ scope: scopeName, collection: name });
-  if (maxTTL === undefined || (before.maxTTL ?? 0) === maxTTL) return manifest;
-  const after = collectionState(before.name, before.uid, maxTTL);
+  const after = withMaxTtl(before, maxTTL);
+  if (after === before) return manifest;
   const collections = scope.collections.map((collection) => (collection === before ? after : collection));
   return withNextUid(withScope(manifest, { ...scope, collections }));
 }
@@ -117,7 +117,7 @@ export function replaceManifest(manifest: ManifestState, wanted: readonly Wanted
     const uid = before?.uid ?? hex(nextId++);
     const collections = scope.collections.map((collection) => {
       const present = before && findCollection(before, collection.name);
-      if (present) return collectionState(collection.name, present.uid, collection.maxTTL ?? present.maxTTL);
+      if (present) return withMaxTtl(present, collection.maxTTL);
       refuseDefaultCollection(scope.name, collection.name);
       return newCollection(collection, nextId++);
     });
@@ -178,11 +178,14 @@ const withScope = (manifest: ManifestState, scope: ScopeState): ManifestState =>
 });
 
 const newCollection = (wanted: { name: string; maxTTL?: number | undefined }, id: number): CollectionState =>
-  collectionState(wanted.name, hex(id), wanted.maxTTL);
+  withMaxTtl({ name: wanted.name, uid: hex(id) }, wanted.maxTTL);
 
-/** 0 means the bucket's expiry, which is expressed by omitting the field. */
-const collectionState = (name: string, uid: string, maxTTL: number | undefined): CollectionState =>
-  maxTTL ? { name, uid, maxTTL } : { name, uid };
+/** The same object if nothing changes. Undefined keeps the expiry; 0 means the bucket's, which is expressed by omitting the field. */
+function withMaxTtl(collection: CollectionState, maxTTL: number | undefined): CollectionState {
+  const { maxTTL: before = 0, ...rest } = collection;
+  if (maxTTL === undefined || maxTTL === before) return collection;
+  return maxTTL === 0 ? rest : { ...rest, maxTTL };
+}
 
 const sameContent = (a: ManifestState, b: ManifestState): boolean =>
   JSON.stringify(a.scopes) === JSON.stringify(b.scopes);

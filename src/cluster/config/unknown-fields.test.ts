@@ -49,15 +49,25 @@ it('unknown fields stay when buckets, collections, users, groups, nodes and sett
   const store = new MemoryConfigStore();
   const { request, manager } = await aManager({ store });
   t.after(() => manager.stop());
-  const send = async (method: 'POST' | 'PUT' | 'PATCH', path: string, form: Record<string, string>) => {
-    const { status, text } = await request(path, { method, form });
+  const send = async (method: 'POST' | 'PUT' | 'PATCH', path: string, form: Doc) => {
+    const isManifest = form['scopes'] !== undefined;
+    const body = isManifest ? { json: form } : { form: form as Record<string, string> };
+    const { status, text } = await request(path, { method, ...body });
     assert.ok(status < 300, `${method} ${path}: ${status} ${text}`);
   };
-  const changes: [method: 'POST' | 'PUT' | 'PATCH', path: string, form: Record<string, string>][] = [
+  const kept = [{ name: 'c' }, { name: 'c2', maxTTL: 90 }];
+  const scopes = [
+    { name: '_default', collections: [{ name: '_default' }] },
+    { name: 's', collections: kept },
+    { name: 's2', collections: [] },
+  ];
+  const changes: [method: 'POST' | 'PUT' | 'PATCH', path: string, form: Doc][] = [
     ['POST', '/pools/default', { clusterName: 'x', memoryQuota: '1100' }],
     ['POST', '/pools/default/buckets/b', { ramQuotaMB: '120', flushEnabled: '1' }],
     ['POST', '/pools/default/buckets/b/scopes', { name: 's2' }],
     ['POST', '/pools/default/buckets/b/scopes/s/collections', { name: 'c2' }],
+    ['PATCH', '/pools/default/buckets/b/scopes/s/collections/c', { maxTTL: '60' }],
+    ['PUT', '/pools/default/buckets/b/scopes', { scopes }],
     ['PUT', '/settings/rbac/users/local/u', { name: 'Ann', roles: 'admin' }],
     ['PUT', '/settings/rbac/groups/g', { roles: 'ro_admin', description: 'd' }],
     ['POST', '/settings/autoFailover', { enabled: 'true', timeout: '30' }],
@@ -81,7 +91,7 @@ it('unknown fields stay when buckets, collections, users, groups, nodes and sett
   await send('POST', '/pools/default/buckets/b/scopes/s/collections', { name: 'c' });
   await send('PUT', '/settings/rbac/groups/g', { roles: 'ro_admin' });
   await send('PUT', '/settings/rbac/users/local/u', { password: 'password', roles: 'admin', groups: 'g' });
-  for (const change of changes.slice(6, -1)) await send(...change);
+  for (const change of changes.slice(8, -1)) await send(...change);
 
   for (const { key, value } of await store.list('')) {
     const later = extended(value);

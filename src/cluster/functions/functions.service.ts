@@ -71,22 +71,22 @@ export class FunctionsService implements FunctionDefinitions {
     const problem = change.kind === 'create' ? this.#problemOf(change.definition) : null;
     if (problem !== null) return { refused: problem };
     let outcome: FunctionOutcome = 'done';
-    const { revision } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
-      const present = functions.filter((stored) => this.#shownScope(stored) !== 'gone');
+    const { revision } = await update(this.#store, functionsKey, noFunctions, (before) => {
+      const present = before.functions.filter((stored) => this.#shownScope(stored) !== 'gone');
       const isSame = (stored: StoredFunction): boolean =>
         stored.name === name && isSameScope(stored.scope, wanted);
       const others = present.filter((stored) => !isSame(stored));
       const exists = others.length < present.length;
       outcome = outcomeOf(change, exists, others.length);
-      if (outcome !== 'done') return { functions };
-      if (change.kind === 'drop') return { functions: others };
+      if (outcome !== 'done') return before;
+      if (change.kind === 'drop') return { ...before, functions: others };
       const all = [...others, storedOf(change.definition, wanted)];
       const bytes = Buffer.byteLength(JSON.stringify(all));
-      if (bytes <= allFunctionsBytesMax) return { functions: all };
+      if (bytes <= allFunctionsBytesMax) return { ...before, functions: all };
       outcome = {
         refused: `all functions have at most ${allFunctionsBytesMax} bytes, and would have ${bytes}`,
       };
-      return { functions };
+      return before;
     });
     if (outcome === 'done') await this.knownOnOtherNodes(revision);
     return outcome;

@@ -137,3 +137,23 @@ test('keeps a later change of another node that is seen before its own has ended
   assert.equal(await functions.change({ kind: 'create', definition, replaces: false }), 'done');
   assert.deepEqual(functions.all(), []);
 });
+
+test('fields that a newer node stored stay when functions and libraries are changed', async () => {
+  const { store, service, functions } = aService();
+  await store.put(functionsKey, { ...noFunctions, later: 'a part' }, 0);
+  await store.put(`${librariesPrefix}global/a`, { code: 'x', later: 'a part' }, 0);
+  await service.start();
+  await functions.start();
+  await service.change(storeChange(null, 'a', 'y'));
+  const definition = { scope: null, name: 'f', parameters: [], isVariadic: false, body: '1' };
+  await functions.change({ kind: 'create', definition, replaces: false });
+  await functions.change({ kind: 'drop', scope: null, name: 'f' });
+  const values = await Promise.all([functionsKey, `${librariesPrefix}global/a`].map((key) => store.get(key)));
+  assert.deepEqual(
+    values.map((entry) => entry?.value),
+    [
+      { functions: [], later: 'a part' },
+      { code: 'y', later: 'a part' },
+    ],
+  );
+});

@@ -75,7 +75,8 @@ export class LibrariesService implements FunctionLibraries {
     if (change.kind === 'delete') return await this.#delete(key);
     const problem = javaScriptProblem(this.#view) ?? this.#problemOf(key, change.library);
     if (problem !== null) return { refused: problem };
-    const { revision } = await update<LibraryState>(this.#store, key, { code: '' }, () => ({
+    const { revision } = await update<LibraryState>(this.#store, key, { code: '' }, (before) => ({
+      ...before,
       code: change.library.code,
     }));
     await this.knownOnOtherNodes(revision);

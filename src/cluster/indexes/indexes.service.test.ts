@@ -123,3 +123,16 @@ test('only the drop of an index may use the disk space that is reserved for chan
   assert.deepEqual(used, [false, false, true]);
   await service.stop();
 });
+
+test('fields that a newer node stored stay when indexes are changed', async () => {
+  const store = new MemoryConfigStore();
+  await store.put(indexesKey('b'), { ...noIndexes, later: 'a part' }, 0);
+  const service = serviceOn(store, oneBucket);
+  await service.start();
+  const { keyspace } = anIndex('a');
+  await service.create(anIndex('a'));
+  await service.build(keyspace, ['a']);
+  await service.drop(keyspace, 'a');
+  assert.deepEqual((await store.get(indexesKey('b')))?.value, { byId: {}, later: 'a part' });
+  await service.stop();
+});

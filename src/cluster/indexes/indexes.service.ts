@@ -109,7 +109,7 @@ export class IndexesService implements IndexDefinitions {
         definition: { ...definition, replicas, id },
         isBuilt: !wanted.isDeferred,
       };
-      return { byId: { ...state.byId, [id]: stored } };
+      return { ...state, byId: { ...state.byId, [id]: stored } };
     });
     return outcome;
   }
@@ -134,7 +134,7 @@ export class IndexesService implements IndexDefinitions {
       const built = names.map((name) => indexNamed(state, keyspace, name) as StoredIndex);
       outcome = { missing, ids: built.map(({ definition }) => definition.id) };
       const changed = built.map((index) => [index.definition.id, { ...index, isBuilt: true }]);
-      return { byId: { ...state.byId, ...Object.fromEntries(changed) } };
+      return { ...state, byId: { ...state.byId, ...Object.fromEntries(changed) } };
     });
     return outcome;
   }
@@ -154,7 +154,7 @@ export class IndexesService implements IndexDefinitions {
       outcome = 'refused' in placement ? placement : 'altered';
       if ('refused' in placement || placement.replicas === definition.replicas) return state;
       const altered = { ...found, definition: { ...definition, ...placement } };
-      return { byId: { ...state.byId, [definition.id]: altered } };
+      return { ...state, byId: { ...state.byId, [definition.id]: altered } };
     });
     return outcome;
   }
@@ -291,6 +291,7 @@ const indexNamed = ({ byId }: IndexesState, keyspace: IndexKeyspace, name: strin
       definition.name === name && definition.keyspace.collectionId === keyspace.collectionId,
   );
 
-const without = ({ byId }: IndexesState, ids: readonly string[]): IndexesState => ({
-  byId: Object.fromEntries(Object.entries(byId).filter(([id]) => !ids.includes(id))),
+const without = (state: IndexesState, ids: readonly string[]): IndexesState => ({
+  ...state,
+  byId: Object.fromEntries(Object.entries(state.byId).filter(([id]) => !ids.includes(id))),
 });
