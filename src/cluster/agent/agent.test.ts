@@ -82,14 +82,14 @@ async function anAgent() {
 }
 
 function anAgentOn(cluster: Awaited<ReturnType<typeof memoryCluster>>, kv: FakeKv) {
-  const never = { onChange: () => ({ stop: () => {} }) };
+  const unchanging = { onChange: () => ({ stop: () => {} }) };
   const agent = new Agent({
     ...cluster,
     identity: { nodeId: ownNodeId, bootId: 'b0071d' },
     kv,
-    users: { ...never, specs: () => [] },
-    tls: { ...never, current: () => null },
-    clients: { ...never, admitted: null },
+    users: { ...unchanging, specs: () => [] },
+    tls: { ...unchanging, current: () => null },
+    clients: { ...unchanging, admitted: null },
     listening: { isPlainForThisMachineOnly: false },
     log: silentLog,
   });

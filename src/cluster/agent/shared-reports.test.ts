@@ -44,7 +44,7 @@ test('a client whose request was answered while a report was taken waits for the
   work.count++;
   let isServed = false;
   const second = reports.read();
-  assert.equal(reports.read(), second, 'one report serves all who come meanwhile');
+  assert.equal(reports.read(), second, 'one report serves all readers that ask meanwhile');
   void second?.then(() => {
     isServed = true;
   });
