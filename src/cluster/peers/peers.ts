@@ -1,5 +1,5 @@
 // Requests between the managers of a cluster's nodes, over the ports between nodes. One connection to each node, opened with the first
-// request. Each request has a deadline, so that a node that hangs delays others only until then.
+// request, and another one in place of one that is silent. Each request has a deadline, so that a node that hangs delays others only until then.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Channel } from '#replog/served/channel.ts';
@@ -19,6 +19,11 @@ export interface PeersDeps {
 
 /** The limit of requests to one node that wait for their answers. */
 const waitingMax = 1_000;
+/**
+ * A connection on which no answer arrives for so long, although some are due, gets no further requests: they take another one. After a fault of
+ * the network it would go on only when TCP repeats what was lost, which may be as long after the fault as that lasted.
+ */
+export const silentMs = 4_000;
 
 export class Peers {
   readonly #deps: PeersDeps;
@@ -76,18 +81,13 @@ export class Peers {
   }
 }
 
-interface Waiting {
-  resolve(value: unknown): void;
-  reject(reason: Error): void;
-}
-
-/** The connection to one other node. */
+/** The requests to one other node. */
 class PeerLink {
   readonly #nodeId: string;
   readonly #deps: PeersDeps;
-  readonly #waiting = new Map<number, Waiting>();
-  #channel: Promise<Channel> | null = null;
-  #lastId = 0;
+  /** Takes the next request; null: that opens another connection. */
+  #current: AskedConnection | null = null;
+  readonly #open = new Set<AskedConnection>();
 
   constructor(nodeId: string, deps: PeersDeps) {
     this.#nodeId = nodeId;
@@ -95,56 +95,123 @@ class PeerLink {
   }
 
   ask(name: string, body: unknown, timeoutMs: number): Promise<unknown> {
-    if (this.#waiting.size >= waitingMax)
-      return Promise.reject(new Error(`${waitingMax} requests wait already`));
+    let waiting = 0;
+    for (const connection of this.#open) waiting += connection.waitingCount;
+    if (waiting >= waitingMax) return Promise.reject(new Error(`${waitingMax} requests wait already`));
+    this.#current ??= this.#connect();
+    return this.#current.ask(name, body, timeoutMs);
+  }
+
+  close(reason: string): void {
+    for (const connection of [...this.#open]) connection.close(reason);
+  }
+
+  #connect(): AskedConnection {
+    const { clock, connect } = this.#deps;
+    const connection = new AskedConnection({
+      opening: connect(this.#nodeId),
+      clock,
+      silent: () => this.#leave(connection),
+      ended: () => {
+        this.#leave(connection);
+        this.#open.delete(connection);
+      },
+    });
+    this.#open.add(connection);
+    return connection;
+  }
+
+  #leave(connection: AskedConnection): void {
+    if (this.#current === connection) this.#current = null;
+  }
+}
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(reason: Error): void;
+}
+
+interface AskedConnectionOptions {
+  readonly opening: Promise<Channel>;
+  readonly clock: Clock;
+  /** Called when nothing has arrived for `silentMs`: the connection is to get no further requests. */
+  readonly silent: () => void;
+  readonly ended: () => void;
+}
+
+/** One connection to another node, and the requests that wait for answers on it. */
+class AskedConnection {
+  readonly #options: AskedConnectionOptions;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+  /** When the last answer arrived, or the connection began. */
+  #heardMs: number;
+  /** After the last answer that is due the connection is closed. */
+  #isLeft = false;
+  #hasEnded = false;
+
+  constructor(options: AskedConnectionOptions) {
+    this.#options = options;
+    this.#heardMs = options.clock.monotonicMs();
+    options.opening.then(
+      (channel) => this.#opened(channel),
+      (error: Error) => this.#end(error.message, error),
+    );
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.size;
+  }
+
+  ask(name: string, body: unknown, timeoutMs: number): Promise<unknown> {
+    const { clock, opening } = this.#options;
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const timer = this.#deps.clock.after(timeoutMs, () => reject(new Error(`no answer in ${timeoutMs} ms`)));
+    const timer = clock.after(timeoutMs, () => {
+      reject(new Error(`no answer in ${timeoutMs} ms`));
+      if (clock.monotonicMs() - this.#heardMs >= silentMs) this.#leave();
+    });
     this.#waiting.set(id, { resolve, reject });
-    this.#connected().then((channel) => channel.send({ id, ask: name, body } satisfies Request), reject);
+    opening.then((channel) => channel.send({ id, ask: name, body } satisfies Request), reject);
     return promise.finally(() => {
       timer.cancel();
       this.#waiting.delete(id);
+      if (this.#isLeft && this.#waiting.size === 0) this.close('the other node was silent');
     });
   }
 
   close(reason: string): void {
-    this.#channel?.then(
+    this.#options.opening.then(
       (channel) => channel.close(),
-      () => {}, // the requests that wait for the connection have got its error
+      () => {}, // the requests that wait for it got its error
     );
-    this.#lost(reason);
+    this.#end(reason);
   }
 
-  #connected(): Promise<Channel> {
-    this.#channel ??= this.#open();
-    return this.#channel;
-  }
-
-  #open(): Promise<Channel> {
-    const opening = this.#deps.connect(this.#nodeId).then((channel) => {
-      channel.receive({
-        message: (reply) => this.#take(reply as Reply),
-        closed: (reason) => {
-          if (this.#channel === opening) this.#lost(reason);
-        },
-      });
-      return channel;
+  #opened(channel: Channel): void {
+    this.#heardMs = this.#options.clock.monotonicMs();
+    channel.receive({
+      message: (reply) => this.#take(reply as Reply),
+      closed: (reason) => this.#end(reason),
     });
-    opening.catch(() => {
-      if (this.#channel === opening) this.#channel = null;
-    });
-    return opening;
   }
 
   #take(reply: Reply): void {
+    this.#heardMs = this.#options.clock.monotonicMs();
     const waiting = this.#waiting.get(reply.id);
     if ('value' in reply) waiting?.resolve(reply.value);
     else waiting?.reject(new Error(reply.error));
   }
 
-  #lost(reason: string): void {
-    this.#channel = null;
-    for (const { reject } of this.#waiting.values()) reject(new Error(reason));
+  #leave(): void {
+    this.#isLeft = true;
+    this.#options.silent();
+  }
+
+  #end(reason: string, error = new Error(reason)): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#options.ended();
   }
 }

@@ -1,0 +1,127 @@
+// Requests to another node over channels of the test.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import type { Channel } from '#replog/served/channel.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { Peers, silentMs } from './peers.ts';
+
+/** Lets promises that wait for others resolve. */
+const othersRun = () => new Promise((resolve) => setImmediate(resolve));
+
+interface Sent {
+  readonly id: number;
+  readonly ask: string;
+}
+
+class TestChannel implements Channel {
+  readonly sent: Sent[] = [];
+  isClosed = false;
+  private handler: Parameters<Channel['receive']>[0] | null = null;
+
+  send(message: object): void {
+    this.sent.push(message as Sent);
+  }
+
+  receive(handler: Parameters<Channel['receive']>[0]): void {
+    this.handler = handler;
+  }
+
+  answer(ask: string): void {
+    const id = this.sent.find((sent) => sent.ask === ask)?.id;
+    this.handler?.message({ id, value: ask });
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.handler?.closed('closed');
+  }
+}
+
+function peersOf() {
+  const clock = new ManualClock();
+  const channels: TestChannel[] = [];
+  const connect = async (): Promise<Channel> => {
+    const channel = new TestChannel();
+    channels.push(channel);
+    return channel;
+  };
+  return { clock, channels, peers: new Peers({ connect, clock, log: silentLog }) };
+}
+
+test('a silent connection gets no further requests, and is closed after the last answer that is due', async () => {
+  const { clock, channels, peers } = peersOf();
+  const long = peers.ask('b', 'long', null, 60_000);
+  const short = assert.rejects(peers.ask('b', 'short', null, silentMs), /no answer in/);
+  await othersRun();
+  clock.advance(silentMs);
+  await short;
+  const next = peers.ask('b', 'next', null, 2_000);
+  await othersRun();
+  assert.deepEqual(
+    channels.map(({ sent, isClosed }) => [sent.map(({ ask }) => ask), isClosed]),
+    [
+      [['long', 'short'], false],
+      [['next'], false],
+    ],
+  );
+  channels[0]?.answer('long');
+  channels[1]?.answer('next');
+  assert.deepEqual(await Promise.all([long, next]), ['long', 'next']);
+  await othersRun();
+  assert.deepEqual(
+    channels.map(({ isClosed }) => isClosed),
+    [true, false],
+  );
+  peers.stop();
+});
+
+test('a connection with an answer in the meantime stays, although requests are not answered in time', async () => {
+  const { clock, channels, peers } = peersOf();
+  const first = peers.ask('b', 'first', null, 60_000);
+  const late = assert.rejects(peers.ask('b', 'late', null, silentMs), /no answer in/);
+  await othersRun();
+  clock.advance(1);
+  channels[0]?.answer('first');
+  await first;
+  clock.advance(silentMs - 1);
+  await late;
+  const next = peers.ask('b', 'next', null, 2_000);
+  await othersRun();
+  channels[0]?.answer('next');
+  assert.equal(await next, 'next');
+  assert.equal(channels.length, 1);
+  peers.stop();
+});
+
+test('the loss of a connection rejects the requests that wait on it, and the next one connects again', async () => {
+  const { channels, peers } = peersOf();
+  const lost = assert.rejects(peers.ask('b', 'lost', null, 2_000), /closed/);
+  await othersRun();
+  channels[0]?.close();
+  await lost;
+  const next = peers.ask('b', 'next', null, 2_000);
+  await othersRun();
+  channels[1]?.answer('next');
+  assert.equal(await next, 'next');
+  const left = assert.rejects(peers.ask('b', 'left', null, 2_000), /it left the cluster/);
+  await othersRun();
+  peers.discard('b');
+  await left;
+  await othersRun();
+  assert.equal(channels[1]?.isClosed, true);
+  peers.stop();
+});
+
+test('a node that cannot be reached rejects the requests with the reason, and the next one tries again', async () => {
+  let attempts = 0;
+  const connect = async (): Promise<Channel> => {
+    attempts++;
+    throw new Error('the port is closed');
+  };
+  const peers = new Peers({ connect, clock: new ManualClock(), log: silentLog });
+  for (const _ of [1, 2])
+    await assert.rejects(peers.ask('b', 'x', null, 2_000), { message: 'the port is closed' });
+  assert.equal(attempts, 2);
+  peers.stop();
+});
