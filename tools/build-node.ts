@@ -18,7 +18,7 @@ const source = (module: string): string => `${checkout}src/${module}.ts`;
 
 const divan = 'main/divan';
 const node = 'main/run-node';
-/** What processes and threads load first. Each is bundled alone: threads share no state, so copies of a module in two are no danger. */
+/** What processes and threads load first. Each is bundled alone: a module may be in several bundles, as threads share no state. */
 const entries = [
   divan,
   'backup/host/backup-thread',
@@ -87,7 +87,7 @@ function groups(): (module: string, context: ModuleContext) => string | null {
       node: reached(source(node), context),
       others: laterThanNode(context),
     };
-    // The entry waits at its top level for the modules that a command loads: these must not import its file.
+    // The entry awaits the modules of a command at its top level. If these imported the entry's file, they would wait for it in turn.
     if (module === source(divan)) return null;
     if (found.divan.has(module)) return 'command-line';
     if (!found.node.has(module)) return null;
