@@ -123,14 +123,14 @@ async function chosenBuckets(
     if (!hasStreams(found))
       throw new ArchiveError(`--bucket: "${name}" is of type cache, whose documents cannot be backed up`);
   }
-  const wanted = names.length === 0 ? present : present.filter(({ name }) => names.includes(name));
-  const buckets = wanted.filter(hasStreams).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const named = names.length === 0 ? present : present.filter(({ name }) => names.includes(name));
+  const buckets = named.filter(hasStreams).sort((a, b) => (a.name < b.name ? -1 : 1));
   if (buckets.length === 0) throw new ArchiveError('the node has no bucket to back up');
   if (buckets.length > bucketsMax)
     throw new ArchiveError(
       `--bucket: a backup has at most ${bucketsMax} buckets, the node has ${buckets.length}: name some, and give the others a folder of their own`,
     );
-  return { buckets, skipped: wanted.filter((bucket) => !hasStreams(bucket)).map(({ name }) => name) };
+  return { buckets, skipped: named.filter((bucket) => !hasStreams(bucket)).map(({ name }) => name) };
 }
 
 interface Beginning {

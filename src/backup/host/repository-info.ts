@@ -60,13 +60,13 @@ function bucketInfo({ name, bytes, vbuckets, indexes, scopes, collections }: Buc
 
 /** Scopes and collections with their counts, which a backup of an earlier release does not have. */
 function scopeInfo(name: string, collections: BucketRecord['collections']) {
-  const own = collections.filter(({ scope }) => scope === name);
-  const isCounted = own.every(({ documents }) => documents !== undefined);
-  const items = own.reduce((sum, { documents = 0 }) => sum + documents, 0);
+  const inScope = collections.filter(({ scope }) => scope === name);
+  const isCounted = inScope.every(({ documents }) => documents !== undefined);
+  const items = inScope.reduce((sum, { documents = 0 }) => sum + documents, 0);
   return {
     name,
     ...(isCounted && { items, mutations: items }),
-    collections: Object.fromEntries(own.map((one) => [one.id.toString(16), collectionInfo(one)])),
+    collections: Object.fromEntries(inScope.map((one) => [one.id.toString(16), collectionInfo(one)])),
   };
 }
 

@@ -27,17 +27,17 @@ export async function prepareDestinations(
   map: NameMap,
   options: DefinitionOptions,
 ): Promise<Destinations> {
-  const wanted = record.collections.map((collection) => ({
+  const targets = record.collections.map((collection) => ({
     collection,
     target: map.targetOf({ bucket: record.name, scope: collection.scope, collection: collection.name }),
   }));
   const scopes = record.scopes.map((scope) => map.scopeOf(record.name, scope));
-  const names = new Set(wanted.map(({ target }) => target.bucket));
+  const names = new Set(targets.map(({ target }) => target.bucket));
   const buckets: NodeBucket[] = [];
   const ids = new Map<string, number>();
   for (const name of names) {
     buckets.push(await prepareBucket(name, record, options));
-    const keyspaces = wanted.filter(({ target }) => target.bucket === name && !isDefault(target));
+    const keyspaces = targets.filter(({ target }) => target.bucket === name && !isDefault(target));
     await options.node.addCollections(name, {
       scopes: scopes.filter(({ bucket }) => bucket === name).map(({ scope }) => scope),
       collections: keyspaces.map(({ collection, target }) => ({
@@ -52,7 +52,7 @@ export async function prepareDestinations(
   }
   const collections = new Map<number, { bucket: string; id: number }>();
   const missing = new Map<number, MappedName>();
-  for (const { collection, target } of wanted) {
+  for (const { collection, target } of targets) {
     const id = ids.get(pathOf(target));
     if (id !== undefined) collections.set(collection.id, { bucket: target.bucket, id });
     else if (isDefault(target)) missing.set(collection.id, target);

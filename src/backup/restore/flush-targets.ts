@@ -26,11 +26,11 @@ export async function flushTargets(names: ReadonlySet<string>, options: FlushOpt
   if (resumes) record.checkResumable();
   const pending = resumes ? record.pending() : earlierPending(record);
   const others = pending.filter((name) => !names.has(name));
-  const wanted = resumes ? pending.filter((name) => names.has(name)) : replaces ? [...names] : [];
+  const toFlush = resumes ? pending.filter((name) => names.has(name)) : replaces ? [...names] : [];
   // Before anything else: a restore that is killed before its first flush must not be resumed without one. A restore that neither replaces
   // nor resumes removes these buckets from those that an earlier restore had not flushed yet.
-  const isRecorded = record.write([...others, ...wanted]);
-  const present = await flushable(wanted, options);
+  const isRecorded = record.write([...others, ...toFlush]);
+  const present = await flushable(toFlush, options);
   if (present.length > 0) {
     options.check();
     await flushAll(present, others, options);
@@ -50,11 +50,11 @@ function earlierPending(record: RestoreRecord): readonly string[] {
 }
 
 async function flushable(
-  wanted: readonly string[],
+  toFlush: readonly string[],
   { node, createsBuckets }: FlushOptions,
 ): Promise<string[]> {
   const present: string[] = [];
-  for (const name of wanted) {
+  for (const name of toFlush) {
     const bucket = await node.bucket(name);
     if (bucket === null && !createsBuckets) throw missingBucket(name);
     if (bucket === null) continue;

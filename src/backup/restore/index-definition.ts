@@ -22,12 +22,12 @@ const options = / WITH (\{[^{}]*\})$/;
 
 /** The definition with this number of replicas; null: without a number. */
 export function withReplicas(definition: string, replicas: number | null): string {
-  const given = options.exec(definition)?.[1] ?? '{}';
+  const withClause = options.exec(definition)?.[1] ?? '{}';
   const head = definition.replace(options, '');
-  if (!isJson(given)) return definition;
-  const { num_replica: _, ...others } = JSON.parse(given) as Record<string, unknown>;
-  const kept = { ...others, ...(replicas !== null && { num_replica: replicas }) };
-  return Object.keys(kept).length === 0 ? head : `${head} WITH ${JSON.stringify(kept)}`;
+  if (!isJson(withClause)) return definition;
+  const { num_replica: _, ...others } = JSON.parse(withClause) as Record<string, unknown>;
+  const newOptions = { ...others, ...(replicas !== null && { num_replica: replicas }) };
+  return Object.keys(newOptions).length === 0 ? head : `${head} WITH ${JSON.stringify(newOptions)}`;
 }
 
 function isJson(text: string): boolean {

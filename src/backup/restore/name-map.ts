@@ -56,8 +56,8 @@ export class NameMap {
   targetOf({ bucket, scope, collection }: MappedName): MappedName {
     const names = [bucket, scope, collection];
     for (const depth of [3, 2, 1]) {
-      const wanted = names.slice(0, depth).join('.');
-      const rule = this.rules.find(({ from }) => from.length === depth && from.join('.') === wanted);
+      const path = names.slice(0, depth).join('.');
+      const rule = this.rules.find(({ from }) => from.length === depth && from.join('.') === path);
       if (rule === undefined) continue;
       const [toBucket, toScope = scope, toCollection = collection] = rule.to as [string, string?, string?];
       return { bucket: toBucket, scope: toScope, collection: toCollection };

@@ -73,13 +73,16 @@ function parsed(body: Buffer): unknown {
 
 function readFields<F extends Fields>(value: unknown, fields: F, path: string): Values<F> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(path, 'an object');
-  const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
+  const pathOf = (name: string): string => (path === '' ? name : `${path}.${name}`);
   const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name));
   if (unknown !== undefined)
     throw new BodyError(
-      `${at(unknown)}: is not a field here; the fields are ${Object.keys(fields).join(', ')}`,
+      `${pathOf(unknown)}: is not a field here; the fields are ${Object.keys(fields).join(', ')}`,
     );
   const sent = new Map(Object.entries(value));
-  const read = Object.entries(fields).map(([name, field]) => [name, field.read(sent.get(name), at(name))]);
+  const read = Object.entries(fields).map(([name, field]) => [
+    name,
+    field.read(sent.get(name), pathOf(name)),
+  ]);
   return Object.fromEntries(read) as Values<F>;
 }

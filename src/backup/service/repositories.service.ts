@@ -302,11 +302,11 @@ function found({ repositories }: BackupState, kind: RepositoryKind, id: string):
 
 /** Refuses parameters of object stores for an archive in a folder. An archive in an object store is refused when its location is checked. */
 function checkCloudFields(sent: { readonly archive: string } & Readonly<Record<string, unknown>>): void {
-  const given = Object.keys(cloud).find((field) => sent[field] !== undefined && sent[field] !== false);
-  if (given === undefined || sent.archive.includes('://')) return;
+  const field = Object.keys(cloud).find((name) => sent[name] !== undefined && sent[name] !== false);
+  if (field === undefined || sent.archive.includes('://')) return;
   throw backupRefusals.invalidBody(
     undefined,
-    `${given}: must be left out: the archive ${sent.archive} is a folder, not in an object store`,
+    `${field}: must be left out: the archive ${sent.archive} is a folder, not in an object store`,
   );
 }
 

@@ -94,12 +94,12 @@ export class RunningTasks {
       throw new TaskConflictError(
         `task ${other.record.name} runs on repository ${repository.id}; try again when it has ended`,
       );
-    const taken = this.all().find((task) =>
+    const conflicting = this.all().find((task) =>
       task.writesTo.some((bucket) => writesTo.some((own) => overlaps(own, bucket))),
     );
-    if (taken !== undefined)
+    if (conflicting !== undefined)
       throw new TaskConflictError(
-        `task ${taken.record.name} restores into the same bucket; try again when it has ended`,
+        `task ${conflicting.record.name} restores into the same bucket; try again when it has ended`,
       );
     const run = this.#deps.random.uuid();
     const name = planTask ?? `${type === 'RESTORE' ? 'restore' : type}-${run}`;

@@ -43,7 +43,7 @@ export function isSignature(signature: string, secretKey: string, signed: Signed
   return fits.includes(true);
 }
 
-function isSame(sent: string, wanted: string): boolean {
-  const [a, b] = [Buffer.from(sent), Buffer.from(wanted)];
+function isSame(sent: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(sent), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

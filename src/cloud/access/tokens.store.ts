@@ -54,7 +54,7 @@ export class TokenStore {
     this.options = options;
   }
 
-  async issue(wanted: TokenRequest, given: GivenSecrets = {}): Promise<NewToken> {
+  async issue(request: TokenRequest, given: GivenSecrets = {}): Promise<NewToken> {
     const { store, secrets, clock, random } = this.options;
     const text = (bytes: number): string => random.bytes(bytes).toString('base64url');
     const token = {
@@ -70,11 +70,11 @@ export class TokenStore {
         token_hash: hashOf(token.token),
         access_key: token.accessKey,
         secret_sealed: secrets.seal(purpose, token.secretKey),
-        role: wanted.role,
-        project_id: wanted.projectId,
-        origin: wanted.origin,
+        role: request.role,
+        project_id: request.projectId,
+        origin: request.origin,
         created_at: clock.wallMs(),
-        expires_at: wanted.expiresAt,
+        expires_at: request.expiresAt,
         revoked_at: null,
         last_used_at: null,
       })

@@ -162,13 +162,13 @@ export class AllowlistStore {
 }
 
 /** The row of a requested entry. `listed`: the present entry of the same block; undefined: there is none. */
-function replacementRow(listed: AllowlistRow | undefined, wanted: AllowlistRow): AllowlistRow {
-  if (listed === undefined) return wanted;
-  if (listed.duration === wanted.duration && listed.comment === wanted.comment) return listed;
+function replacementRow(listed: AllowlistRow | undefined, sent: AllowlistRow): AllowlistRow {
+  if (listed === undefined) return sent;
+  if (listed.duration === sent.duration && listed.comment === sent.comment) return listed;
   const { created_at } = listed;
-  if (durationOf(listed) !== durationOf(wanted)) return { ...wanted, created_at };
-  const state = listed.state === 'expired' ? listed.state : wanted.state;
-  return { ...wanted, created_at, state, expires_at: listed.expires_at };
+  if (durationOf(listed) !== durationOf(sent)) return { ...sent, created_at };
+  const state = listed.state === 'expired' ? listed.state : sent.state;
+  return { ...sent, created_at, state, expires_at: listed.expires_at };
 }
 
 const durationOf = ({ duration }: AllowlistRow): number | null =>

@@ -107,16 +107,16 @@ async function updateAllOrNone(
 
 /** Undoes the changes in reverse order, so that buckets that had made room get it back. */
 async function undo(client: NodeClient, changed: readonly BucketItem[], reason: Error): Promise<void> {
-  const left = [...changed];
+  const remaining = [...changed];
   try {
     for (const bucket of changed) {
       await updateBucket(client, bucket.name, bucket);
-      left.shift();
+      remaining.shift();
     }
   } catch (error) {
-    const stay = left.map(({ name }) => `"${name}"`).join(', ');
+    const names = remaining.map(({ name }) => `"${name}"`).join(', ');
     throw invalid(
-      `${reason.message}; these buckets may have the new settings, because undoing failed (${(error as Error).message}): ${stay}`,
+      `${reason.message}; these buckets may have the new settings, because undoing failed (${(error as Error).message}): ${names}`,
     );
   }
 }

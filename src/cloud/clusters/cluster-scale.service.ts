@@ -59,12 +59,12 @@ export class ClusterScaleService {
   async change(cluster: ReadyCluster, servers: readonly V3Server[]): Promise<string | null> {
     refuseUnoffered(servers);
     const provider = await this.providerOf(cluster.row);
-    const wanted = servers.map((server) => groupOf(server, provider));
-    await this.refuseLessThanUsed(cluster, wanted);
+    const requested = servers.map((server) => groupOf(server, provider));
+    await this.refuseLessThanUsed(cluster, requested);
     const isBalanced = await knownAsBalanced(cluster.client);
     const operation = await this.options.store
       .transaction()
-      .execute((transaction) => this.write(transaction, cluster.row.id, wanted, isBalanced));
+      .execute((transaction) => this.write(transaction, cluster.row.id, requested, isBalanced));
     if (operation !== null) this.options.wake();
     return operation;
   }
@@ -79,11 +79,11 @@ export class ClusterScaleService {
   /** The smallest node that runs the data service decides how much memory buckets have on each node. */
   private async refuseLessThanUsed(
     { row, client }: ReadyCluster,
-    wanted: readonly ServerGroup[],
+    requested: readonly ServerGroup[],
   ): Promise<void> {
     const { capacity, nodes } = this.options;
     const before = memoryForData(await nodes.rowsOf(row.id));
-    for (const [i, group] of wanted.entries()) {
+    for (const [i, group] of requested.entries()) {
       const memoryMb = capacity.memoryMb(group.memoryGib);
       if (!groupRunsDataService(group) || memoryMb >= before) continue;
       const { totalMb, freeMb } = await quotaOf(client);
@@ -97,7 +97,7 @@ export class ClusterScaleService {
   private async write(
     transaction: Store,
     id: string,
-    wanted: readonly ServerGroup[],
+    requested: readonly ServerGroup[],
     isBalanced: boolean,
   ): Promise<string | null> {
     if (!(await lockRow(transaction, 'clusters', id))) throw notFound(`there is no cluster ${id}`);
@@ -109,18 +109,18 @@ export class ClusterScaleService {
     if (!managedPhases.includes(row.phase)) throw invalid(`cluster ${id} is ${row.phase}, not ready`);
     const spec = JSON.parse(row.spec) as ClusterSpec;
     const stored = {
-      spec: JSON.stringify({ ...spec, servers: wanted }),
+      spec: JSON.stringify({ ...spec, servers: requested }),
       updated_at: this.options.clock.wallMs(),
     };
-    if (row.phase === 'ready' && isBalanced && haveSameNodes(spec.servers, wanted)) {
+    if (row.phase === 'ready' && isBalanced && haveSameNodes(spec.servers, requested)) {
       if (stored.spec !== row.spec)
         await transaction.updateTable('clusters').set(stored).where('id', '=', id).execute();
       return null;
     }
-    const change = await this.changeRows(transaction, row, spec, wanted);
+    const change = await this.changeRows(transaction, row, spec, requested);
     await transaction
       .updateTable('clusters')
-      .set({ ...stored, phase: 'scaling', node_count: nodeCount(wanted) })
+      .set({ ...stored, phase: 'scaling', node_count: nodeCount(requested) })
       .where('id', '=', id)
       .execute();
     // A process that was killed between the last step of an operation and its end leaves the operation open: with two open operations,
@@ -140,16 +140,16 @@ export class ClusterScaleService {
     transaction: Store,
     { id, home }: ClusterRow,
     spec: ClusterSpec,
-    wanted: readonly ServerGroup[],
+    requested: readonly ServerGroup[],
   ): Promise<NodeChange> {
     const { capacity } = this.options;
     const nodes = transaction.selectFrom('nodes').selectAll().where('cluster_id', '=', id);
     const rows = await nodes.orderBy('position').execute();
-    const change = nodeChange(rows, wanted, capacity);
+    const change = nodeChange(rows, requested, capacity);
     const [founder] = rows as [NodeRow];
     if (change.leaving.includes(founder)) {
       const present = spec.servers.find((group) => matchesGroup(founder, group, capacity));
-      throw founderLeaves(present ?? (spec.servers.find(groupRunsDataService) as ServerGroup), wanted);
+      throw founderLeaves(present ?? (spec.servers.find(groupRunsDataService) as ServerGroup), requested);
     }
     await capacity.take(
       transaction,
@@ -176,24 +176,24 @@ async function knownAsBalanced(founder: NodeClient): Promise<boolean> {
 }
 
 /** True if the change concerns storage only. */
-function haveSameNodes(present: readonly ServerGroup[], wanted: readonly ServerGroup[]): boolean {
+function haveSameNodes(present: readonly ServerGroup[], requested: readonly ServerGroup[]): boolean {
   const nodes = (groups: readonly ServerGroup[]): string =>
     groupOfEach(groups)
       .map((group) => `${serverReply(group).compute} ${group.services.toSorted().join()}`)
       .sort()
       .join('; ');
-  return nodes(present) === nodes(wanted);
+  return nodes(present) === nodes(requested);
 }
 
 /** The founder stores the configuration of the cluster, so that its place has to stay. */
-function founderLeaves(founder: ServerGroup, wanted: readonly ServerGroup[]): ApiError {
+function founderLeaves(founder: ServerGroup, requested: readonly ServerGroup[]): ApiError {
   const { compute, services } = serverReply(founder);
   // A v2 group may name no instance.
   const instance = compute === '' ? `an instance of ${founder.memoryGib} GiB` : `"${compute}"`;
-  const at = wanted.findIndex((group) => sameServices(group.services, services));
-  if (at >= 0)
+  const index = requested.findIndex((group) => sameServices(group.services, services));
+  if (index >= 0)
     return invalid(
-      `servers.${at}.compute: must stay ${instance} for at least one node: the first node of a cluster cannot be given another instance; make a new cluster`,
+      `servers.${index}.compute: must stay ${instance} for at least one node: the first node of a cluster cannot be given another instance; make a new cluster`,
     );
   const serviceNames = services.toSorted().join(', ');
   return invalid(

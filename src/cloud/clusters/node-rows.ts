@@ -47,14 +47,14 @@ export interface NodeChange {
 /** A node stays if a requested group still needs a node of its memory and services; of several such nodes the oldest stay. */
 export function nodeChange(
   rows: readonly NodeRow[],
-  wanted: readonly ServerGroup[],
+  requested: readonly ServerGroup[],
   capacity: Capacity,
 ): NodeChange {
   const unmatched = rows.filter(({ state }) => state !== 'leaving').sort((a, b) => a.position - b.position);
-  const added = groupOfEach(wanted).filter((group) => {
-    const at = unmatched.findIndex((row) => matchesGroup(row, group, capacity));
-    if (at >= 0) unmatched.splice(at, 1);
-    return at < 0;
+  const added = groupOfEach(requested).filter((group) => {
+    const index = unmatched.findIndex((row) => matchesGroup(row, group, capacity));
+    if (index >= 0) unmatched.splice(index, 1);
+    return index < 0;
   });
   return { added, leaving: unmatched };
 }

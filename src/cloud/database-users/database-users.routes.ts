@@ -14,8 +14,8 @@ import {
 import type { DatabaseUsersService, UserRequest } from './database-users.service.ts';
 
 export function databaseUserOperations(ready: ReadyClusters, users: DatabaseUsersService): BoundOperation[] {
-  const create = async (cluster: ClusterRow, version: Version, wanted: UserRequest): Promise<Reply> => {
-    await users.create(await ready.requireReady(cluster), wanted);
+  const create = async (cluster: ClusterRow, version: Version, request: UserRequest): Promise<Reply> => {
+    await users.create(await ready.requireReady(cluster), request);
     return { status: 201, headers: { location: `/${version}/clusters/${cluster.id}/users` } };
   };
   return [

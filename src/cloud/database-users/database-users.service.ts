@@ -60,8 +60,8 @@ export class DatabaseUsersService {
     }));
   }
 
-  create(cluster: ReadyCluster, wanted: UserRequest): Promise<void> {
-    return this.inTurn(cluster, wanted.username, () => this.createNow(cluster, wanted));
+  create(cluster: ReadyCluster, request: UserRequest): Promise<void> {
+    return this.inTurn(cluster, request.username, () => this.createNow(cluster, request));
   }
 
   update(cluster: ReadyCluster, username: string, change: UserChange): Promise<void> {
@@ -132,10 +132,10 @@ export class DatabaseUsersService {
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const names = await bucketNames(cluster);
-      const left = access.filter(({ bucketName }) => bucketName === allBuckets || names.has(bucketName));
-      if (left.length === access.length) throw error;
-      await this.putToNode(cluster, username, { access: left });
-      await this.storeAccess(cluster, username, left);
+      const valid = access.filter(({ bucketName }) => bucketName === allBuckets || names.has(bucketName));
+      if (valid.length === access.length) throw error;
+      await this.putToNode(cluster, username, { access: valid });
+      await this.storeAccess(cluster, username, valid);
     }
   }
 
@@ -144,21 +144,21 @@ export class DatabaseUsersService {
   }
 
   /** Writes the row first, so that of concurrent requests for one name, at any server, only one reaches the node. */
-  private async createNow(cluster: ReadyCluster, wanted: UserRequest): Promise<void> {
+  private async createNow(cluster: ReadyCluster, request: UserRequest): Promise<void> {
     const user = {
       cluster_id: cluster.row.id,
-      username: wanted.username,
-      user_id: wanted.userId ?? this.options.random.uuid(),
-      access: JSON.stringify(wanted.access),
+      username: request.username,
+      user_id: request.userId ?? this.options.random.uuid(),
+      access: JSON.stringify(request.access),
       created_at: this.options.clock.wallMs(),
     };
     await this.refuseTooMany(cluster);
     if (!(await this.insert(user)) && !(await this.takeOver(cluster, user)))
-      throw invalid(`username: cluster ${cluster.row.id} has a user "${wanted.username}" already`);
+      throw invalid(`username: cluster ${cluster.row.id} has a user "${request.username}" already`);
     try {
-      await this.putToNode(cluster, wanted.username, wanted);
+      await this.putToNode(cluster, request.username, request);
     } catch (error) {
-      await this.deleteRow(cluster, wanted.username);
+      await this.deleteRow(cluster, request.username);
       throw error;
     }
   }
@@ -184,8 +184,8 @@ export class DatabaseUsersService {
   /** Takes over a row without a user on the node, which a creation interrupted by a kill has left. */
   private async takeOver({ row, client }: ReadyCluster, user: DatabaseUserRow): Promise<boolean> {
     const before = user.created_at - leftoverMs;
-    const left = await this.find(row.id, user.username);
-    if (left === undefined || left.created_at > before) return false;
+    const leftover = await this.find(row.id, user.username);
+    if (leftover === undefined || leftover.created_at > before) return false;
     if ((await client.send('GET', pathOf(user.username))).status !== 404) return false;
     const { numUpdatedRows } = await this.options.store
       .updateTable('database_users')

@@ -56,10 +56,10 @@ function expectationOf(issue: Issue): string {
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let at = value;
+  let found = value;
   for (const key of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
-    at = (at as Record<PropertyKey, unknown>)[key];
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = (found as Record<PropertyKey, unknown>)[key];
   }
-  return at;
+  return found;
 }

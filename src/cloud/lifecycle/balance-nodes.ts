@@ -59,9 +59,9 @@ function isBalanced(membership: ClusterMembers, rows: readonly NodeRow[]): boole
 
 function membersOf(membership: ClusterMembers, rows: readonly NodeRow[]) {
   const placed = rows.filter(({ address }) => address !== '');
-  const of = (node: NodeRow): Member | undefined => memberAt(membership, placementOf(node));
-  const staying = placed.filter(({ state }) => state !== 'leaving').map(of);
-  const leaving = placed.filter(({ state }) => state === 'leaving').flatMap((node) => of(node) ?? []);
+  const memberOf = (node: NodeRow): Member | undefined => memberAt(membership, placementOf(node));
+  const staying = placed.filter(({ state }) => state !== 'leaving').map(memberOf);
+  const leaving = placed.filter(({ state }) => state === 'leaving').flatMap((node) => memberOf(node) ?? []);
   return { staying, leaving };
 }
 

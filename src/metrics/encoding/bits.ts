@@ -10,14 +10,14 @@ export class BitWriter {
   write(value: number, count: number): void {
     if (this.#bits + count > this.#bytes.length * 8) this.#grow();
     const bytes = this.#bytes;
-    let left = count;
-    while (left > 0) {
+    let remaining = count;
+    while (remaining > 0) {
       const free = 8 - (this.#bits & 7);
-      const take = Math.min(free, left);
-      const part = (value >>> (left - take)) & ((1 << take) - 1);
+      const take = Math.min(free, remaining);
+      const part = (value >>> (remaining - take)) & ((1 << take) - 1);
       bytes[this.#bits >>> 3] = (bytes[this.#bits >>> 3] as number) | (part << (free - take));
       this.#bits += take;
-      left -= take;
+      remaining -= take;
     }
   }
 
@@ -48,14 +48,14 @@ export class BitReader {
   /** The next `count` bits, at most 32, as an unsigned number. Past the end it reads zeros. */
   read(count: number): number {
     let value = 0;
-    let left = count;
-    while (left > 0) {
+    let remaining = count;
+    while (remaining > 0) {
       const free = 8 - (this.#bits & 7);
-      const take = Math.min(free, left);
+      const take = Math.min(free, remaining);
       const byte = this.#bytes[this.#bits >>> 3] ?? 0;
       value = (value << take) | ((byte >>> (free - take)) & ((1 << take) - 1));
       this.#bits += take;
-      left -= take;
+      remaining -= take;
     }
     return value >>> 0;
   }

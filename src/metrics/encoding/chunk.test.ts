@@ -12,7 +12,7 @@ function through(samples: Samples): { read: Samples; bytes: number } {
   const timesMs = new Float64Array(samples.length);
   const values = new Float64Array(samples.length);
   const bytes = writer.bytes();
-  readChunk(bytes, writer.count, { timesMs, values, at: 0 });
+  readChunk(bytes, writer.count, { timesMs, values, start: 0 });
   return { read: [...timesMs].map((time, index) => [time, values[index] as number]), bytes: bytes.length };
 }
 

@@ -95,11 +95,11 @@ export class ChunkWriter {
   }
 }
 
-/** Decodes the samples of a chunk into both arrays, starting at index `at`. */
+/** Decodes the samples of a chunk into both arrays, starting at index `start`. */
 export function readChunk(
   bytes: Uint8Array,
   count: number,
-  into: { timesMs: Float64Array; values: Float64Array; at: number },
+  into: { timesMs: Float64Array; values: Float64Array; start: number },
 ): void {
   const bits = new BitReader(bytes);
   const { timesMs, values } = into;
@@ -114,8 +114,8 @@ export function readChunk(
       timeMs += delta;
       value = readValue(bits, last, value);
     }
-    timesMs[into.at + index] = timeMs;
-    values[into.at + index] = value;
+    timesMs[into.start + index] = timeMs;
+    values[into.start + index] = value;
   }
 }
 

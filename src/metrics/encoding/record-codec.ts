@@ -11,12 +11,12 @@ export class RecordWriter {
   /** An unsigned integer. */
   number(value: number): this {
     this.#reserve(8);
-    let left = value;
-    while (left >= continuationBit) {
-      this.#bytes[this.#length++] = (left % continuationBit) | continuationBit;
-      left = Math.floor(left / continuationBit);
+    let remaining = value;
+    while (remaining >= continuationBit) {
+      this.#bytes[this.#length++] = (remaining % continuationBit) | continuationBit;
+      remaining = Math.floor(remaining / continuationBit);
     }
-    this.#bytes[this.#length++] = left;
+    this.#bytes[this.#length++] = remaining;
     return this;
   }
 

@@ -28,10 +28,10 @@ function combine(
 export function combineBy(rows: readonly Row[], combiner: Combiner, key: (labels: Labels) => Labels): Row[] {
   return groupBy(rows, key).map(({ labels, members }) => {
     const row = emptyRow(labels, members);
-    for (let at = 0; at < row.has.length; at++) {
+    for (let index = 0; index < row.has.length; index++) {
       const values: number[] = [];
-      for (const member of members) if (member.has[at] === 1) values.push(member.values[at] as number);
-      if (values.length > 0) put(row, at, reduce[combiner](values));
+      for (const member of members) if (member.has[index] === 1) values.push(member.values[index] as number);
+      if (values.length > 0) put(row, index, reduce[combiner](values));
     }
     return row;
   });
@@ -62,13 +62,13 @@ function quantiles(rows: readonly Row[], share: number): Row[] {
   const groups = groupBy(histograms, ({ [boundLabel]: _bound, [nameLabel]: _name, ...rest }) => rest);
   return groups.map(({ labels, members }) => {
     const row = emptyRow(labels, members);
-    for (let at = 0; at < row.has.length; at++) {
-      const present = members.filter(({ has }) => has[at] === 1);
+    for (let index = 0; index < row.has.length; index++) {
+      const present = members.filter(({ has }) => has[index] === 1);
       const buckets = present.map((member) => ({
         bound: boundOf(member.labels) as number,
-        count: member.values[at] as number,
+        count: member.values[index] as number,
       }));
-      if (buckets.length > 0) put(row, at, quantile(share, buckets));
+      if (buckets.length > 0) put(row, index, quantile(share, buckets));
     }
     return row;
   });
@@ -133,7 +133,7 @@ function emptyRow(labels: Labels, [first]: readonly Row[]): Row {
   return { labels, values: new Float64Array(length), has: new Uint8Array(length) };
 }
 
-function put({ values, has }: Row, at: number, value: number): void {
-  values[at] = value;
-  has[at] = 1;
+function put({ values, has }: Row, index: number, value: number): void {
+  values[index] = value;
+  has[index] = 1;
 }

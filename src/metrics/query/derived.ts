@@ -115,10 +115,10 @@ export const sumSources = (ofNodes: readonly (readonly (readonly Row[])[])[]): R
 /** Combines the rows of the sources. Returns rows with at least one value. */
 export function derivedRows(name: string, { steps }: Plan, sources: readonly (readonly Row[])[]): Row[] {
   const { numerator, denominator, factor, atZero } = derived[name] as Derived;
-  const left = [...sources];
+  const remaining = [...sources];
   const rowsOf = ({ minus }: Term): readonly Row[] => {
-    const rows = left.shift() ?? [];
-    const all = minus ? joinRows(rows, left.shift() ?? [], (a, b) => a - b) : rows;
+    const rows = remaining.shift() ?? [];
+    const all = minus ? joinRows(rows, remaining.shift() ?? [], (a, b) => a - b) : rows;
     return steps.reduce<readonly Row[]>((combined, step) => applyStep(combined, step), all);
   };
   const numerators = rowsOf(numerator);
@@ -151,12 +151,12 @@ function joinRows(
 function computed(row: Row, other: Row, compute: (a: number, b: number) => number | null): Row {
   const values = new Float64Array(row.has.length);
   const has = new Uint8Array(row.has.length);
-  for (let at = 0; at < has.length; at++) {
-    if (row.has[at] !== 1 || other.has[at] !== 1) continue;
-    const value = compute(row.values[at] as number, other.values[at] as number);
+  for (let index = 0; index < has.length; index++) {
+    if (row.has[index] !== 1 || other.has[index] !== 1) continue;
+    const value = compute(row.values[index] as number, other.values[index] as number);
     if (value === null) continue;
-    values[at] = value;
-    has[at] = 1;
+    values[index] = value;
+    has[index] = 1;
   }
   return { labels: row.labels, values, has };
 }

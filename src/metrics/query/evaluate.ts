@@ -58,12 +58,12 @@ function* rowOfSeries(series: Series, range: Range, { window }: Plan): Generator
 function newest({ labels, timesMs, values }: Series, range: Range): Row {
   const row = rowOf(labels, range);
   let next = 0;
-  for (let at = 0; at < row.has.length; at++) {
-    const evaluationMs = range.startMs + at * range.stepMs;
+  for (let index = 0; index < row.has.length; index++) {
+    const evaluationMs = range.startMs + index * range.stepMs;
     while (next < timesMs.length && (timesMs[next] as number) <= evaluationMs) next++;
     if (next === 0 || (timesMs[next - 1] as number) < evaluationMs - lookbackMs) continue;
-    row.values[at] = values[next - 1] as number;
-    row.has[at] = 1;
+    row.values[index] = values[next - 1] as number;
+    row.has[index] = 1;
   }
   return row;
 }
@@ -76,8 +76,8 @@ function* windowed(
   const row = rowOf(labels, range);
   const window: Window = { timesMs, values, from: 0, to: 0, startMs: 0, endMs: 0 };
   let steps = 0;
-  for (let at = 0; at < row.has.length; at++) {
-    moveTo(window, range.startMs + at * range.stepMs, range.windowMs);
+  for (let index = 0; index < row.has.length; index++) {
+    moveTo(window, range.startMs + index * range.stepMs, range.windowMs);
     steps += window.to - window.from + 1;
     if (steps >= sliceSteps) {
       yield steps;
@@ -85,8 +85,8 @@ function* windowed(
     }
     const value: ComputedValue = compute[name](window);
     if (value === undefined) continue;
-    row.values[at] = value;
-    row.has[at] = 1;
+    row.values[index] = value;
+    row.has[index] = 1;
   }
   yield steps;
   return row;

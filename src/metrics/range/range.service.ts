@@ -142,8 +142,9 @@ function seriesOf(
 ): RangeAnswer['data'][number] {
   const { __name__: name, ...rest } = labels;
   const points: [number, string][] = [];
-  for (let at = 0; at < has.length; at++) {
-    if (has[at] === 1) points.push([(startMs + at * stepMs) / 1000, valueText(values[at] as number)]);
+  for (let index = 0; index < has.length; index++) {
+    if (has[index] === 1)
+      points.push([(startMs + index * stepMs) / 1000, valueText(values[index] as number)]);
   }
   return { metric: { nodes, ...(name !== undefined && { name }), ...rest }, values: points };
 }

@@ -21,7 +21,7 @@ export interface SeriesChunks {
 
 /** A byte range of the file. */
 export interface FileRange {
-  readonly at: number;
+  readonly offset: number;
   readonly length: number;
 }
 
@@ -35,11 +35,11 @@ export interface Entry {
 /** The bytes of the file. */
 export function encodeBlock(series: readonly SeriesChunks[]): Buffer[] {
   const parts: Buffer[] = [];
-  let at = 0;
+  let offset = 0;
   const put = (bytes: Uint8Array): number => {
-    const place = at;
+    const place = offset;
     parts.push(withCrc(bytes));
-    at += crcBytes + bytes.length;
+    offset += crcBytes + bytes.length;
     return place;
   };
   const entries = [...byName(series)].map(([name, members]) => {
@@ -50,7 +50,7 @@ export function encodeBlock(series: readonly SeriesChunks[]): Buffer[] {
   const table = new RecordWriter();
   for (const [name, bytes] of entries) table.text(name).number(put(bytes)).number(bytes.length);
   const tableBytes = table.take();
-  parts.push(tableBytes, footerOf(at, tableBytes));
+  parts.push(tableBytes, footerOf(offset, tableBytes));
   return parts;
 }
 
@@ -95,9 +95,9 @@ function writeEntry(
   }
 }
 
-function footerOf(at: number, table: Buffer): Buffer {
+function footerOf(offset: number, table: Buffer): Buffer {
   const footer = Buffer.alloc(footerBytes);
-  footer.writeDoubleLE(at, 0);
+  footer.writeDoubleLE(offset, 0);
   footer.writeUInt32LE(table.length, 8);
   footer.writeUInt32LE(crc32(table), 12);
   footer.writeUInt32LE(crc32(footer.subarray(0, 16)), 16);
@@ -117,7 +117,7 @@ export function readFooter(footer: Buffer): FileRange & { crc: number } {
     footer.subarray(20).equals(magic) &&
     footer.readUInt32LE(16) === crc32(footer.subarray(0, 16));
   if (!isWhole) throw new DamageError('its end is damaged or missing');
-  return { at: footer.readDoubleLE(0), length: footer.readUInt32LE(8), crc: footer.readUInt32LE(12) };
+  return { offset: footer.readDoubleLE(0), length: footer.readUInt32LE(8), crc: footer.readUInt32LE(12) };
 }
 
 export function readTable(bytes: Buffer, crc: number): Table {
@@ -126,7 +126,7 @@ export function readTable(bytes: Buffer, crc: number): Table {
   const table = new Map<string, FileRange>();
   while (!reader.isDone) {
     const name = reader.text();
-    table.set(name, { at: reader.number(), length: crcBytes + reader.number() });
+    table.set(name, { offset: reader.number(), length: crcBytes + reader.number() });
   }
   return table;
 }
@@ -146,15 +146,15 @@ function readEntry(name: string, reader: RecordReader): Entry {
   }
   const chunks: Entry['chunks'][number][] = [];
   const count = reader.number();
-  let at = count > 0 ? reader.number() : 0;
+  let offset = count > 0 ? reader.number() : 0;
   let before = 0;
   for (let index = 0; index < count; index++) {
     const firstMs = before + reader.number();
     const lastMs = firstMs + reader.number();
     const samples = reader.number();
     const length = crcBytes + reader.number();
-    chunks.push({ at, length, firstMs, lastMs, count: samples });
-    at += length;
+    chunks.push({ offset, length, firstMs, lastMs, count: samples });
+    offset += length;
     before = lastMs;
   }
   return { labels, chunks };

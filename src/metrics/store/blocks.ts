@@ -130,12 +130,12 @@ export class Blocks {
     matchers: readonly Matcher[],
     { fromMs, toMs, budget }: { fromMs: number; toMs: number; budget: SampleBudget },
   ): Promise<Found> {
-    const wanted = this.#blocks.filter(
+    const inRange = this.#blocks.filter(
       ({ startMs }) => startMs <= toMs && startMs + this.#bounds.spanMs > fromMs,
     );
     const problems: string[] = [];
     const found = await Promise.all(
-      wanted.map((block) => this.#selectIn(block, { matches, matchers, fromMs, toMs, budget, problems })),
+      inRange.map((block) => this.#selectIn(block, { matches, matchers, fromMs, toMs, budget, problems })),
     );
     return { series: found.flat(), problems };
   }
@@ -191,7 +191,7 @@ async function selectFrom(
   for (const name of namesOf(query.matchers, table)) {
     const place = table.get(name);
     if (!place) continue;
-    const entries = readEntries(name, await file.read(place.at, place.length));
+    const entries = readEntries(name, await file.read(place.offset, place.length));
     for (const entry of entries) {
       if (query.matches(entry.labels)) found.push(await readSeries(file, entry, query, report));
     }
@@ -205,15 +205,15 @@ async function readSeries(
   { fromMs, toMs, budget }: Query,
   report: (error: unknown) => void,
 ): Promise<SeriesChunks> {
-  const wanted = chunks.filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
-  budget.take(wanted);
-  const [first, last] = [wanted[0], wanted.at(-1)];
+  const inRange = chunks.filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
+  budget.take(inRange);
+  const [first, last] = [inRange[0], inRange.at(-1)];
   if (!first || !last) return { labels, chunks: [] };
-  const bytes = await file.read(first.at, last.at + last.length - first.at);
+  const bytes = await file.read(first.offset, last.offset + last.length - first.offset);
   const read: Chunk[] = [];
-  for (const { at, length, firstMs, lastMs, count } of wanted) {
+  for (const { offset, length, firstMs, lastMs, count } of inRange) {
     try {
-      const part = bytes.subarray(at - first.at, at - first.at + length);
+      const part = bytes.subarray(offset - first.offset, offset - first.offset + length);
       read.push({ firstMs, lastMs, count, bytes: checked(part, `samples of ${labels['__name__']}`) });
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;

@@ -41,8 +41,8 @@ export class FolderStoreFiles implements StoreFiles {
   async open(name: string): Promise<BlockFile> {
     const file = await open(this.#path(name), 'r');
     return {
-      async read(at, length) {
-        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, at);
+      async read(offset, length) {
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, offset);
         return buffer.subarray(0, bytesRead);
       },
       close: () => file.close(),
@@ -57,13 +57,13 @@ export class FolderStoreFiles implements StoreFiles {
     const file = await open(this.#path(name), constants.O_RDWR | constants.O_CREAT, ownerOnly);
     await file.truncate(bytes);
     await this.#syncFolder();
-    let at = bytes;
+    let offset = bytes;
     return {
       async append(added) {
-        const { bytesWritten } = await file.write(added, 0, added.length, at);
+        const { bytesWritten } = await file.write(added, 0, added.length, offset);
         // A full disk may accept a part of the record: the next record overwrites it.
         if (bytesWritten < added.length) throw new Error('the record was written only in part');
-        at += bytesWritten;
+        offset += bytesWritten;
         await file.datasync();
       },
       close: () => file.close(),

@@ -1,7 +1,7 @@
 // The folder operations that the store needs. Names contain no path.
 
 export interface BlockFile {
-  read(at: number, length: number): Promise<Buffer>;
+  read(offset: number, length: number): Promise<Buffer>;
   close(): Promise<void>;
 }
 

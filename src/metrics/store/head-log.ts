@@ -50,22 +50,22 @@ export interface ReplayedRecord {
 
 /** Replays records into a new head. Stops before a truncated record; throws DamagedRecordError for a damaged one. */
 export function* replay(bytes: Buffer, head: Head): Generator<ReplayedRecord> {
-  let at = 0;
-  while (at + recordHeaderBytes <= bytes.length) {
-    const end = at + recordHeaderBytes + bytes.readUInt32LE(at);
+  let offset = 0;
+  while (offset + recordHeaderBytes <= bytes.length) {
+    const end = offset + recordHeaderBytes + bytes.readUInt32LE(offset);
     if (end > bytes.length) return;
-    const payload = bytes.subarray(at + recordHeaderBytes, end);
-    if (crc32(payload) !== bytes.readUInt32LE(at + 4)) throw new DamagedRecordError(at);
+    const payload = bytes.subarray(offset + recordHeaderBytes, end);
+    if (crc32(payload) !== bytes.readUInt32LE(offset + 4)) throw new DamagedRecordError(offset);
     yield { end, timeMs: apply(new RecordReader(payload), head) };
-    at = end;
+    offset = end;
   }
 }
 
 class DamagedRecordError extends Error {
   override name = 'DamagedRecordError';
 
-  constructor(at: number) {
-    super(`the record at byte ${at} is damaged`);
+  constructor(offset: number) {
+    super(`the record at byte ${offset} is damaged`);
   }
 }
 

@@ -102,14 +102,14 @@ export function samplesOf(
   fromMs: number,
   toMs: number,
 ): { timesMs: Float64Array; values: Float64Array } {
-  const wanted = chunks.filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
-  const count = wanted.reduce((sum, chunk) => sum + chunk.count, 0);
+  const inRange = chunks.filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
+  const count = inRange.reduce((sum, chunk) => sum + chunk.count, 0);
   const timesMs = new Float64Array(count);
   const values = new Float64Array(count);
-  let at = 0;
-  for (const { bytes, count } of wanted) {
-    readChunk(bytes, count, { timesMs, values, at });
-    at += count;
+  let start = 0;
+  for (const { bytes, count } of inRange) {
+    readChunk(bytes, count, { timesMs, values, start });
+    start += count;
   }
   const from = firstFrom(timesMs, fromMs);
   const to = firstFrom(timesMs, toMs + 1);

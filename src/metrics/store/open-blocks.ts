@@ -71,7 +71,7 @@ export class OpenBlocks {
     const file = await this.#files.open(name);
     try {
       const footer = readFooter(await file.read(Math.max(bytes - footerBytes, 0), footerBytes));
-      return { file, table: readTable(await file.read(footer.at, footer.length), footer.crc) };
+      return { file, table: readTable(await file.read(footer.offset, footer.length), footer.crc) };
     } catch (error) {
       await file.close();
       throw error;

@@ -24,7 +24,9 @@ export function samplesOfRuns(runs: readonly Run[], fromMs: number, toMs: number
       lastMs: (run.at(-1) as Chunk).lastMs,
       ...samplesOf(run, fromMs, toMs),
     }));
-  const isInOrder = spans.every((span, at) => at === 0 || span.firstMs > (spans[at - 1] as Span).lastMs);
+  const isInOrder = spans.every(
+    (span, index) => index === 0 || span.firstMs > (spans[index - 1] as Span).lastMs,
+  );
   return isInOrder ? joined(spans) : newest(spans);
 }
 
@@ -33,19 +35,19 @@ function joined(all: readonly Samples[]): Samples {
   const count = all.reduce((sum, { timesMs }) => sum + timesMs.length, 0);
   const timesMs = new Float64Array(count);
   const values = new Float64Array(count);
-  let at = 0;
+  let offset = 0;
   for (const run of all) {
-    timesMs.set(run.timesMs, at);
-    values.set(run.values, at);
-    at += run.timesMs.length;
+    timesMs.set(run.timesMs, offset);
+    values.set(run.values, offset);
+    offset += run.timesMs.length;
   }
   return { timesMs, values };
 }
 
 function newest(spans: readonly Span[]): Samples {
   const remaining: [number, number][] = [];
-  for (const [at, { timesMs, values }] of spans.entries()) {
-    const laterSpans = spans.slice(at + 1);
+  for (const [index, { timesMs, values }] of spans.entries()) {
+    const laterSpans = spans.slice(index + 1);
     for (const [index, timeMs] of timesMs.entries()) {
       const isInLater = laterSpans.some(({ firstMs, lastMs }) => timeMs >= firstMs && timeMs <= lastMs);
       if (!isInLater) remaining.push([timeMs, values[index] as number]);
