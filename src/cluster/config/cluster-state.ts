@@ -36,7 +36,7 @@ export interface ClusterState {
   lastBalance?: RebalanceOutcome;
   /** A rebalance that failed and will be tried again. */
   retry?: RebalanceRetry;
-  /** A node moved to another server group, which the maps take into account only at the next rebalance. */
+  /** A rebalance or graceful failover did not finish, or a node moved to another server group, which only the next rebalance takes into account. */
   needsRebalance?: true;
   /** How many rebalances and failovers began and ended, by their published names. */
   counters?: Readonly<Record<string, number>>;

@@ -327,7 +327,10 @@ function withoutPlan({ balance, ...cluster }: ClusterState, outcome: RebalanceOu
   );
   const ended = { ...staying, nodes, lastBalance: outcome };
   const next = isDone && outcome.kind === 'rebalance' ? rebalanced(ended) : ended;
-  return withCounter(next, outcome.kind, endNames[outcome.outcome]);
+  // The maps do not show whether actives were moved by a plan that did not finish or were promoted after a crash. Failovers move none.
+  const isUnfinished = !isDone && outcome.kind !== 'failover';
+  const marked = isUnfinished ? { ...next, needsRebalance: true as const } : next;
+  return withCounter(marked, outcome.kind, endNames[outcome.outcome]);
 }
 
 const rebalanced = ({ needsRebalance: _, ...state }: ClusterState): ClusterState => ({

@@ -1,24 +1,21 @@
-// Whether a bucket's map is one that a rebalance would leave. A rebalance that failed or was stopped leaves another one.
+// Whether a bucket's map has all copies on the data nodes. A rebalance that failed or was stopped may leave another one.
 import type { BucketMap } from '../config/cluster-state.ts';
 
 /**
- * Whether every shard has its copies, as many as the nodes allow, on these nodes and on no other, and the nodes have equal numbers of
- * active shards. Server groups are not compared: their changes are noted in the configuration.
+ * Whether every shard has its copies, as many as the nodes allow, on these nodes and on no other, and every node has copies. Numbers of
+ * active shards are not compared: a node that was killed and restarted has replicas only, until a rebalance.
  */
 export function isBalancedMap(
   { nodes, shards }: BucketMap,
   dataNodes: readonly string[],
   replicas: number,
 ): boolean {
-  const actives = new Map(dataNodes.map((id) => [id, 0]));
   const copies = Math.min(replicas + 1, dataNodes.length);
+  const allHolders = new Set<string>();
   for (const { chain } of shards) {
     const holders = chain.flatMap((position) => (position < 0 ? [] : [nodes[position] ?? '']));
-    const [active = ''] = holders;
     if (chain.length !== replicas + 1 || holders.length !== copies) return false;
-    if (holders.some((node) => !actives.has(node))) return false;
-    actives.set(active, (actives.get(active) ?? 0) + 1);
+    for (const node of holders) allHolders.add(node);
   }
-  const counts = [...actives.values()];
-  return Math.max(...counts) - Math.min(...counts) <= 1;
+  return allHolders.size === dataNodes.length && dataNodes.every((id) => allHolders.has(id));
 }
