@@ -136,7 +136,7 @@ const commaSeparated = (text: string): string[] =>
 
 const isAddress = (text: string): boolean => Buffer.byteLength(text) <= addressBytesMax && address.test(text);
 
-/** Fields of a test mail only; omitted ones get a default. */
+/** The subject and the text of a test mail; both have a default. */
 export function readTestMail(form: Form): { subject: string; text: string } {
   const subject = form['subject'] ?? 'Test email from Divan';
   if (Buffer.byteLength(subject) > subjectBytesMax) throw settingsRefusals.longSubject();

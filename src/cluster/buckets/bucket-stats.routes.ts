@@ -1,4 +1,4 @@
-// Statistics of buckets and services under the old paths, from the time series of all nodes or of a named one.
+// Sample series of buckets and services, the older interface of statistics, from the time series of all nodes or of a named one.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';

@@ -20,7 +20,7 @@ export function mergedSeries(all: readonly BucketSeries[]): BucketSeries {
   return { timesMs, figures: Object.fromEntries(figures) };
 }
 
-/** Up to the last timestamp that all nodes have, so that the newest values are not those of some nodes only. */
+/** The timestamps up to the last one that all nodes have, so that the newest values are not those of some nodes only. */
 function sharedTimes(all: readonly BucketSeries[]): number[] {
   const times = [...new Set(all.flatMap(({ timesMs }) => timesMs))].sort((a, b) => a - b);
   const earliest = times.at(-1 - lateSteps) ?? (times[0] as number);

@@ -44,7 +44,7 @@ export interface NodeTls {
 }
 
 export interface ChosenSuites extends ChangeNotifier {
-  /** Whether one of them needs an RSA key. */
+  /** Whether one of the suites needs an RSA key. */
   readonly needsRsa: boolean;
 }
 

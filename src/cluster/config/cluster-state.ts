@@ -111,7 +111,7 @@ export interface NodeState {
   uuid: string;
   /** The name of the node in the cluster, as published: `ns_1@10.0.0.2`. */
   otpNode: string;
-  /** The name under which others reach this node; null while it is known only as "this host". */
+  /** The name under which others reach this node; null before it was given one. */
   hostname: string | null;
   membership: Membership;
   /** The node became active by a rebalance that has not completed: nodes that were down since then may not know of it. */
@@ -257,8 +257,8 @@ export interface ShardPlacement {
   /** The epoch at whose end every member had all changes of its active. Read it with `isHandedOver`: older nodes leave it as it is. */
   readonly handedOver?: number;
   /**
-   * Position of the member of the in-sync set to which the active hands the shard over: it accepts nothing more, sends what it has, and
-   * reports that it has stopped.
+   * Position of the member of the in-sync set to which the active hands the shard over: the active accepts no more requests, sends its
+   * changes, and reports that it has stopped.
    */
   readonly successor?: number;
 }

@@ -25,7 +25,7 @@ export function withListener(network: NodeNetwork, { afamily, nodeEncryption }: 
 }
 
 /**
- * The network of a node that is added to these: it encrypts if they all do. Otherwise the cluster would lose its encryption level, and with
+ * The network of a node that is added to these nodes: its traffic is encrypted if theirs is. Otherwise the cluster would lose its encryption level, and with
  * the level `strict` all its nodes would open their plain ports to other machines.
  */
 export function networkOfAdded(

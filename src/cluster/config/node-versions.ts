@@ -13,7 +13,7 @@ const releaseNames = ['0.2', '0.3'];
 export const since = {
   /** Nodes of 0.2 would lose the configuration when it moves to servers of the nodes. */
   ownNatsServers: 2,
-  /** Nodes of 0.2 do not send what they have to another cluster. */
+  /** Nodes of 0.2 do not send their documents to another cluster. */
   replicationToOtherClusters: 2,
   /** Nodes of 0.2 would run the name of a JavaScript function as SQL++. */
   functionsInJavaScript: 2,

@@ -1,4 +1,4 @@
-// Nodes that left the cluster: a node that finds its id here knows that it was removed, and may delete what it has.
+// Nodes that left the cluster: a node that finds its id here knows that it was removed, and may delete its documents and configuration.
 import type { ClusterState } from './cluster-state.ts';
 
 /** How many ids are kept: the newest. */

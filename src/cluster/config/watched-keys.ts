@@ -1,4 +1,4 @@
-// Keys of the configuration that a service follows: it takes each change, then its listeners are called.
+// Keys of the configuration that a service follows: the service takes each change, then the listeners are called.
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
 import type { ChangeNotifier } from './until.ts';
 

@@ -35,7 +35,7 @@ export class WatchedSetting<T extends object> implements ChangeNotifier {
     return this.#value;
   }
 
-  /** `next` may throw; then nothing is written. It runs again if another writer was first. */
+  /** `next` may throw; then nothing is written. `next` runs again if another writer was first. */
   async change(next: (before: T) => T): Promise<T> {
     const { value } = await update<Partial<T>>(this.#store, this.#key, {}, (stored) =>
       next({ ...this.#defaults, ...stored }),

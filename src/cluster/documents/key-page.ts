@@ -28,7 +28,7 @@ export class KeyPage {
   trim(): void {
     this.keys.sort(Buffer.compare);
     if (this.keys.length < this.count) return;
-    // Copies: a key must not keep the reply that it came in.
+    // Copies the keys: a part of a reply would keep the whole reply in memory.
     this.keys = this.keys.slice(0, this.count).map((key) => Buffer.from(key));
     this.last = this.keys.at(-1) ?? null;
   }

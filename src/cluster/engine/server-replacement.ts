@@ -90,7 +90,7 @@ export class ServerReplacement {
     return false;
   }
 
-  /** The write of the record decides; a server that it does not name is removed again. */
+  /** Resolves with whether the record names the new server. A server that the record does not name is removed again. */
   async #begin(change: {
     entry: Entry<EngineRecord>;
     lost: string;

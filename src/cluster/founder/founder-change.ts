@@ -139,7 +139,7 @@ export class FounderChange {
     try {
       const { epoch, answers } = await this.#claim(others);
       const state = await this.#newest(answers);
-      // Another member with a lower id may have claimed it meanwhile.
+      // Another member with a lower id may have claimed the configuration meanwhile.
       if (this.#grant?.to !== identity.nodeId) throw failoverRefusals.founderChanging();
       this.#isTakingOver = true;
       const content = takenOver(state, {

@@ -8,6 +8,7 @@ export function storageBackend(input: RuleInput): void {
   const sent = input.form['storageBackend'];
   if (sent === undefined || sent === 'couchstore' || input.present || input.type !== 'native') return;
   const text = backendProblem(sent, input);
+  // Published servers report some of these problems under `storage_mode`.
   for (const key of ['storageBackend', 'storage_mode']) input.problems.add(key, text);
 }
 
