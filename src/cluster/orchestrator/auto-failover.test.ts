@@ -128,6 +128,18 @@ describe('automatic failover', () => {
     assert.ok(map.shards.every(({ chain }) => !chain.includes(position)));
   });
 
+  it('counts how long a node that is recovered is down from when it is active again', async () => {
+    const { clock, kill, failed, change, view } = await cluster('a b c', { maxCount: 3 });
+    kill('c');
+    await clock.run(30_000);
+    assert.equal(await failed(), 'c');
+    await change({ nodes: view.cluster.nodes.map((node) => ({ ...node, membership: 'active' })) });
+    await clock.run(4_000);
+    assert.equal(await failed(), '', 'its heartbeats may be on their way');
+    await clock.run(4_000);
+    assert.equal(await failed(), 'c');
+  });
+
   it('does nothing while it is disabled, on a node that is not the orchestrator, and for a node that is recovered', async () => {
     for (const [settings, term] of [
       [{ enabled: false }, 1],

@@ -67,6 +67,8 @@ export class AutoFailover {
   #attemptedMs = -Infinity;
   /** The stored count of failovers at the last check: a lower one means that it was reset. */
   #lastCount = 0;
+  /** By node: since when it has been active; -Infinity where it always was, Infinity where it is not. */
+  #activeSinceMs: ReadonlyMap<string, number> = new Map();
 
   constructor(deps: AutoFailoverDeps) {
     this.#deps = deps;
@@ -97,6 +99,7 @@ export class AutoFailover {
 
   async #check(): Promise<void> {
     const { clock, settings, view, heartbeats, term } = this.#deps;
+    this.#noteActive();
     if (term() === null) return this.#discard();
     const suspects = view.activeNodes.filter(
       ({ uuid }) => this.#isSilent(uuid) || heartbeats.diskFailsMs(uuid) > 0,
@@ -112,11 +115,26 @@ export class AutoFailover {
     if (isSame && clock.monotonicMs() - this.#attemptedMs >= retryMs) await this.#act(down, current);
   }
 
+  #noteActive(): void {
+    const now = this.#deps.clock.monotonicMs();
+    const before = this.#activeSinceMs;
+    const since = ({ membership, uuid }: NodeState): number =>
+      membership === 'active' ? Math.min(before.get(uuid) ?? -Infinity, now) : Infinity;
+    this.#activeSinceMs = new Map(this.#deps.view.cluster.nodes.map((node) => [node.uuid, since(node)]));
+  }
+
+  /** The silence of a node before it was recovered does not count: its heartbeats may be on their way. */
+  #silentWhileActiveMs(node: string): number {
+    const { clock, heartbeats } = this.#deps;
+    const activeMs = clock.monotonicMs() - (this.#activeSinceMs.get(node) ?? -Infinity);
+    return Math.min(heartbeats.silentMs(node), activeMs);
+  }
+
   /** Null where only the disk fails, and the settings ignore failures of disks. */
   #downNode(node: NodeState, { timeout, diskIssues, diskPeriod }: AutoFailoverSettings): DownNode | null {
     const { heartbeats } = this.#deps;
     if (this.#isSilent(node.uuid))
-      return { node, reason: silent, overdueMs: heartbeats.silentMs(node.uuid) - timeout * 1000 };
+      return { node, reason: silent, overdueMs: this.#silentWhileActiveMs(node.uuid) - timeout * 1000 };
     if (!diskIssues) return null;
     return { node, reason: diskFails, overdueMs: heartbeats.diskFailsMs(node.uuid) - diskPeriod * 1000 };
   }
