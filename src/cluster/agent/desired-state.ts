@@ -93,7 +93,7 @@ function keepsCopies({ cluster }: ClusterView, nodeId: string): boolean {
 }
 
 function limits(view: ClusterView): KvLimits {
-  const settings = effectiveDataSettings(view);
+  const settings = effectiveDataSettings(view, view.self.uuid);
   const withheld = [
     ...(settings['datatype_snappy'] === false ? [Feature.snappy] : []),
     ...(settings['tracing_enabled'] === false ? [Feature.tracing] : []),
@@ -107,7 +107,7 @@ function limits(view: ClusterView): KvLimits {
 }
 
 function threads(view: ClusterView): KvThreads {
-  const settings = effectiveDataSettings(view);
+  const settings = effectiveDataSettings(view, view.self.uuid);
   return {
     readers: settings['num_reader_threads'] as ThreadCount,
     writers: settings['num_writer_threads'] as ThreadCount,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { aManager } from '../../../test/support/manager.ts';
+import { nodeNamed } from '../../../test/support/cluster.ts';
+import { aManager, managedCluster } from '../../../test/support/manager.ts';
 import {
   checkSettings,
   managerTarget,
@@ -162,6 +163,16 @@ describe("the data service's settings", () => {
     }
     const removed = await request(`${base}/node/self/setting/verbosity`, { method: 'DELETE' });
     assert.deepEqual([removed.status, removed.body], [404, []]);
+  });
+
+  it('of another node are set and read by its name', async (t) => {
+    const { request, manager } = await managedCluster([nodeNamed('b')]);
+    t.after(() => manager.stop());
+    const form = { max_connections: 4000 };
+    assert.equal((await request(`${base}/node/ns_1%40b`, { form })).status, 202);
+    const connectionsOf = async (node: string) =>
+      (await request(`${base}/effective/${node}`)).body.max_connections;
+    assert.deepEqual([await connectionsOf('ns_1%40b'), await connectionsOf('self')], [4000, 65_000]);
   });
 
   it('reach the data service at once', async () => {

@@ -1,6 +1,5 @@
-// Maps requests about the data service's settings to the keys that hold them. A change is answered once the data
-// service has applied it, or after a short time limit.
-
+// Maps requests about the data service's settings to the keys that hold them. A change is answered once the data service of this node
+// has applied it, or after a short time limit.
 import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';
 import { applyWaitMs } from '../config/apply-wait.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -33,10 +32,13 @@ export function dataSettingsRoutes({ settings, view, data }: DataSettingsDeps): 
     await replace(name, (before) => ({ ...before, ...changes }));
     return reply.json(await read(name), 202);
   };
-  const nameFor = (node: string | undefined): string => {
-    if (node !== 'self' && node !== view.self.otpNode) throw settingsRefusals.noDataSetting();
-    return nodeDataSetting(view.self.uuid);
+  const idOf = (node: string | undefined): string => {
+    if (node === 'self') return view.self.uuid;
+    const found = view.cluster.nodes.find(({ otpNode }) => otpNode === node);
+    if (found === undefined) throw settingsRefusals.noDataSetting();
+    return found.uuid;
   };
+  const nameFor = (node: string | undefined): string => nodeDataSetting(idOf(node));
   const storedValue = async (node: string | undefined, name = '') => {
     const all = await read(nameFor(node));
     if (!Object.hasOwn(all, name)) throw settingsRefusals.noDataSetting();
@@ -56,9 +58,8 @@ export function dataSettingsRoutes({ settings, view, data }: DataSettingsDeps): 
       await replace(nameFor(params['node']), ({ [name]: _gone, ...rest }) => rest);
       return reply.json([], 202);
     }),
-    bind(contract.GetEffective, ({ params }) => {
-      nameFor(params['node']);
-      return reply.json(effectiveDataSettings(view));
-    }),
+    bind(contract.GetEffective, ({ params }) =>
+      reply.json(effectiveDataSettings(view, idOf(params['node']))),
+    ),
   ];
 }

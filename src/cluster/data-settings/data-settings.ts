@@ -48,9 +48,9 @@ export const dataSettingNames = Object.keys(dataRules) as (keyof typeof dataRule
 export const globalDataSetting = 'memcached';
 export const nodeDataSetting = (nodeUuid: string): string => `memcached/${nodeUuid}`;
 
-/** The effective values of this node: its own override the cluster's, which override the defaults. */
-export function effectiveDataSettings(view: ClusterView): DataSettings {
-  const nodeSettings = view.setting<DataSettings>(nodeDataSetting(view.self.uuid), {});
+/** The effective values of a node: its own override the cluster's, which override the defaults. */
+export function effectiveDataSettings(view: ClusterView, nodeId: string): DataSettings {
+  const nodeSettings = view.setting<DataSettings>(nodeDataSetting(nodeId), {});
   return { ...dataDefaults, ...view.setting<DataSettings>(globalDataSetting, {}), ...nodeSettings };
 }
 
