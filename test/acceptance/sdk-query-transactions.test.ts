@@ -90,6 +90,16 @@ describe('transactions of the SDK with queries', () => {
     assert.deepEqual(await read('s9 staged'), { v: 1 });
   });
 
+  test('a document that the SDK has inserted and a statement deletes is gone after the commit, which is complete', async () => {
+    const { unstagingComplete } = await transactions().run(async (attempt) => {
+      await attempt.insert(collection, 's10', { v: 1 });
+      await attempt.query('DELETE FROM b USE KEYS "s10"');
+    });
+    assert.equal(unstagingComplete, true);
+    assert.equal(await isThere('s10'), false);
+    await collection.insert('s10', {});
+  });
+
   test('savepoints work within a transaction', async () => {
     await transactions().run(async (attempt) => {
       await attempt.query('INSERT INTO b VALUES ("s3 kept", {})');

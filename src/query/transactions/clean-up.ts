@@ -113,7 +113,9 @@ class AttemptCleanUp {
       if (document === undefined || !this.isStaged(document.txn)) return [];
       return endRequest(ids[at] as string, document) ?? [];
     });
-    const replies = requests.length === 0 ? [] : await data.store(keyspace, requests, limits);
+    // On disk before the attempt is removed from its record: a crash must not leave committed documents staged without it.
+    const store = this.entry.st === 'COMMITTED' ? 'storePersisted' : 'store';
+    const replies = requests.length === 0 ? [] : await data[store](keyspace, requests, limits);
     if (!replies.every(isEnded)) this.isComplete = false;
   }
 

@@ -57,7 +57,7 @@ export class Staging {
 
   /** Resolves with the reason if a document could not be changed, which is left to the clean-up; null otherwise. */
   async commit(): Promise<string | null> {
-    let { problem, overtaken } = await this.finish(this.staged, committed);
+    let { problem, overtaken } = await this.finish(this.staged, commitEnd);
     for (let round = 0; overtaken.length > 0 && problem === null; round++) {
       if (round === overtakenMax) return `${overtaken[0]?.id}: other writers change it again and again`;
       ({ problem, overtaken } = await this.commitOver(overtaken));
@@ -71,7 +71,7 @@ export class Staging {
    */
   private async commitOver(changes: readonly StagedChange[]): Promise<Finish> {
     const { linked, replaced } = await this.lookUp(changes);
-    const done = await this.finish(linked, committed);
+    const done = await this.finish(linked, commitEnd);
     const [id] = replaced;
     return id === undefined
       ? done
@@ -79,12 +79,10 @@ export class Staging {
   }
 
   async rollback(): Promise<string | null> {
-    const request = ({ id, stagedCas, isDeleted }: StagedDocument) =>
-      rollbackRequest(id, stagedCas, isDeleted);
-    const { problem, overtaken } = await this.finish(this.staged, request);
+    const { problem, overtaken } = await this.finish(this.staged, rollbackEnd);
     // An ordinary write keeps the attribute that links the document to the attempt.
     const { linked } = await this.lookUp([...overtaken, ...this.unconfirmed]);
-    return (await this.finish(linked, request)).problem ?? problem;
+    return (await this.finish(linked, rollbackEnd)).problem ?? problem;
   }
 
   /** Which documents this attempt has staged, and which exist without its change. */
@@ -148,14 +146,14 @@ export class Staging {
 
   private async finish(
     documents: readonly StagedDocument[],
-    requestOf: (document: StagedDocument) => StoreRequest,
+    { requestOf, store }: StagedEnd,
   ): Promise<Finish> {
     const { data, limits } = this.options;
     let problem: string | null = null;
     const overtaken: StagedDocument[] = [];
     for (const group of groups(documents)) {
       const { keyspace } = group[0] as StagedDocument;
-      const replies = await data.store(keyspace, group.map(requestOf), limits);
+      const replies = await data[store](keyspace, group.map(requestOf), limits);
       for (const [at, { status, failedPart }] of replies.entries()) {
         if (isDone(status)) continue;
         const document = group[at] as StagedDocument;
@@ -165,6 +163,12 @@ export class Staging {
     }
     return { problem, overtaken };
   }
+}
+
+/** How staged changes are ended. */
+interface StagedEnd {
+  readonly requestOf: (document: StagedDocument) => StoreRequest;
+  readonly store: 'store' | 'storePersisted';
 }
 
 /** How the requests that end staged changes were answered. */
@@ -178,8 +182,20 @@ interface Finish {
 /** How often a commit replaces what others have written to its documents meanwhile. */
 const overtakenMax = 10;
 
-const committed = (document: StagedDocument): StoreRequest =>
-  commitRequest(document, document.kind === 'insert' ? 0n : document.stagedCas);
+const rollbackOf = ({ id, stagedCas, isDeleted }: StagedDocument): StoreRequest =>
+  rollbackRequest(id, stagedCas, isDeleted);
+
+function commitOf(document: StagedDocument): StoreRequest {
+  const { kind, stagedCas, isDeleted } = document;
+  // The removal of a document that a client library has inserted in this attempt: it does not exist yet.
+  if (kind === 'remove' && isDeleted) return rollbackOf(document);
+  return commitRequest(document, kind === 'insert' ? 0n : stagedCas);
+}
+
+/** Persisted, because the attempt is removed from its record afterwards: a crash must not leave documents staged without it. */
+const commitEnd: StagedEnd = { requestOf: commitOf, store: 'storePersisted' };
+/** A change that is left staged without a record is ignored. */
+const rollbackEnd: StagedEnd = { requestOf: rollbackOf, store: 'store' };
 
 const kindOver = ({ kind }: StagedChange, isDeleted: boolean): StagedKind =>
   kind === 'insert' && !isDeleted ? 'replace' : kind;
