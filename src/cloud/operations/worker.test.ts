@@ -100,6 +100,27 @@ test('runs an operation once, on any one of several workers', async (t) => {
   assert.equal(runs, ids.length);
 });
 
+test('runs an operation at once that is requested while the worker looks up when to poll next', async (t) => {
+  const fixture = await Fixture.create(t, [{ name: 'only', run: async () => {} }]);
+  await fixture.cluster('c');
+  const requested = Promise.withResolvers<string>();
+  let isFirst = true;
+  const operations = new (class extends OperationsStore {
+    override async nextAt(of: string): Promise<number | null> {
+      const next = await super.nextAt(of);
+      if (!isFirst) return next;
+      isFirst = false;
+      requested.resolve(await fixture.request('c'));
+      worker.wake();
+      return next;
+    }
+  })({ store: fixture.store, clock: fixture.clock, random: realRandom });
+  const worker = fixture.worker('a', operations);
+  worker.wake();
+  const id = await requested.promise;
+  await eventually(async () => assert.equal(await fixture.stateOf(id), 'done'));
+});
+
 test('writes nothing more about an operation that another worker took over after the lease expired', async (t) => {
   const fixture = await Fixture.create(t, [{ name: 'only', run: async () => {} }]);
   await fixture.cluster('c');

@@ -72,7 +72,9 @@ export class Worker {
     this.polling = true;
     void this.poll().then((waitMs) => {
       this.polling = false;
-      if (!this.stopped) this.timer = this.options.clock.after(waitMs, () => this.wake());
+      if (this.stopped) return;
+      if (this.pollRequested) this.wake();
+      else this.timer = this.options.clock.after(waitMs, () => this.wake());
     });
   }
 
