@@ -122,7 +122,7 @@ export interface UsedNode {
   readonly started: Promise<TestNode>;
 }
 
-/** A node that runs in a child process with a data folder of its own. Both end with this process, however it ends. */
+/** A node that runs in a child process with its own data folder. When this process ends, in whatever way, the node ends and its folder is deleted. */
 export interface TestNode {
   readonly pid: number;
   /** For `connect` of an SDK: `couchbase://127.0.0.1:PORT`. */

@@ -58,7 +58,7 @@ function bucketInfo({ name, bytes, vbuckets, indexes, scopes, collections }: Buc
   };
 }
 
-/** Scopes and collections with their counts, which a backup of an earlier release does not have. */
+/** A scope and its collections. Numbers of documents are left out for a backup of an earlier release, whose manifest does not have them. */
 function scopeInfo(name: string, collections: BucketRecord['collections']) {
   const inScope = collections.filter(({ scope }) => scope === name);
   const isCounted = inScope.every(({ documents }) => documents !== undefined);

@@ -97,7 +97,7 @@ export class BackupNode {
     const path = bucketPath(name);
     const answer = await this.ask('GET', path);
     if (answer.status === 404) return null;
-    return this.understood(path, () => bucketOf(this.json('GET', path, answer) as RawBucket));
+    return this.understood('GET', path, () => bucketOf(this.json('GET', path, answer) as RawBucket));
   }
 
   async scopes(bucket: string): Promise<Scopes> {
@@ -119,7 +119,7 @@ export class BackupNode {
     const answer = await this.ask('GET', '/indexStatus');
     if (answer.status === 403) return null;
     if (answer.status === 404) return [];
-    return this.understood('/indexStatus', () => {
+    return this.understood('GET', '/indexStatus', () => {
       const { indexes = [] } = this.json('GET', '/indexStatus', answer) as { indexes?: RawIndex[] };
       return indexes
         .filter((index) => index.bucket === bucket && index.replicaId === 0)
@@ -228,7 +228,7 @@ export class BackupNode {
     const host = reachedHost(node.hostname, this.access.host);
     const target = { ...this.target, host, port: node.services[service] as number, timeoutMs: statementMs };
     const answer = await this.ask('POST', '/query/service', JSON.stringify({ statement }), target);
-    return this.understood('/query/service', () => {
+    return this.understood('POST', '/query/service', () => {
       const { errors = [] } = JSON.parse(answer.body) as { errors?: { code: number; msg: string }[] };
       return errors.length === 0 ? null : errors.map(({ code, msg }) => `${code}: ${msg}`).join('; ');
     });
@@ -255,15 +255,17 @@ export class BackupNode {
   /** What `convert` makes of the answer, which may come from any program. @throws ArchiveError */
   private async read<T, Raw>(path: string, convert: (answer: Raw) => T): Promise<T> {
     const answer = await this.ask('GET', path);
-    return this.understood(path, () => convert(this.json('GET', path, answer) as Raw));
+    return this.understood('GET', path, () => convert(this.json('GET', path, answer) as Raw));
   }
 
-  private understood<T>(path: string, convert: () => T): T {
+  private understood<T>(method: string, path: string, convert: () => T): T {
     try {
       return convert();
     } catch (error) {
       if (error instanceof ArchiveError) throw error;
-      throw new ArchiveError(`GET ${path}: the answer is not that of a node: ${(error as Error).message}`);
+      throw new ArchiveError(
+        `${method} ${path}: the answer is not that of a node: ${(error as Error).message}`,
+      );
     }
   }
 

@@ -22,10 +22,10 @@ const options = / WITH (\{[^{}]*\})$/;
 
 /** The definition with this number of replicas; null: without a number. */
 export function withReplicas(definition: string, replicas: number | null): string {
-  const withClause = options.exec(definition)?.[1] ?? '{}';
+  const optionsText = options.exec(definition)?.[1] ?? '{}';
   const head = definition.replace(options, '');
-  if (!isJson(withClause)) return definition;
-  const { num_replica: _, ...others } = JSON.parse(withClause) as Record<string, unknown>;
+  if (!isJson(optionsText)) return definition;
+  const { num_replica: _, ...others } = JSON.parse(optionsText) as Record<string, unknown>;
   const newOptions = { ...others, ...(replicas !== null && { num_replica: replicas }) };
   return Object.keys(newOptions).length === 0 ? head : `${head} WITH ${JSON.stringify(newOptions)}`;
 }
