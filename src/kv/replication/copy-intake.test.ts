@@ -4,7 +4,12 @@ import { Status } from '#wire/status.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { Applier } from '../bucket/documents/applier.ts';
 import { CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
-import { type DocumentResult, notResident, type WhenFetched } from '../data/documents.ts';
+import {
+  type DocumentResult,
+  type FetchedDocument,
+  notResident,
+  type WhenFetched,
+} from '../data/documents.ts';
 import { CopyIntake } from './copy-intake.ts';
 import type { BatchBody, CopyBatch } from './frames.ts';
 
@@ -22,8 +27,10 @@ const batch: CopyBatch = {
   awaitsDisk: false,
 };
 
-/** An intake whose copy is at seqno 5; `apply` decides what becomes of each item. */
-function anIntake(apply: (seqno: number) => DocumentResult) {
+const fetchedKey: FetchedDocument = { vb: 0, key: Buffer.from('key'), item: null, lacksRoom: false };
+
+/** An intake whose copy is at seqno 5; `apply` decides what becomes of each item. While `isDiskBusy`, reads from disk are refused at once. */
+function anIntake(apply: (seqno: number) => DocumentResult, isDiskBusy = () => false) {
   const clock = new SimulatedClock();
   const seen: string[] = [];
   const fetches: WhenFetched[] = [];
@@ -47,7 +54,10 @@ function anIntake(apply: (seqno: number) => DocumentResult) {
       return Status.success;
     },
     setPhase: () => Status.success,
-    awaitDisk: (done) => void fetches.push(done),
+    awaitDisk: (done) => {
+      if (isDiskBusy()) done(Status.temporaryFailure);
+      else fetches.push(done);
+    },
   };
   const intake = new CopyIntake({
     applier: applier as Applier,
@@ -114,7 +124,7 @@ async function waits(of: typeof cutsOf): Promise<void> {
   for (const bytes of [...bodies.map(({ bytes }) => bytes), failover]) bytes.fill(0xff);
   Object.assign(head, { vb: 9, start: 0, to: 0 });
   assert.deepEqual(seen.splice(0), ['6: applied', '7: later']);
-  for (const done of fetches) done(Status.success);
+  for (const done of fetches) done(fetchedKey);
   assert.deepEqual(seen.splice(0), ['7: later']);
   await clock.run(100);
   const expected = [
@@ -128,6 +138,26 @@ async function waits(of: typeof cutsOf): Promise<void> {
   ];
   assert.deepEqual(seen, expected);
 }
+
+test('an item whose read from disk is refused at once, since too many documents are being read, is retried before later batches', async () => {
+  let isBusy = true;
+  const answers: DocumentResult[] = [notResident, notResident, notResident];
+  const { clock, fetches, intake, seen } = anIntake(
+    () => answers.shift() ?? Status.success,
+    () => isBusy,
+  );
+  intake.take(batch, cutsOf(6, 7, 8), 10);
+  intake.take({ ...batch, start: 9, to: 9, end: 9 }, cutsOf(9), 20);
+  assert.deepEqual(seen.splice(0), ['6: later']);
+  await clock.run(30);
+  assert.deepEqual(seen.splice(0), ['6: later']);
+  isBusy = false;
+  await clock.run(30);
+  assert.deepEqual(seen.splice(0), ['6: later']);
+  for (const done of fetches) done(fetchedKey);
+  const applied = ['6: applied', '7: applied', '8: applied', '10 bytes of 0', '9: applied', '20 bytes of 0'];
+  assert.deepEqual(seen, applied);
+});
 
 test('items that end before their batch, or run over its end, are refused', () => {
   const body = itemsOf(6, 7);

@@ -4,7 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { Applier } from '../bucket/documents/applier.ts';
 import { CutReader } from '../data/cut.ts';
-import { type DocumentResult, notResident } from '../data/documents.ts';
+import { type DocumentResult, type FetchedDocument, notResident } from '../data/documents.ts';
 import { CopyPhase } from '../data/vbucket-state.ts';
 import { type BatchBody, type CopyBatch, emptyBatch } from './frames.ts';
 
@@ -106,14 +106,23 @@ export class CopyIntake {
 
   /** True: the item can be applied later, and another attempt is scheduled. */
   private retriesLater(status: DocumentResult): boolean {
-    const { applier, clock } = this.options;
     const isForDisk = status === notResident;
     const isForMemory = status === Status.temporaryFailure || status === Status.outOfMemory;
     this.isWaiting = this.isBegun && (isForDisk || isForMemory);
     if (!this.isWaiting) return false;
-    if (isForDisk) applier.awaitDisk(() => this.resume());
-    else clock.after(retryMs, () => this.resume());
+    if (isForDisk) this.options.applier.awaitDisk((fetched) => this.diskAnswered(fetched));
+    else this.resumeLater();
     return true;
+  }
+
+  /** A read that is refused is refused at once, before the batch is in the queue: the next attempt has to come later. */
+  private diskAnswered(fetched: FetchedDocument | Status): void {
+    if (typeof fetched === 'object') this.resume();
+    else this.resumeLater();
+  }
+
+  private resumeLater(): void {
+    this.options.clock.after(retryMs, () => this.resume());
   }
 
   private resume(): void {
