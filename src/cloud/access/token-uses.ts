@@ -50,11 +50,11 @@ export class TokenUses {
     const ids = [...this.noted];
     this.noted.clear();
     for (let from = 0; from < ids.length; from += batchMax) {
-      const some = ids.slice(from, from + batchMax);
+      const batch = ids.slice(from, from + batchMax);
       this.writing = this.writing
-        .then(() => tokens.markUsed(some, this.lastUseMs))
+        .then(() => tokens.markUsed(batch, this.lastUseMs))
         .catch((error: Error) =>
-          log.warn('tokens.uses_unwritten', { tokens: some.length, reason: error.message }),
+          log.warn('tokens.uses_unwritten', { tokens: batch.length, reason: error.message }),
         );
     }
   }

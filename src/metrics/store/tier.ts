@@ -31,9 +31,9 @@ interface Span extends SpanId {
   isLogged: boolean;
 }
 
-/** Log records that are not written yet: with more of them, the log of the span is given up. */
+/** The most log records of a span that wait to be written. With one more, no further records of the span are logged. */
 const pendingMax = 360;
-/** Spans whose block could not be written; of more the oldest is dropped. */
+/** The most ended spans that wait for their block to be written. With one more, the oldest is dropped from memory. */
 const endedMax = 2;
 /** How long the thread replays records, or decodes samples, before it yields. */
 const sliceMs = 5;
@@ -62,6 +62,7 @@ export class Tier {
   #ended: Span[] = [];
   #lastMs = 0;
   #isOpen = false;
+  /** Samples that were appended before `open` had read the folder. */
   #early: { timeMs: number; samples: readonly FlatSample[] }[] = [];
   #work: Promise<void> = Promise.resolve();
   #isWriting = false;
@@ -243,7 +244,7 @@ export class Tier {
     });
   }
 
-  /** Logs first: a disk without space for a block may have space for a record. */
+  /** Writes the log of the current span before the blocks of ended spans: a disk without space for a block may have space for a record. */
   async #writeAll(first: () => Promise<void>): Promise<void> {
     try {
       await first();
