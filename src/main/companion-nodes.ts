@@ -39,20 +39,24 @@ export class CompanionNodes {
 
   /** The pause grows as long as the node does not become ready. */
   #startAgainAfter(child: ChildProcess, number: number, first: ReadyFile, pauseMs: number): void {
-    const { signal: stopping } = this.#stopping;
     let nextPauseMs = Math.min(2 * pauseMs, pauseMaxMs);
     child.once('message', () => {
       nextPauseMs = pauseMinMs;
     });
-    child.once('exit', (code, signal) => {
-      if (stopping.aborted) return;
-      process.stderr.write(`divan: node ${number} ended with ${signal ?? code} and is started again\n`);
+    const startAgain = (what: string): void => {
+      if (this.#stopping.signal.aborted) return;
+      process.stderr.write(`divan: node ${number} ${what} and is started again\n`);
       const start = (): void => {
         const next = this.#spawn(number, first);
         this.#children.set(number, next);
         this.#startAgainAfter(next, number, first, nextPauseMs);
       };
-      realClock.sleep(pauseMs, stopping).then(start, () => {}); // stopped meanwhile
+      realClock.sleep(pauseMs, this.#stopping.signal).then(start, () => {}); // stopped meanwhile
+    };
+    child.once('exit', (code, signal) => startAgain(`ended with ${signal ?? code}`));
+    child.on('error', (error) => {
+      // Other errors are those of messages to a running process.
+      if (child.pid === undefined) startAgain(`did not start (${error.message})`);
     });
   }
 

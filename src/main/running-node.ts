@@ -79,6 +79,8 @@ export class RunningNode {
   #options: NodeOptions;
   #current: OpenedNode | null = null;
   #restarting: Promise<void> | null = null;
+  /** Set while the membership file or the options say more than the node was opened with. */
+  #needsRestart = false;
   #isStopped = false;
   #hasHandedOver = false;
   #leaving: Promise<void> | null = null;
@@ -242,8 +244,7 @@ export class RunningNode {
 
   /** When the store on the servers ends, this node uses the founder that its last change names. */
   #watchEnd(opened: OpenedNode | null): void {
-    const nodeId = opened?.identity.nodeId ?? null;
-    const folder = { path: this.#options['data-dir'], nodeId };
+    const folder = { path: this.#options['data-dir'], nodeId: opened?.identity.nodeId ?? null };
     opened?.onServers?.mirror.ended
       .then((ended) => this.#leaveServers(({ recordStoreEnd }) => recordStoreEnd(folder, this.#file, ended)))
       .catch(() => {}); // `#leave` has logged the error
@@ -331,21 +332,30 @@ export class RunningNode {
   }
 
   #restartSoon(): void {
-    this.#restarting ??= this.#restart()
-      .catch((error: Error) => this.#deps.onLost(error))
-      .finally(() => {
-        this.#restarting = null;
-      });
+    this.#needsRestart = true;
+    this.#restarting ??= this.#restartWhileNeeded();
+  }
+
+  /** A restart may be requested again while the node starts, for example when it is removed from the cluster that it joins. */
+  async #restartWhileNeeded(): Promise<void> {
+    try {
+      await this.#ready.promise;
+      while (this.#needsRestart && !this.#isStopped) await this.#restart();
+    } catch (error) {
+      this.#deps.onLost(error as Error);
+    } finally {
+      this.#restarting = null;
+    }
   }
 
   async #restart(): Promise<void> {
-    await this.#ready.promise;
     await realClock.sleep(beforeRestartMs);
-    const before = this.#current?.node;
-    if (before === undefined || this.#isStopped) return;
+    if (this.#isStopped) return;
+    const { node: before } = this.#current as OpenedNode;
     this.#options = { ...this.#options, ...portsOf(before) };
     await before.stop();
     if (this.#isStopped) return;
+    this.#needsRestart = false;
     const { node } = await this.open();
     await node.start();
     await node.endStart();

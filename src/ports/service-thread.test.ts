@@ -31,6 +31,7 @@ async function aService() {
   const pauses: number[] = [];
   const state = { kind: 'number' as const, value: 7 };
   let ends = 0;
+  const problems: Error[] = [];
   const thread: ServiceThread<{ kind: 'number'; value: number }, Report> = new ServiceThread({
     area: 'example',
     name: 'example',
@@ -43,7 +44,11 @@ async function aService() {
         pauses.push(fields?.['inMs'] as number);
       },
     },
-    workerData: () => Promise.resolve('data'),
+    workerData: async () => {
+      const problem = problems.pop();
+      if (problem !== undefined) throw problem;
+      return 'data';
+    },
     started: () => thread.send(state),
     receive: (message) => received.push(message),
     ended: () => ends++,
@@ -54,6 +59,7 @@ async function aService() {
     received,
     pauses,
     state,
+    problems,
     ends: () => ends,
     async [Symbol.asyncDispose]() {
       await thread.stop();
@@ -86,6 +92,16 @@ test('restarts a thread that ends unexpectedly, after pauses that double until i
   await eventually(() => assert.equal(received.length, 1));
   thread.send({ kind: 'number', value: 0 });
   await eventually(() => assert.deepEqual(pauses, [100, 200, 400, 100]));
+});
+
+test('tries again after the same pauses when a thread cannot be started', async () => {
+  await using service = await aService();
+  const { thread, clock, received, pauses, problems } = service;
+  problems.push(new Error('no memory for another thread'));
+  thread.start();
+  await eventually(() => assert.deepEqual(pauses, [100]));
+  clock.advance(100);
+  await eventually(() => assert.equal(received.length, 1));
 });
 
 test('a thread that was stopped is not restarted', async () => {

@@ -60,9 +60,14 @@ export class ServiceThread<
   /** Starts the thread unless it runs or is about to. */
   start(): void {
     if (this.worker !== null) return;
-    this.starting ??= this.startWorker().finally(() => {
-      this.starting = null;
-    });
+    this.starting ??= this.startWorker()
+      .catch((error: Error) => {
+        this.options.log.error(`${this.options.area}.thread_failed`, { reason: error.stack });
+        this.restartLater();
+      })
+      .finally(() => {
+        this.starting = null;
+      });
   }
 
   /** Does nothing while the thread does not run: `started` sends it the state. */
@@ -108,6 +113,10 @@ export class ServiceThread<
     this.worker = null;
     this.stopping?.resolve();
     this.options.ended();
+    this.restartLater();
+  }
+
+  private restartLater(): void {
     if (this.isStopping) return;
     this.options.log.warn(`${this.options.area}.thread_restarts`, { inMs: this.restartInMs });
     this.options.clock.after(this.restartInMs, () => {

@@ -143,6 +143,8 @@ describe('divan doctor', () => {
         'clock',
       ],
     );
+    const withTls = await findings(...good('--peer', node.ready.node.restTls));
+    assert.deepEqual(withTls.problems, []);
     assert.match(
       (await runCommand(good())).out,
       /^ok +version +Divan .*\n[\s\S]*0 problems, \d+ warnings\n$/,

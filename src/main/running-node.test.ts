@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import type { FounderJoinParameters, NodeMembership } from '#cluster/joining/join-messages.ts';
+import { silentLog } from '#ports/log.ts';
+import { MembershipFile } from './membership-file.ts';
+import type { NodeOptions } from './node-options.ts';
+import { type OpenedNode, RunningNode, type RunningNodeDeps } from './running-node.ts';
+
+const parameters: FounderJoinParameters = {
+  clusterUuid: 'c',
+  clusterKey: 'a2V5',
+  credentials: { ca: '', cert: '', key: '' },
+  founder: { nodeId: 'b', host: '127.0.0.1', port: 1 },
+};
+
+it('restarts once more when it is removed from the cluster while it starts as a member', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-running-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = new MembershipFile(folder);
+  const memberships: NodeMembership[] = [];
+  const starts: (string | undefined)[] = [];
+  const start = async (): Promise<void> => {
+    starts.push(file.read()?.state);
+    if (starts.length === 1) memberships.at(-1)?.leave();
+  };
+  const node = { ports: {}, start, stop: async () => {}, endStart: async () => {}, startMetrics: () => {} };
+  const running = new RunningNode({
+    options: { 'data-dir': folder, engine: 'embedded' } as NodeOptions,
+    open: async (_options, membership) => {
+      memberships.push(membership);
+      if (file.read()?.state === 'joining') file.write({ ...parameters, state: 'member' });
+      return { node, identity: { nodeId: 'a' }, onServers: null } as unknown as OpenedNode;
+    },
+    folderKey: () => new Uint8Array(32),
+    server: {} as RunningNodeDeps['server'],
+    onLost: (error) => assert.fail(error),
+    log: silentLog,
+  });
+  await running.open();
+  running.becameReady();
+  memberships[0]?.join(parameters);
+  await running.restarted();
+  assert.deepEqual(starts, ['member', 'leaving']);
+});
