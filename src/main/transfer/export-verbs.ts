@@ -137,7 +137,7 @@ class Export {
     try {
       await this.write(data, collectionId, form, target, earlier);
     } catch (error) {
-      throw this.interrupted(error);
+      throw this.interrupted(error, target);
     } finally {
       this.line.end();
     }
@@ -220,8 +220,11 @@ class Export {
     process.stderr.write(`document ${JSON.stringify(key)}: ${problem}\n`);
   }
 
-  private interrupted(error: unknown): unknown {
-    if (this.state !== null) this.record?.write(this.state);
+  private interrupted(error: unknown, target: FileTarget): unknown {
+    if (this.state !== null && this.record !== null) {
+      target.sync();
+      this.record.write(this.state);
+    }
     const reason = error instanceof Error ? error.message : String(error);
     const advice = this.record === null ? '' : '; go on with --resume';
     const known = `${counted(this.state?.documents ?? 0, 'document')} are in the file`;

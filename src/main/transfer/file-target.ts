@@ -1,7 +1,7 @@
 // The file that an export writes, or standard output. `open` truncates what an interrupted export wrote after the saved length.
 
 import { once } from 'node:events';
-import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { CommandError } from '../exit-status.ts';
 
 export class FileTarget {
@@ -22,11 +22,18 @@ export class FileTarget {
     }
     try {
       const file = openSync(path, bytes === null ? 'w' : 'r+', 0o600);
-      if (bytes !== null) ftruncateSync(file, bytes);
-      return new FileTarget(file, bytes ?? 0);
+      if (bytes === null) return new FileTarget(file, 0);
+      if (fstatSync(file).size >= bytes) {
+        ftruncateSync(file, bytes);
+        return new FileTarget(file, bytes);
+      }
+      closeSync(file);
     } catch (error) {
       throw new CommandError(`FILE: cannot write ${path}: ${(error as Error).message}`);
     }
+    throw new CommandError(
+      `--resume: ${path} is shorter than the interrupted export left it; start without --resume`,
+    );
   }
 
   async write(text: string): Promise<void> {

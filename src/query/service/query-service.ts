@@ -1,6 +1,7 @@
 // The query service of one thread: admits, runs and counts requests. Its dependencies are injected.
 
 import { UserMeters } from '#auth/user-meters.ts';
+import { KeyedQueue } from '#ports/keyed-queue.ts';
 import { SharedTimers } from '#ports/shared-timers.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { RequestOrigin } from '../access/session.ts';
@@ -40,6 +41,7 @@ export class QueryService implements QueryParts {
   readonly timers: SharedTimers;
   private readonly lost: LostAttempts;
   readonly meters: UserMeters;
+  readonly roleChanges = new KeyedQueue();
   readonly startedMs: number;
   private isStopping = false;
   private loadedEngine: Engine | null = null;

@@ -29,7 +29,8 @@ export async function changeRoles(command: RoleCommand, given: CommandContext): 
     ...command.users.map((user) => ({ path: `/settings/rbac/users/${pathOf(user)}`, holder: user })),
     ...command.groups.map((group) => ({ path: `/settings/rbac/groups/${encoded(group)}`, holder: group })),
   ];
-  for (const { path, holder } of holders) await changeOne(command.kind, given, path, holder, changed);
+  for (const { path, holder } of holders)
+    await given.service.roleChanges.run(path, () => changeOne(command.kind, given, path, holder, changed));
 }
 
 const encoded = encodeURIComponent;

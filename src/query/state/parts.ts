@@ -1,6 +1,7 @@
 // The dependencies and the state that the modules of the query service share.
 import type { UserMeters } from '#auth/user-meters.ts';
 import type { Clock } from '#ports/clock.ts';
+import type { KeyedQueue } from '#ports/keyed-queue.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { SharedTimers } from '#ports/shared-timers.ts';
@@ -116,6 +117,8 @@ export interface QueryParts {
   /** Timers of requests. */
   readonly timers: SharedTimers;
   readonly meters: UserMeters;
+  /** Changes of roles by the paths of users and groups: each reads the roles, and writes them with its change. */
+  readonly roleChanges: KeyedQueue;
   readonly startedMs: number;
   /** The engine if it is loaded, or a promise of it while it loads. */
   readonly engine: Engine | Promise<Engine>;
