@@ -180,9 +180,13 @@ export class FollowedIndex {
     else if (keys.length > 0) this.staging.push({ id, keys });
   }
 
-  /** Moves the position: up to `seqno` the vbucket has no further change of this collection. Returns false if the position was already there. */
+  /**
+   * Moves the position: up to `seqno` the vbucket has no further change of this collection. Returns false if the position was already there, or if
+   * the vbucket is unconfirmed.
+   */
   move(vb: number, seqno: number): boolean {
     const { positions } = this;
+    if (this.confirmed[vb] === 0) return false;
     const before = numberAt(positions.complete, vb);
     if (!positions.advance(vb, seqno)) return false;
     this.markMoved(vb);

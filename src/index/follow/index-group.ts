@@ -53,7 +53,8 @@ export class IndexGroup implements FollowerHandler {
   private retryTimer: Timer | null = null;
   private lastCommitMs = Number.NEGATIVE_INFINITY;
   private commitTookMs = 0;
-  private rolledBack = new Set<number>();
+  /** The vbuckets whose rows each index must remove. */
+  private readonly rolledBack = new Map<FollowedIndex, Set<number>>();
   private undoing: Promise<void> | null = null;
   private targets: Promise<void> | null = null;
   /** Incremented when a vbucket gets another history: seqnos requested before are invalid. */
@@ -109,10 +110,11 @@ export class IndexGroup implements FollowerHandler {
 
   opened(vb: number, log: readonly FailoverEntry[]): void {
     const uuid = log[0]?.uuid ?? 0n;
-    const diverged = this.indexes.find((index) => !index.isWithin(vb, log));
-    if (diverged !== undefined) {
-      // The stream was requested from another index's position. The server's history differs after this index's last change.
-      this.tryWrite(diverged, () => diverged.discard(new Set([vb])));
+    const diverged = this.indexes.filter((index) => !index.isWithin(vb, log));
+    if (diverged.length > 0) {
+      // The stream was requested from another index's position. The server's history differs after the last change of these indexes.
+      this.histories++;
+      void this.removeRows(vb, diverged);
       this.options.broken(null, new Error(`vbucket ${vb} has another history`));
       return;
     }
@@ -161,11 +163,21 @@ export class IndexGroup implements FollowerHandler {
     this.requestTargets();
   }
 
-  /** Changes that the server rolled back are undone together for all vbuckets of one turn, since that scans the whole index. */
   rollback(vb: number, seqno: number): Promise<void> {
     this.histories++;
     for (const index of this.indexes) index.markUnconfirmed(vb);
-    if (this.indexes.some((index) => index.seqno(vb) > seqno)) this.rolledBack.add(vb);
+    const hasLostChanges = this.indexes.some((index) => index.seqno(vb) > seqno);
+    return this.removeRows(vb, hasLostChanges ? this.indexes : []);
+  }
+
+  /** Changes that the server lost are undone together for all vbuckets of one turn, since that scans the whole index. */
+  private removeRows(vb: number, indexes: readonly FollowedIndex[]): Promise<void> {
+    for (const index of indexes) {
+      // Until the stream is opened again the index gets no changes: those of this stream come after the removed ones.
+      index.markUnconfirmed(vb);
+      const vbuckets = this.rolledBack.get(index) ?? new Set();
+      this.rolledBack.set(index, vbuckets.add(vb));
+    }
     this.undoing ??= this.undo().finally(() => {
       this.undoing = null;
     });
@@ -214,13 +226,15 @@ export class IndexGroup implements FollowerHandler {
     const { signal } = this.stopped;
     await nextTurn(clock);
     while (this.rolledBack.size > 0 && !signal.aborted) {
-      const vbuckets = this.rolledBack;
-      this.rolledBack = new Set();
+      const rolledBack = [...this.rolledBack];
+      this.rolledBack.clear();
+      const vbuckets = new Set(rolledBack.flatMap(([, some]) => [...some]));
       log.info('index.rolled_back', { bucket, vbuckets: vbuckets.size });
-      const isUndone = this.indexes.map((index) => this.tryWrite(index, () => index.discard(vbuckets)));
+      const failed = rolledBack.filter(([index, some]) => !this.tryWrite(index, () => index.discard(some)));
       changed();
-      if (isUndone.every(Boolean)) continue;
-      for (const vb of vbuckets) this.rolledBack.add(vb);
+      if (failed.length === 0) continue;
+      for (const [index, some] of failed)
+        this.rolledBack.set(index, new Set([...some, ...(this.rolledBack.get(index) ?? [])]));
       await clock.sleep(retryMs, signal).catch(() => {}); // a stop ends the loop
     }
     this.requestTargets();
