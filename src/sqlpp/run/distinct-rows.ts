@@ -26,7 +26,11 @@ export class DistinctRows {
   /** Returns the rows that are known to be new; others may follow from `rest`. */
   async fresh<T extends readonly Value[]>(rows: readonly T[]): Promise<T[]> {
     const before = this.#bytes;
-    const fresh = rows.filter((row) => this.#isNew(row));
+    const fresh: T[] = [];
+    const pause = this.#run.slices.each(rows, (row) => {
+      if (this.#isNew(row)) fresh.push(row);
+    });
+    if (pause !== undefined) await pause;
     this.#run.hold(this.#bytes - before);
     await this.#spilled?.flush();
     return fresh;

@@ -11,7 +11,7 @@ import { compileHasNested } from './bounds.ts';
 import type { BlockCompiler } from './code.ts';
 import { DistinctRows } from './distinct-rows.ts';
 import { DocumentReader } from './document-reader.ts';
-import { groupKey } from './keys.ts';
+import { groupKey, RowKeys } from './keys.ts';
 import { compileAnswerRow, compileProjection } from './projection.ts';
 import { type Batch, Batcher, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
@@ -50,7 +50,8 @@ export function project(compiler: BlockCompiler, input: Pull, projection: Logica
 
 export function distinct(input: Pull, slot: number): Pull {
   return async function* pullDistinct(run, seed) {
-    const distinct = new DistinctRows(run, (row) => groupKey([row[slot]]));
+    const keys = new RowKeys(groupKey);
+    const distinct = new DistinctRows(run, (row) => keys.of([row[slot]]));
     try {
       for await (const rows of input(run, seed)) {
         const distinctRows = await distinct.fresh(rows);

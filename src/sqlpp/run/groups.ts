@@ -3,7 +3,7 @@
 import type { AggregateState } from '../functions/aggregate-states.ts';
 import type { Value } from '../values/value.ts';
 import type { Code } from './code.ts';
-import { groupKey } from './keys.ts';
+import { groupKey, RowKeys } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
 import type { Run } from './run.ts';
 import { sizeOf } from './size.ts';
@@ -45,6 +45,7 @@ export class Groups {
   readonly #aggregates: readonly AggregateCode[];
   readonly #hasMembers: boolean;
   readonly #level: number;
+  readonly #rowKeys = new RowKeys(groupKey);
   /** The number of each group, by its key. */
   readonly #numbers = new Map<string, number>();
   // Columns in place of an object for each group: the objects would take as much memory again as the values in them.
@@ -67,11 +68,12 @@ export class Groups {
 
   async add(inputs: readonly GroupInput[]): Promise<void> {
     const before = this.#bytes;
-    for (const input of inputs) {
-      const key = input.keys.length === 0 ? '' : groupKey(input.keys);
+    const pause = this.#run.slices.each(inputs, (input) => {
+      const key = input.keys.length === 0 ? '' : this.#rowKeys.of(input.keys);
       const group = this.#groupOf(input, key);
       if (group >= 0) this.#addTo(group, input);
-    }
+    });
+    if (pause !== undefined) await pause;
     this.#run.hold(this.#bytes - before);
     await this.#spilled?.flush();
   }

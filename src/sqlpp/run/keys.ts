@@ -1,7 +1,7 @@
 // Keys of maps: texts that two lists of values share if they are equal.
 import { identityOf, shownIdentityOf, shownIdentityOfAll } from '../values/identity.ts';
 import { resolveDeep } from '../values/json-parse.ts';
-import type { Value } from '../values/value.ts';
+import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
 
 /** Equal for lists that collate equal. */
 export function valueKey(values: readonly Value[]): string {
@@ -14,3 +14,44 @@ export function groupKey(values: readonly Value[]): string {
   if (values.length === 1) return shownIdentityOf(resolveDeep(values[0]));
   return shownIdentityOfAll(values.map((value) => resolveDeep(value)));
 }
+
+/** A key of about so many characters takes longer than the comparison of its row with the one before. */
+const largeCharacters = 64 << 10;
+
+/** Keys of the rows of an operator. Rows of one document share its values, whose large keys it computes once. */
+export class RowKeys {
+  readonly #keyOf: (values: readonly Value[]) => string;
+  #large: { readonly values: readonly Value[]; readonly key: string } | null = null;
+
+  constructor(keyOf: (values: readonly Value[]) => string) {
+    this.#keyOf = keyOf;
+  }
+
+  of(values: readonly Value[]): string {
+    if (this.#large !== null && areSame(values, this.#large.values)) return this.#large.key;
+    const key = this.#keyOf(values);
+    if (key.length >= largeCharacters) this.#large = { values, key };
+    return key;
+  }
+}
+
+const areSame = (values: readonly Value[], others: readonly Value[]): boolean =>
+  values.length === others.length && values.every((value, at) => isSame(value, others[at]));
+
+/** Whether a value is the same, or an object of the same members. */
+function isSame(value: Value, other: Value): boolean {
+  if (value === other) return true;
+  if (!isObject(value) || !isObject(other)) return false;
+  const names = Object.keys(value);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => value[name] !== undefined && value[name] === other[name])
+  );
+}
+
+const isObject = (value: Value): value is ValueObject =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof RawJson) &&
+  !(value instanceof Binary);

@@ -1,7 +1,7 @@
 // Rows that take long, as those of large documents do, do not delay other requests together: a statement yields between them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contextOf, prepareOn } from '../../../test/support/engine-run.ts';
+import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import type { StoredDocument } from '../datastore/documents.ts';
 import { jsonText } from '../values/json-text.ts';
@@ -24,14 +24,16 @@ async function ranWith(datastore: MemoryDatastore, statement: string, begin: (wo
     nowMs += 10;
     most = Math.max(most, ++calls);
   };
-  const context = {
-    ...contextOf(datastore),
-    monotonicMs: () => nowMs,
-    pause: async () => {
-      calls = 0;
+  const context = Object.defineProperties(
+    {
+      ...contextOf(datastore),
+      monotonicMs: () => nowMs,
+      pause: async () => {
+        calls = 0;
+      },
     },
-    ...begin(work),
-  };
+    Object.getOwnPropertyDescriptors(begin(work)),
+  );
   const prepared = prepareOn(datastore, statement);
   const rows: unknown[] = [];
   for await (const batch of prepared.program.run(prepared, context).rows)
@@ -187,4 +189,41 @@ test('a row that waits for its large values gets the same random ones when it is
     ['uuid-3', 10_000, 'uuid-4'],
     ['uuid-5', 1, 'uuid-6'],
   ]);
+});
+
+test('a statement that compares rows yields between those whose keys take long', async () => {
+  for (const [statement, count] of [
+    ['SELECT RAW COUNT(*) FROM t GROUP BY a', documentCount],
+    ['SELECT DISTINCT RAW a FROM t', documentCount],
+    ['SELECT RAW a FROM t INTERSECT SELECT RAW a FROM t', documentCount],
+    ['SELECT RAW a FROM t UNION SELECT RAW a FROM t', documentCount],
+  ] as const) {
+    const { rows, most } = await ranWith(aStore(), statement, (work) => ({
+      // Read for each new key.
+      get spillBytes() {
+        work();
+        return Number.POSITIVE_INFINITY;
+      },
+    }));
+    assert.equal(rows.length, count);
+    assert.ok(most > 0 && most <= 2, `${statement}: ${most} keys without a pause`);
+  }
+});
+
+test('rows that share large values get the right groups', async () => {
+  const datastore = new MemoryDatastore();
+  const list = Array.from({ length: 40_000 }, (_, at) => at);
+  datastore.put(datastore.add('t'), 'k', { list, s: 'x'.repeat(70_000) });
+  const unnested = 'FROM t UNNEST ARRAY_RANGE(0, 20) AS r';
+  for (const [statement, expected] of [
+    [`SELECT RAW COUNT(*) ${unnested} GROUP BY t`, [20]],
+    [`SELECT RAW COUNT(*) ${unnested} GROUP BY t.list, t.s`, [20]],
+    [`SELECT RAW SUM(r) ${unnested} GROUP BY t.list, r < 10`, [45, 145]],
+    [`SELECT RAW SUM(r) ${unnested} GROUP BY [t.list, r < 10]`, [45, 145]],
+    [`SELECT RAW COUNT(*) FROM (SELECT DISTINCT t.list, t.s ${unnested}) AS d`, [1]],
+    [`SELECT RAW COUNT(*) FROM (SELECT DISTINCT t.list, r < 10 AS s ${unnested}) AS d`, [2]],
+  ] as const) {
+    const rows = await query(datastore, statement);
+    assert.deepEqual(new Set(rows), new Set(expected));
+  }
 });

@@ -30,12 +30,14 @@ export async function* matchingValues(
     for await (const values of right) await counts.add(values);
     if (counts.spilled) spilled = new PartitionedRows(run, level);
     for await (const values of left) {
-      yield values.filter((value) => {
+      const matching: Value[] = [];
+      const pause = run.slices.each(values, (value) => {
         const key = groupKey([value]);
-        if (!spilled || counts.has(key)) return counts.take(key, rule.isAll) === rule.isIntersect;
-        spilled.add(key, [value]);
-        return false;
+        if (spilled && !counts.has(key)) spilled.add(key, [value]);
+        else if (counts.take(key, rule.isAll) === rule.isIntersect) matching.push(value);
       });
+      if (pause !== undefined) await pause;
+      yield matching;
       await spilled?.flush();
       await run.yieldIfDue();
     }
@@ -69,7 +71,8 @@ class RightCounts {
 
   async add(values: readonly Value[]): Promise<void> {
     const before = this.#bytes;
-    for (const value of values) this.#addOne(value);
+    const pause = this.#run.slices.each(values, (value) => this.#addOne(value));
+    if (pause !== undefined) await pause;
     this.#run.hold(this.#bytes - before);
     await this.spilled?.flush();
     await this.#run.yieldIfDue();
