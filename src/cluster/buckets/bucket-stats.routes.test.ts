@@ -53,7 +53,8 @@ function aClusterOfThree(ask: Ask, own: Series[] = [], clock = new ManualClock()
 }
 
 it('lists every active node, and describes each', async () => {
-  const { call } = aClusterOfThree(() => assert.fail('no node is asked'));
+  const asked: string[] = [];
+  const { call } = aClusterOfThree(async (node) => void asked.push(node));
   const path = (node: string) => `/pools/default/buckets/b/nodes/${node}%3A8091`;
   const server = (node: string) => ({
     hostname: `${node}:8091`,
@@ -67,6 +68,7 @@ it('lists every active node, and describes each', async () => {
     stats: { uri: `${path('two')}/stats` },
   });
   await assert.rejects(call('buckets.node', 'three:8091'), AppError);
+  assert.deepEqual(asked, [], 'these answers need no other node');
 });
 
 it('asks another node for its series', async () => {

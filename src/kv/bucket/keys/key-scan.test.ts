@@ -95,10 +95,21 @@ test('keeps only the requested number of first keys', async () => {
   assert.equal(tooMany.keys, 0x85);
 });
 
-test('makes one long list at a time', async () => {
-  const { list, runTurns } = await aBucket(30_000);
-  const [first, second] = [list(), list()];
-  runTurns(() => assert.ok(second.keys === null || first.keys !== null));
+test('visits the documents for one long list at a time', async () => {
+  const count = 30_000;
+  const { list, runTurns } = await aBucket(count);
+  const visited = [0, 0] as [number, number];
+  const first = list({ accepts: () => ++visited[0] > 0 });
+  const second = list({ accepts: () => ++visited[1] > 0 });
+  const visitedAtOnce = visited[1];
+  let turnsOfFirst = 0;
+  runTurns(() => {
+    if (visited[0] === count) return;
+    turnsOfFirst++;
+    assert.equal(visited[1], visitedAtOnce, `after ${visited[0]} documents for the first list`);
+  });
+  assert.ok(turnsOfFirst > 5, `${turnsOfFirst} turns`);
+  assert.deepEqual(first.keys, names(0, count).sort());
   assert.deepEqual(second.keys, first.keys);
 });
 
