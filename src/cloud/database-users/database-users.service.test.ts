@@ -132,8 +132,8 @@ test('ends with the same access at the node and in the list, in any order of the
     users.update(cluster, 'u', { access: access('data_reader') }),
     users.update(cluster, 'u', { access: access('data_writer') }),
   ];
-  // Long enough for the second update to end if it did not wait for the first.
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  // Enough turns for the second update to end if it did not wait for the first.
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
   slow.resolve();
   await Promise.all(changes);
   assert.equal(node.roles.get('u'), 'data_writer[b]');
