@@ -85,8 +85,14 @@ test('limits a role to its bucket, scope and collection', () => {
   assert.ok(can(reader, 'cluster.collection[t:s:c].data.docs!read'));
   assert.ok(!can(reader, 'cluster.collection[t:s:d].data.docs!read'));
   assert.ok(!can(reader, 'cluster.collection[t:x:c].data.docs!read'));
-  assert.ok(!can(reader, 'cluster.bucket[t].data.docs!read'), 'one collection is not the bucket');
-  assert.ok(can(reader, 'cluster.collection[t:.:.].data.docs!read'), 'somewhere in the bucket');
+  assert.ok(
+    !can(reader, 'cluster.bucket[t].data.docs!read'),
+    'a role on one collection gives access to the whole bucket',
+  );
+  assert.ok(
+    can(reader, 'cluster.collection[t:.:.].data.docs!read'),
+    'a role on one collection gives no access to any collection of the bucket',
+  );
   assert.ok(can(reader, 'cluster.bucket[t].settings!read'));
   assert.ok(!can(reader, 'cluster.bucket[u].settings!read'));
   assert.ok(can('data_reader[t:*:*]', 'cluster.bucket[t].data.docs!read'));

@@ -50,5 +50,5 @@ test('refuses changes under a public DNS name (rebinding) before the node is set
     assert.match(fromSameHost(host, false) ?? '', /^Before the node is set up/, host);
     assert.equal(fromSameHost(host, true), null, host);
   }
-  assert.equal(problem({}, false), null, 'no browser');
+  assert.equal(problem({}, false), null, 'refuses a client that is no browser');
 });

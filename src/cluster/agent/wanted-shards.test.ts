@@ -29,8 +29,8 @@ test('a node serves every shard of a bucket that no other node has', () => {
 test('a shard names its last active, unless a node of an older version may have confirmed since', () => {
   const lastActive = { node: 'two', epoch: 4 };
   const ofEpoch = { epoch: 5, chain: [0, 1], lastActive };
-  // From `stopped` on: a node of an older version has confirmed, which leaves `lastActive` unchanged; then it stopped, a promoted node replaced
-  // it, it was failed over, or it still serves.
+  // From `stopped` on, a node of an older version may have confirmed, which leaves `lastActive` unchanged: that node stopped, was replaced by a
+  // promoted one, was failed over, or still serves.
   const stopped = { ...ofEpoch, stopped: 5 };
   const shards = [
     ofEpoch,
@@ -40,7 +40,7 @@ test('a shard names its last active, unless a node of an older version may have 
     { ...stopped, epoch: 6 },
     { ...ofEpoch, epoch: 6 },
     { ...ofEpoch, confirmed: 'b' },
-    // A version in development stored a position.
+    // A number: a version that was never released stored the position of the node in `nodes`.
     { ...ofEpoch, lastActive: 1 as unknown as typeof lastActive },
   ];
   const named = wantedShards({ nodes: ['one', 'two'], shards }, 'one').map((shard) => shard.lastActive);

@@ -10,7 +10,7 @@ import {
 
 const buckets = '/pools/default/buckets';
 const mib = 1024 * 1024;
-/** Has no replicas, since every refusal would warn of them. */
+/** Without replicas: otherwise every refusal would also contain the warning that no node can hold them. */
 const minimalForm = { ramQuotaMB: '100', replicaNumber: '0' };
 const each = (sent: readonly string[], text: string) => sent.map((value) => [value, text] as const);
 

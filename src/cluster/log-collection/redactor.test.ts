@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Redactor } from './redactor.ts';
 
 const mark = (text: string) => `<ud>${createHash('sha1').update('salt').update(text).digest('hex')}</ud>`;
-// Among the names: that of the mark itself, one that is part of another, an account of the node, and an empty one.
+// Besides a plain name: the tag of the mark (`ud`), a name that is part of another, an internal account of the node, and an empty name.
 const redactor = new Redactor('salt', ['jane', 'ud', 'Jane (of', 'Jane (of Kent)', '@local', '']);
 
 for (const [what, text, redacted] of [

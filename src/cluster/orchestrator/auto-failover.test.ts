@@ -197,7 +197,7 @@ describe('automatic failover', () => {
     assert.deepEqual(reports, [changed]);
   });
 
-  it('reports what forbids it: two nodes, the last copies', async () => {
+  it('fails no node over where one of two nodes is left or the last copies would be lost, and reports the first once', async () => {
     const pair = await cluster('a b');
     pair.kill('b');
     await pair.clock.run(20_000);
@@ -219,7 +219,7 @@ describe('automatic failover', () => {
     const waiting = await cluster('a b c d', { canAbortRebalance: false });
     waiting.lease.term = 1;
     waiting.kill('d');
-    // A later orchestrator's, which this one leaves alone.
+    // The plan of a later orchestrator, which this one does not change.
     await waiting.change({ balance: { ...stopped, term: 2 } });
     await waiting.clock.run(20_000);
     assert.equal(await waiting.failed(), '');

@@ -40,7 +40,7 @@ test('answers changes of users and groups once the data service applies them, or
       answered = true;
     });
     await applying.promise;
-    // A busy machine needs that long.
+    // The answer waits although nine of the ten seconds have passed.
     clock.advance(9_000);
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     t.assert.equal(answered, false, url);

@@ -27,7 +27,7 @@ const ofFields: (string | Partial<IndexKey>)[][] = [
   [{ expression: '`b`', isDescending: true, includesMissing: true }, '`a`'],
 ];
 
-test('compiled fields give the same rows as the language', async (t) => {
+test('plain fields that are compiled without the query language give the same rows as with it', async (t) => {
   const random = aSeed(t);
   const compiler = new DefinitionCompiler();
   const definitions = ofFields.map((keys) => aDefinition(keys));

@@ -125,7 +125,7 @@ test('a document for which a key takes minutes is left out, and others are index
   for (let round = 0; round < 3; round++) assert.equal(rowsOf(5).length, 1);
 });
 
-test('what documents before it took does not count for a document', () => {
+test('the steps for earlier documents do not count towards the limit of a document', () => {
   const maker = new RowMaker(compileDefinition(aDefinition(['LOWER(`a`)'])));
   renewSteps();
   countSteps(249_995_000);

@@ -25,7 +25,7 @@ async function runBackground(b: BucketUnderTest): Promise<void> {
 const textOf = (i: number): string => `${i} `.repeat(200 + (i % 7) * 50);
 const vbOf = (i: number): number => i % 64;
 
-/** Stores it, retrying while the bucket is full. */
+/** Stores document `i`; retries while the bucket is full. */
 async function put(b: BucketUnderTest, i: number): Promise<void> {
   const change = { vb: vbOf(i), value: textOf(i) };
   for (let tries = 0; tries < 1000; tries++) {

@@ -11,7 +11,7 @@ import type { KvConnection } from '../../../test/support/kv-connection.ts';
 
 const key = Buffer.from('\0k');
 const cas = (value: bigint) => ({ casHi: Number(value >> 32n), casLo: Number(value & 0xffffffffn) });
-/** As the transactions of SDKs insert a document: it is there for those only that read deleted ones. */
+/** Document flags with which SDK transactions stage an insert: only requests with access to deleted documents find the document. */
 const stagedInsert = DocFlag.createAsDeleted | DocFlag.add | DocFlag.accessDeleted;
 const noExtras = Buffer.alloc(0);
 

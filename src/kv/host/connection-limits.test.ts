@@ -138,7 +138,7 @@ describe('clients that have not logged in', () => {
   });
 });
 
-it('there are no more connections than file handles for them', async () => {
+it('closes connections beyond the number of file handles that are reserved for data connections', async () => {
   await using started = await startService(undefined, { handles: { data: 2, rest: 16 } });
   const first = await started.ready();
   const second = await started.ready();

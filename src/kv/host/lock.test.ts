@@ -39,7 +39,7 @@ async function startOn(dataDir: string): Promise<{ admin: WorkerKvAdmin; port: n
   return { admin, port };
 }
 
-async function on(port: number, bucket: string): Promise<KvConnection> {
+async function connectedTo(port: number, bucket: string): Promise<KvConnection> {
   const client = await KvConnection.open(port);
   await client.hello([0x04, 0x06, 0x07, 0x08]);
   await client.plain('admin', 'password');
@@ -77,13 +77,13 @@ test('no bucket commits once the lock of the data folder is gone', async (t) => 
   await admin.apply(aDesired({ buckets: names.map((name) => aBucket(name, changeOf[name])) }));
   await compact(admin, 'compacted');
   for (const name of names) {
-    const client = await on(port, name);
+    const client = await connectedTo(port, name);
     assert.equal((await client.ask(set('before', '1', { framing: persisted }))).status, 0, name);
     client.close();
   }
   await rm(join(dataDir, 'lock'));
   for (const name of names) {
-    const client = await on(port, name);
+    const client = await connectedTo(port, name);
     client.send(set('after', '1', { framing: persisted }));
     await eventually(async () => {
       const failure = (await reportOf(admin, name))?.writeFailure ?? 'none';

@@ -27,7 +27,7 @@ function encoded(log: Log): string {
 }
 
 const high33 = 2 ** 33;
-/** With the seqno to which the copy is rolled back; 'continued' where it need not be. */
+/** A copy, its active, and the seqno to which the copy is rolled back; 'continued' if it is not rolled back. */
 const cases: readonly (readonly [
   copy: Copy,
   active: { log: Log; high: number },

@@ -17,7 +17,7 @@ const promoted: ShardSpec = {
   inSync: [{ node: 'a', boot: 'a 1' }, self],
 };
 
-/** Whether it confirms five seconds after its start, where a promise of an earlier process may be valid for ten. */
+/** Whether a process confirms `waitMs` after its start, while a promise of an earlier process may be valid for ten seconds. */
 function confirms(
   change: {
     spec?: Partial<ShardSpec>;

@@ -109,7 +109,7 @@ for (const form of ['present', 'earlier'] as const)
         [{ ...head, vb: 131 }, ['7: key 7value 7']],
       ],
     );
-    // Else the node that sends would stop after a time, or send too much.
+    // The bytes that the other node confirms must be those that were counted as sent.
     const bytes = found.reduce((sum, batch) => sum + batch.bytes, 0);
     const free = 16 * 1024 * 1024 - bytes;
     peers.batchWritten('b', free - 1);
@@ -129,7 +129,7 @@ function framesOf(...batches: readonly (readonly CutItem[])[]): Buffer {
     frames.beginBatch(shard, vb, vb === 0 ? failover : undefined);
     for (const item of items) frames.item(item);
     frames.endBatch(range);
-    // Takes frames now and then, so that later batches do not begin at the start of the memory.
+    // Empties the writer from time to time, so that later batches do not begin at the start of its memory.
     if (vb % 100 === 10) taken.push(frames.take());
   }
   return Buffer.concat([...taken, frames.take()]);

@@ -95,7 +95,7 @@ test('a copy with writes that a failover took back receives the earlier versions
   for (const node of [b, c]) node.crash();
 });
 
-test('a copy begins from nothing where it has too much, deletions were purged, its active is older, or it has no disk', async (t) => {
+test('a copy is emptied and filled again if it has too many writes, if deletions were purged, or if its active is a node of an older version', async (t) => {
   const few = (a: Node): void => void a.store('lost', 0);
   const cases: Record<string, (nodes: { a: Node; b: Node; c: Node }) => unknown> = {
     'too much': ({ a }) => {

@@ -51,7 +51,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     assert.deepEqual(liveDocuments(client.copyOf(0)), new Map(Object.entries({ '\0a': '3', '\0c': '4' })));
   });
 
-  test(`${type}: ends a stream at the requested seqno, or at the latest`, async () => {
+  test(`${type}: ends a stream at the requested seqno, or on request at the newest one`, async () => {
     await using service = await startService(plain({ type }));
     const kv = await service.ready();
     for (const key of ['a', 'b', 'c']) await set(kv, key, 'x');

@@ -32,7 +32,7 @@ const first = scope('0', '_default', ['0', '_default']);
 const desired = (uid: string, scopes: Manifest['scopes'], changes: Partial<BucketSpec> = {}): KvDesired =>
   aDesired({ buckets: [aBucket('b', { manifest: { uid, scopes }, ...changes })] });
 
-/** The events that the stream of vbucket 3 received: seqno, kind, version of the form, name, and what the form has in hexadecimal digits. */
+/** The events that the stream of vbucket 3 received: seqno, kind, version of the form, name, and value in hexadecimal digits. */
 const eventsOf = (client: DcpClient): unknown[] =>
   client.events.map(({ seqno, kind, version, key, value }) => [
     seqno,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changeCollections } from './collection-commands.ts';
 
-test('a statement has the reason of the administration API, in each form that it has', async () => {
+test('the error of a statement contains the reason of the administration API, whichever form the answer of that API has', async () => {
   const text = 'Nothing was changed: the founder cannot be used now.';
   for (const body of [JSON.stringify([text]), JSON.stringify({ errors: { _: text } }), `${text}\n`]) {
     const rest = { request: async () => ({ status: 503, body }) };

@@ -5,7 +5,7 @@ import { parametersOf } from './parameter-values.ts';
 const request = (positional: readonly number[], named: Record<string, number>) =>
   ({ positional, named: new Map(Object.entries(named)) }) as unknown as Parameters<typeof parametersOf>[0];
 
-test('EXECUTE has the values of USING or those of the request', () => {
+test('EXECUTE takes parameter values from USING or from the request', () => {
   const plain = { a: 1 };
   assert.deepEqual(parametersOf(request([1], {}), undefined).positional, [1]);
   assert.deepEqual(parametersOf(request([], {}), [2]).positional, [2]);

@@ -34,7 +34,7 @@ function aborting() {
   return { signal: controller.signal, abort: () => controller.abort(new Error('aborted')) };
 }
 
-test('others run between long rows, and not between short ones', async () => {
+test('other requests run between long rows, and not between short ones', async () => {
   const short = target(100);
   assert.equal(writeRows([1, 2, 3], short.parts), undefined);
   assert.deepEqual(short.events, ['row', 'row', 'row']);

@@ -15,7 +15,7 @@ test('the least recently used statements are evicted above the limit of their nu
   assert.deepEqual(namesOf(cache), ['a', 'c']);
 });
 
-test('they are evicted above the limit of all texts, too', () => {
+test('the least recently used statements are evicted above the limit of the length of all texts', () => {
   const cache = new PreparedCache();
   const half = preparedCharactersMax / 2;
   for (const name of ['a', 'b', 'b']) cache.add(anEntry(name, half), 100);

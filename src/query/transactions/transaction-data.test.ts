@@ -8,7 +8,7 @@ import type { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
 import { TransactionData } from './transaction-data.ts';
 
-test('requests that are repeated take the connection that is open then', async () => {
+test('a repeated request uses the connection that is open when it is repeated', async () => {
   const end = () => Promise.reject(new UnsentError('the connection has ended'));
   const ended = { lookupMany: end, storeMany: end };
   const open = {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 
-test('a field has one value in the answer and in every other clause', async () => {
+test('a field that the answer copies as text has the same value in every other clause', async () => {
   const datastore = new MemoryDatastore();
   const t = datastore.add('t');
   const awkward = 'tab\t"quoted" \u2028';

@@ -60,7 +60,7 @@ test('stages give the same rows whether the source, a stage or a pause waits or 
       }
 });
 
-test('rows that are there at once come without a promise', () => {
+test('rows that are available at once are returned without a promise', () => {
   const iterator = through(new Source([rows(2), rows(1)], false), [odd]);
   assert.deepEqual(nextStepOf(iterator), { done: false, value: rows(1) });
   assert.deepEqual(nextStepOf(iterator), ended);

@@ -42,7 +42,7 @@ test('a text of more characters than a string can have is refused', () => {
   }
 });
 
-test('the limit is that of the time since the statement continued', () => {
+test('the limit counts only the steps since the statement last continued', () => {
   renewSteps();
   for (let round = 0; round < 3; round++) {
     countSteps(200_000_000);

@@ -67,6 +67,6 @@ test('with several streams at most twice as many versions wait as the target may
   await pipeline.stop();
   client.close();
   assert.deepEqual(failures, []);
-  // One more ends the reading.
+  // The version at which the reading stops is above the limit.
   assert.ok(most <= 2 * inFlightMax + 1, `${most} versions waited`);
 });

@@ -180,7 +180,7 @@ for (const [title, options] of [
     assert.ok(rows > 12 && later > 0, `${rows} rows, ${later} with keys that come later`);
   });
 
-test('a copy begins from nothing where tombstones above the seqno were purged, or too many rows are above it', async (t) => {
+test('a copy is not rolled back if tombstones above the seqno were purged, or more rows are above it than a rollback may remove', async (t) => {
   const random = aSeed(t);
   const { active, branch, copy } = await diverged(random, {}, new MemoryDisk());
   assert.equal(await rollBack(copy, active, branch, 0), null);
@@ -188,7 +188,7 @@ test('a copy begins from nothing where tombstones above the seqno were purged, o
   assert.equal(await rollBack(copy, active, branch), null);
 });
 
-test('a copy that changed since its rows were read is not rolled back, nor one that its file refuses', async (t) => {
+test('a copy is not rolled back if it changed since its rows were read, or if its file refuses the versions of the active', async (t) => {
   const random = aSeed(t);
   const { active, branch, copy } = await diverged(random, {}, new MemoryDisk());
   await copy.bucket.writeStates([vb]);
@@ -212,7 +212,7 @@ test('a copy that changed since its rows were read is not rolled back, nor one t
   assert.deepEqual(await stateOf(copy), state);
 });
 
-test('versions that are larger than one answer are sent in several', async () => {
+test('versions that do not fit into one answer are sent in several', async () => {
   const active = await aBucketIn('active');
   const keys = ['a', 'b', 'c', 'd'].map((key) => keyOf(key));
   for (const [i, key] of ['a', 'b', 'd'].entries())
