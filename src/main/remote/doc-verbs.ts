@@ -2,15 +2,14 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { exactJson } from '#base/exact-json.ts';
-import { jsonFlags, type StoreReply, type StoreRequest } from '#client/bucket-client.ts';
-import { statusName } from '#client/data-port-error.ts';
-import { Status } from '#wire/status.ts';
+import { jsonFlags, type StoreRequest } from '#client/bucket-client.ts';
 import { nodeConnection } from '../connection-options.ts';
-import { CommandError, ExitStatus } from '../exit-status.ts';
+import { CommandError } from '../exit-status.ts';
 import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
 import { BucketData } from './bucket-data.ts';
 import { collectionOptions, expiryAfter, expirySeconds, jsonFlag, wholeNumber } from './common-options.ts';
 import { RemoteNode, type RemoteOptions, urlPath } from './remote-node.ts';
+import { absent, storeDocument } from './store-document.ts';
 import { type VerbOutput, verb } from './verb.ts';
 
 const commonOptions = {
@@ -62,7 +61,7 @@ export const docVerbs = [
     async (options, [bucket = '', key = '', value]) => {
       const request = requestOf(key, value, options);
       return withCollection(options, bucket, (data, id) =>
-        store(data, id, bucket, {
+        storeDocument(data, id, {
           ...request,
           kind: options.cas === undefined ? 'set' : 'replace',
           cas: options.cas ?? 0n,
@@ -77,7 +76,7 @@ export const docVerbs = [
     async (options, [bucket = '', key = '', value]) => {
       const request = requestOf(key, value, options);
       return withCollection(options, bucket, (data, id) =>
-        store(data, id, bucket, { ...request, kind: 'add', cas: 0n }),
+        storeDocument(data, id, { ...request, kind: 'add', cas: 0n }),
       );
     },
   ),
@@ -87,7 +86,7 @@ export const docVerbs = [
     { ...commonOptions, ...casOption },
     async (options, [bucket = '', key = '']) =>
       withCollection(options, bucket, (data, id) =>
-        store(data, id, bucket, {
+        storeDocument(data, id, {
           kind: 'remove',
           key,
           value: Buffer.alloc(0),
@@ -187,28 +186,3 @@ function isJson(value: Buffer): boolean {
     return false;
   }
 }
-
-async function store(
-  data: BucketData,
-  collectionId: number,
-  bucket: string,
-  request: StoreRequest,
-): Promise<VerbOutput> {
-  const [reply] = await data.store(collectionId, [request]);
-  const { status, cas } = reply as StoreReply;
-  if (status === Status.success) {
-    const done = request.kind === 'remove' ? 'deleted' : 'stored';
-    return { value: { key: request.key, cas: String(cas) }, text: `"${request.key}" is ${done}` };
-  }
-  if (status === Status.keyNotFound) throw absent(bucket, request.key);
-  if (status === Status.keyExists)
-    throw new CommandError(
-      request.kind === 'add'
-        ? `document "${request.key}" already exists`
-        : `document "${request.key}" has another CAS`,
-    );
-  throw new CommandError(`document "${request.key}": ${statusName(status)}`);
-}
-
-const absent = (bucket: string, key: string) =>
-  new CommandError(`bucket "${bucket}" has no document "${key}" in this collection`, ExitStatus.missing);
