@@ -65,30 +65,30 @@ export class KeyReader {
         return this.number();
       case KeyType.string:
         return this.string();
+      // Two calls a level: with twice as many the deepest keys fill the stack.
+      case KeyType.array:
+        return this.array();
+      case KeyType.object:
+        return this.object();
+      case KeyType.binary:
+        return new Binary(this.text());
       default:
-        return this.structure(type);
+        throw new KeyFormatError(this.at - 1, `has no type ${type}`);
     }
   }
 
-  private structure(type: number): Value {
+  private beginLevel(): void {
     if (++this.depth > depthMax) throw new KeyFormatError(this.at, 'is nested too deep');
-    const value = this.structureOf(type);
-    this.depth--;
-    return value;
-  }
-
-  private structureOf(type: number): Value {
-    if (type === KeyType.array) return this.array();
-    if (type === KeyType.object) return this.object();
-    if (type === KeyType.binary) return new Binary(this.text());
-    throw new KeyFormatError(this.at - 1, `has no type ${type}`);
   }
 
   private skipValue(): void {
     const type = this.byte();
     if (type === KeyType.number) this.skipNumber();
     else if (type === KeyType.string || type === KeyType.binary) this.skipText();
-    else if (type > KeyType.true || type === KeyType.end) this.structure(type);
+    else if (type > KeyType.true || type === KeyType.end) {
+      this.at--;
+      this.value();
+    }
   }
 
   private skipNumber(): void {
@@ -160,21 +160,25 @@ export class KeyReader {
   }
 
   private array(): Value[] {
+    this.beginLevel();
     const elements: Value[] = [];
     while (this.raw(this.at) !== KeyType.end) elements.push(this.value());
     this.at++;
+    this.depth--;
     return elements;
   }
 
   private object(): Value {
     const members = this.word(this.take(4));
     if (members > this.bytes.length) throw new KeyFormatError(this.at, 'has too many members');
+    this.beginLevel();
     const object = newObject();
     for (let member = 0; member < members; member++) {
       if (this.byte() !== KeyType.string) throw new KeyFormatError(this.at - 1, 'has no name');
       const name = textOf(this.text());
       setMember(object, name, this.value());
     }
+    this.depth--;
     return object;
   }
 
