@@ -56,6 +56,7 @@ test('a silent connection gets no further requests, and is closed after the last
   await othersRun();
   clock.advance(silentMs);
   await short;
+  await othersRun();
   const next = peers.ask('b', 'next', null, 2_000);
   await othersRun();
   assert.deepEqual(
@@ -69,6 +70,42 @@ test('a silent connection gets no further requests, and is closed after the last
   channels[1]?.answer('next');
   assert.deepEqual(await Promise.all([long, next]), ['long', 'next']);
   await othersRun();
+  assert.deepEqual(
+    channels.map(({ isClosed }) => isClosed),
+    [true, false],
+  );
+  peers.stop();
+});
+
+test('a silent connection is used until another one is open: it may only be slow', async () => {
+  const clock = new ManualClock();
+  const channels: TestChannel[] = [];
+  const results = [new TestChannel(), null, new TestChannel()];
+  const connect = async (): Promise<Channel> => {
+    const channel = results.shift();
+    if (!channel) throw new Error('no answer in time');
+    channels.push(channel);
+    return channel;
+  };
+  const peers = new Peers({ connect, clock, log: silentLog });
+  for (const [name, expected] of [
+    ['first', ['first']],
+    ['second', ['first', 'second']],
+  ] as const) {
+    const unanswered = assert.rejects(peers.ask('b', name, null, silentMs), /no answer in/);
+    await othersRun();
+    assert.deepEqual(
+      channels.map(({ sent }) => sent.map(({ ask }) => ask)),
+      [expected],
+    );
+    clock.advance(silentMs);
+    await unanswered;
+    await othersRun();
+  }
+  const third = peers.ask('b', 'third', null, 2_000);
+  await othersRun();
+  channels[1]?.answer('third');
+  assert.equal(await third, 'third');
   assert.deepEqual(
     channels.map(({ isClosed }) => isClosed),
     [true, false],

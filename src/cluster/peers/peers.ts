@@ -20,8 +20,8 @@ export interface PeersDeps {
 /** The limit of requests to one node that wait for their answers. */
 const waitingMax = 1_000;
 /**
- * A connection on which no answer arrives for so long, although some are due, gets no further requests: they take another one. After a fault of
- * the network it would go on only when TCP repeats what was lost, which may be as long after the fault as that lasted.
+ * A connection on which no answer arrives for so long, although some are due, is replaced by another one. After a fault of the network it would
+ * go on only when TCP repeats what was lost, which may be as long after the fault as that lasted.
  */
 export const silentMs = 4_000;
 
@@ -88,6 +88,8 @@ class PeerLink {
   /** Takes the next request; null: that opens another connection. */
   #current: AskedConnection | null = null;
   readonly #open = new Set<AskedConnection>();
+  #isReplacing = false;
+  #isClosed = false;
 
   constructor(nodeId: string, deps: PeersDeps) {
     this.#nodeId = nodeId;
@@ -98,22 +100,22 @@ class PeerLink {
     let waiting = 0;
     for (const connection of this.#open) waiting += connection.waitingCount;
     if (waiting >= waitingMax) return Promise.reject(new Error(`${waitingMax} requests wait already`));
-    this.#current ??= this.#connect();
+    this.#current ??= this.#connectionOn(this.#deps.connect(this.#nodeId));
     return this.#current.ask(name, body, timeoutMs);
   }
 
   close(reason: string): void {
+    this.#isClosed = true;
     for (const connection of [...this.#open]) connection.close(reason);
   }
 
-  #connect(): AskedConnection {
-    const { clock, connect } = this.#deps;
+  #connectionOn(opening: Promise<Channel>): AskedConnection {
     const connection = new AskedConnection({
-      opening: connect(this.#nodeId),
-      clock,
-      silent: () => this.#leave(connection),
+      opening,
+      clock: this.#deps.clock,
+      silent: () => void this.#replace(connection),
       ended: () => {
-        this.#leave(connection);
+        if (this.#current === connection) this.#current = null;
         this.#open.delete(connection);
       },
     });
@@ -121,8 +123,21 @@ class PeerLink {
     return connection;
   }
 
-  #leave(connection: AskedConnection): void {
-    if (this.#current === connection) this.#current = null;
+  /** Further requests take another connection once that is open. Until then they take the silent one, which may only be slow. */
+  async #replace(silent: AskedConnection): Promise<void> {
+    if (this.#current !== silent || this.#isReplacing) return;
+    this.#isReplacing = true;
+    try {
+      const channel = await this.#deps.connect(this.#nodeId);
+      const isNeeded = !this.#isClosed && (this.#current === silent || this.#current === null);
+      if (isNeeded) this.#current = this.#connectionOn(Promise.resolve(channel));
+      else channel.close();
+      silent.leave();
+    } catch {
+      // The next request that is not answered in time tries again.
+    } finally {
+      this.#isReplacing = false;
+    }
   }
 }
 
@@ -134,7 +149,7 @@ interface Waiting {
 interface AskedConnectionOptions {
   readonly opening: Promise<Channel>;
   readonly clock: Clock;
-  /** Called when nothing has arrived for `silentMs`: the connection is to get no further requests. */
+  /** Called when a request is not answered in time, and nothing has arrived for `silentMs`. */
   readonly silent: () => void;
   readonly ended: () => void;
 }
@@ -169,15 +184,21 @@ class AskedConnection {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = clock.after(timeoutMs, () => {
       reject(new Error(`no answer in ${timeoutMs} ms`));
-      if (clock.monotonicMs() - this.#heardMs >= silentMs) this.#leave();
+      if (clock.monotonicMs() - this.#heardMs >= silentMs) this.#options.silent();
     });
     this.#waiting.set(id, { resolve, reject });
     opening.then((channel) => channel.send({ id, ask: name, body } satisfies Request), reject);
     return promise.finally(() => {
       timer.cancel();
       this.#waiting.delete(id);
-      if (this.#isLeft && this.#waiting.size === 0) this.close('the other node was silent');
+      this.#closeIfDone();
     });
+  }
+
+  /** The connection gets no further requests. */
+  leave(): void {
+    this.#isLeft = true;
+    this.#closeIfDone();
   }
 
   close(reason: string): void {
@@ -203,9 +224,8 @@ class AskedConnection {
     else waiting?.reject(new Error(reply.error));
   }
 
-  #leave(): void {
-    this.#isLeft = true;
-    this.#options.silent();
+  #closeIfDone(): void {
+    if (this.#isLeft && this.#waiting.size === 0) this.close('the other node was silent');
   }
 
   #end(reason: string, error = new Error(reason)): void {
