@@ -145,7 +145,7 @@ describe('the limit of concurrent requests', () => {
     });
   });
 
-  it('refuses all at zero, except diagnostics and removal of the limit', async () => {
+  it('refuses all requests if it is zero, except those for diagnostics and those that change the limit', async () => {
     await using server = await aLimitedServer();
     server.limits.requests = 0;
     assert.equal((await server.ask('/quick')).status, 503);

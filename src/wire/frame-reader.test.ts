@@ -11,7 +11,7 @@ const chunkBytes = 64 * 1024;
 const request = (opaque: number, bytes: number): Buffer =>
   encodeRequest({ opcode: 1, opaque, key: Buffer.from('k'), value: Buffer.alloc(bytes, opaque) });
 
-test('what follows a large frame that waits does not make the reader copy that frame', () => {
+test('bytes that arrive behind a large frame that waits do not make the reader copy that frame', () => {
   const frames = [request(1, largeBytes), request(2, 0), request(3, 100), request(4, largeBytes)];
   const bytes = Buffer.concat(frames);
   const reader = new FrameReader(frameBytesMax);

@@ -92,7 +92,7 @@ test('a vbucket with a durable write that waits is read from disk, up to the cha
 });
 
 for (const type of ['native', 'ephemeral'] as const)
-  test(`${type}: what was listed before a flush is not used after it`, async () => {
+  test(`${type}: a list of documents that a backfill made before a flush is not used after it`, async () => {
     const { b, persisted, changes } = await aBucket(type);
     const keys = Array.from({ length: 100 }, (_, at) => `k${at}`);
     for (const key of keys) b.store(key);
@@ -110,7 +110,7 @@ for (const type of ['native', 'ephemeral'] as const)
     assert.equal(copy.size, keys.length);
   });
 
-test('what is evicted while the documents are listed is read from disk', async () => {
+test('documents that are evicted while a backfill lists the documents are read from disk', async () => {
   for (const column of ['wholeEvictions', 'nonResidentItems', 'nonResidentValues'] as const) {
     const { b, disk, persisted, changes } = await aBucket();
     b.store('a');

@@ -118,7 +118,7 @@ async function aHalfReceivedSnapshot() {
   return { ...found, columns };
 }
 
-test('a copy that becomes active inside of a snapshot shows all it has, and its history begins before the snapshot', async () => {
+test('a copy that becomes active inside of a snapshot makes all its changes visible, and its history begins before the snapshot', async () => {
   for (const prepares of [false, true]) {
     const { b, columns, onDisk } = await aHalfReceivedSnapshot();
     const { changes, shards: states } = b.bucket;
@@ -127,7 +127,7 @@ test('a copy that becomes active inside of a snapshot shows all it has, and its 
     if (prepares) await whileTicking(b, states.prepare([vb], false));
     const log = changes.failoverLog(vb);
     await whileTicking(b, b.bucket.followShards(shards('active', 3)));
-    assert.equal(changes.visibleSeqno(vb), 5, 'streams advance');
+    assert.equal(changes.visibleSeqno(vb), 5, 'streams do not get the changes of the snapshot');
     const [newest, next] = changes.failoverLog(vb);
     assert.deepEqual([newest?.seqno, next], [2, before]);
     if (prepares) assert.deepEqual(newest, log[0], 'the history that was prepared is used');
@@ -156,7 +156,7 @@ test('a history that was prepared inside of a snapshot is not used once the copy
   assert.equal(b.bucket.columns.persistedSeqno[vb], 6);
 });
 
-test('a process that starts as the active inside of a snapshot shows all it has, and its history begins before the snapshot', async () => {
+test('a process that starts as the active inside of a snapshot makes all its changes visible, and its history begins before the snapshot', async () => {
   for (const isClean of [false, true]) {
     const { b, disk } = await aHalfReceivedSnapshot();
     await whileTicking<unknown>(b, isClean ? b.bucket.stop() : b.bucket.writeAll());
@@ -183,7 +183,7 @@ test('a process that became active inside of a snapshot begins no other history 
   assert.equal(changes.visibleSeqno(vb), 5);
 });
 
-test('a process that starts as the active shows each change, although a snapshot had begun of which it has no change', async () => {
+test('a process that starts as the active makes each new change visible, although a snapshot had begun of which it has no change', async () => {
   for (const isActiveBefore of [false, true]) {
     const { b, disk } = await aCopy();
     assert.equal(b.bucket.applier.begin(vb, { start: 3, end: 8 }), Status.success);

@@ -218,7 +218,7 @@ test('documents that are read in memory are marked as used: those of short reads
   assert.ok(names.every(isUsed));
 });
 
-test('what is marked may have been removed, evicted or dropped with its bucket meanwhile', async () => {
+test('a document that was read may be removed, evicted or dropped with its bucket before it is marked as used', async () => {
   const s = await started();
   for (const name of ['a', 'b']) s.b.store(`${orders}:${name}`);
   assert.deepEqual([await s.read('a'), await s.read('b')], ['value', 'value']);

@@ -1,4 +1,5 @@
-// Epochs that the disk of a named node does not take: another member serves the shard.
+// Nodes that the map names as the active of a shard, and whose disks are full, so that the new epoch cannot be written: another member serves
+// the shard.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DurabilityLevel } from '#kv/data/documents.ts';
@@ -22,7 +23,7 @@ async function started(cluster: ReplicatedCluster) {
   return { disks: disks as [MemoryDisk, MemoryDisk, MemoryDisk], nodes: nodes as ReplicatedNode[] };
 }
 
-test('a named node whose disk does not take the epoch passes the shard on, and loses no acknowledged write', async (t) => {
+test('a node that cannot write the epoch for which it is named passes the shard to another member, and no acknowledged write is lost', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
   const { clock, map } = cluster;
   const { disks, nodes } = await started(cluster);

@@ -43,7 +43,7 @@ async function aHalfReceivedSnapshot(t: Test) {
   applier.apply = (vb, item) => {
     if (vb !== 0 || item.seqno < whole + 5) return apply(vb, item);
     isHalf = true;
-    // Node b has no memory for more.
+    // Node b has no memory for more changes.
     return Status.temporaryFailure;
   };
   links.mend('a', 'b');
@@ -101,7 +101,7 @@ test('a copy with versions that a new active lacks, because the active has only 
   for (const node of [b, c]) node.crash();
 });
 
-test('a new active with a part of a snapshot shows streams all it has, and rolls back clients that may have seen more', async (t) => {
+test('a new active with a part of a snapshot sends all its changes to streams, and rolls back clients that may have received more', async (t) => {
   const { cluster, b, c, whole, high, history } = await aHalfReceivedSnapshot(t);
   const { changes } = b.bucket;
   await cluster.clock.run(3_000);

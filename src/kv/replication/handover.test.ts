@@ -273,7 +273,7 @@ for (const { goal, moved, names, replicas } of [
     for (const node of again) node.crash();
   });
 
-test('requests wait for a handover only once the disk of the next active has what the copy was filled with', async (t) => {
+test('a handover makes requests wait only after the disk of the next active has the documents with which the copy was filled', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 0);
   const { clock, map } = cluster;
   const disk = new MemoryDisk({ sync: () => clock.sleep(100) });

@@ -235,7 +235,7 @@ for (const promiseMs of [10_000, 4_000])
   });
 
 for (const isNew of [true, false])
-  test(`soon after its start a node waits for its own promise only, in a ${isNew ? 'new' : 'known'} bucket`, async (t) => {
+  test(`a node that is promoted soon after its start waits for the promise that it made, not for one of an earlier process, in a ${isNew ? 'new' : 'known'} bucket`, async (t) => {
     const names = ['a', 'b', 'c'];
     const cluster = new Cluster(aSeed(t), names, 2);
     const { clock, map } = cluster;
@@ -256,7 +256,7 @@ for (const isNew of [true, false])
     for (const node of nodes) if (node !== a) node.crash();
   });
 
-test('an active that keeps running is replaced once the promise to it ends, although other nodes answer its beats', async (t) => {
+test('an active that keeps running is replaced once the promise to it ends, although other nodes answer its heartbeats', async (t) => {
   const names = ['a', 'b', 'c'];
   const cluster = new Cluster(aSeed(t), names, 2);
   const { clock, map } = cluster;

@@ -123,7 +123,7 @@ test('a newer connection of the same name ends the streams of the older one as d
   await older.connection.closed;
 });
 
-test('with the most change stream connections a new name is refused, and a client that returns under its name is not', async () => {
+test('at the limit of change stream connections a new name is refused, and a client that connects again under its name is not', async () => {
   await using service = await startService(desiredState);
   const connections = await Promise.all(
     Array.from({ length: producersMax }, async (_, n) =>

@@ -73,7 +73,7 @@ async function replicated(type: 'native' | 'ephemeral', isFull = () => false) {
   };
 }
 
-test('a vbucket that has become a copy shows all that it has', async () => {
+test('streams of a vbucket that has become a copy send all changes that it has', async () => {
   const { b, high } = await replicated('ephemeral');
   assert.equal(b.store('k'), Status.success);
   const { changes } = b.bucket;

@@ -40,7 +40,7 @@ async function sent(statuses: Readonly<Record<string, readonly number[]>>) {
   return { sends, finals: replies.map(({ status }) => status), tookMs: clock.monotonicMs() - startedMs };
 }
 
-test('writes are sent again while the data service refuses them for the moment, the others once', async () => {
+test('writes that the data service refuses temporarily are sent again, other writes only once', async () => {
   const { success, keyExists, syncWriteInProgress, temporaryFailure, outOfMemory } = Status;
   const { sends, finals } = await sent({
     a: [success],

@@ -20,9 +20,9 @@ const uses: Readonly<Record<string, (value: Value) => unknown>> = {
   'its text': jsonText,
   'the text that identifies it': identityOf,
   'its size': sizeOf,
-  'what of it is unparsed': resolveDeep,
+  'its parsed form': resolveDeep,
   'its order': (value) => collate(value, Array.isArray((value as Value[])[0]) ? nested() : members()),
-  'what equals it': (value) => equal(value, [...(value as Value[])]),
+  'its equality with another value': (value) => equal(value, [...(value as Value[])]),
 };
 
 for (const [use, of] of Object.entries(uses))

@@ -130,7 +130,7 @@ test('leaves out documents that the filter expression does not match, and no del
   assert.deepEqual([counts.get('docs_unable_to_filter'), counts.get('docs_filtered')], [1, 3]);
 });
 
-test('sends the removals whose keys the expression matches, if the settings say so', () => {
+test('sends only those deletions and expirations whose keys the expression matches, if the settings say so', () => {
   const filterExpression = 'META().id = "k"';
   for (const [kind, leavesOut, applies, counter] of [
     ['deletion', 'filterDeletion', 'filterDeletionsWithExpression', 'deletion_filtered'],

@@ -252,7 +252,7 @@ test('a whole batch is written after 20 ms', async () => {
   assert.equal(persisted(b), 5);
 });
 
-test('what the disk keeps for urgent commits is freed five to ten seconds after the last one', async () => {
+test('the log that a data file has for urgent commits is released five to ten seconds after the last one; a failed release is repeated', async () => {
   const disk = new MemoryDisk().engine();
   const freed: number[] = [];
   let isFull = true;
@@ -266,12 +266,12 @@ test('what the disk keeps for urgent commits is freed five to ten seconds after 
     b.store('k', { vb, durability: DurabilityLevel.persistToMajority });
     await advance(b, 3_000);
   }
-  assert.deepEqual(freed, [], 'commits went on');
+  assert.deepEqual(freed, [], 'the log was released between two urgent commits');
   await advance(b, 7_000);
   assert.deepEqual(freed, [vb % 4]);
   isFull = false;
   await advance(b, 5_000);
-  assert.deepEqual(freed, [vb % 4, vb % 4], 'tried again');
+  assert.deepEqual(freed, [vb % 4, vb % 4], 'the failed release was not repeated');
   await advance(b, 20_000);
   assert.equal(freed.length, 2);
 });
