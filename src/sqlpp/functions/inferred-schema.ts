@@ -1,4 +1,5 @@
 // The schema of values, which INFER and INFER_VALUE return: flavors (values with similar members), the types of each member, and samples.
+import type { WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { collate } from '../values/collation.ts';
 import { jsonText } from '../values/json-text.ts';
@@ -72,6 +73,16 @@ export class Inference {
   }
 
   add(document: Value): void {
+    this.#flavorOf(document).add(document, this.#size);
+  }
+
+  /** As `add`, for a document that may be large. */
+  addInSteps(document: Value): WorkSteps<void> {
+    return this.#flavorOf(document).addInSteps(document, this.#size);
+  }
+
+  /** The schema of the flavor that a document belongs to. */
+  #flavorOf(document: Value): ValueSchema {
     const names =
       typeof document === 'object' && document !== null && !Array.isArray(document)
         ? Object.keys(document)
@@ -79,7 +90,7 @@ export class Inference {
     let flavor = this.#flavors.find((each) => similarity(each.names, names) >= this.#options.similarity);
     if (!flavor) this.#flavors.push((flavor = { names: new Set(), schema: new ValueSchema() }));
     for (const name of names) flavor.names.add(name);
-    flavor.schema.add(document, this.#size);
+    return flavor.schema;
   }
 
   /** The flavors, the most frequent first. */

@@ -1,5 +1,7 @@
 // What INFER knows of the values of one field: their types, members, items and samples.
+import type { WorkSteps } from '#base/steps.ts';
 import { jsonText } from '../values/json-text.ts';
+import { isLargeValue, textParts } from '../values/text-steps.ts';
 import { typeName } from '../values/types.ts';
 import type { Value, ValueObject } from '../values/value.ts';
 
@@ -19,6 +21,17 @@ export class ValueSchema {
   readonly types = new Map<string, TypeStatistics>();
 
   add(value: Value, size: SchemaSize): void {
+    this.#counted(value, size).add(value, size);
+  }
+
+  /** As `add`, for a value that may take long. */
+  *addInSteps(value: Value, size: SchemaSize): WorkSteps<void> {
+    if (isLargeValue(value)) yield* this.#counted(value, size).addInSteps(value, size);
+    else this.add(value, size);
+  }
+
+  /** Counts a value; returns the statistics of its type. */
+  #counted(value: Value, size: SchemaSize): TypeStatistics {
     this.count++;
     const name = typeName(value);
     let statistics = this.types.get(name);
@@ -26,9 +39,12 @@ export class ValueSchema {
       this.types.set(name, (statistics = new TypeStatistics()));
       size.bytes += nodeBytes;
     }
-    statistics.add(value, size);
+    return statistics;
   }
 }
+
+/** Items or members that are added in one step, unless they are large. */
+const addedAtOnce = 256;
 
 export class TypeStatistics {
   count = 0;
@@ -40,10 +56,9 @@ export class TypeStatistics {
 
   add(value: Value, size: SchemaSize): void {
     this.count++;
-    if (this.samples.size < size.sampleValues) this.#sample(value, size);
+    if (this.samples.size < size.sampleValues) this.#sample(value, jsonText(value), size);
     if (Array.isArray(value)) {
-      this.minItems = Math.min(this.minItems, value.length);
-      this.maxItems = Math.max(this.maxItems, value.length);
+      this.#countItems(value.length);
       for (const item of value as Value[]) this.items.add(item, size);
     } else if (typeof value === 'object' && value !== null) {
       for (const [name, member] of Object.entries(value as ValueObject))
@@ -51,8 +66,37 @@ export class TypeStatistics {
     }
   }
 
-  #sample(value: Value, size: SchemaSize): void {
-    const text = jsonText(value);
+  *addInSteps(value: Value, size: SchemaSize): WorkSteps<void> {
+    this.count++;
+    if (this.samples.size < size.sampleValues) {
+      let text = '';
+      for (const part of textParts(value)) {
+        text += part;
+        yield;
+      }
+      this.#sample(value, text, size);
+    }
+    let added = 0;
+    if (Array.isArray(value)) {
+      this.#countItems(value.length);
+      for (const item of value as Value[]) {
+        yield* this.items.addInSteps(item, size);
+        if (++added % addedAtOnce === 0) yield;
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [name, member] of Object.entries(value as ValueObject)) {
+        yield* this.#member(name, size).addInSteps(member, size);
+        if (++added % addedAtOnce === 0) yield;
+      }
+    }
+  }
+
+  #countItems(count: number): void {
+    this.minItems = Math.min(this.minItems, count);
+    this.maxItems = Math.max(this.maxItems, count);
+  }
+
+  #sample(value: Value, text: string, size: SchemaSize): void {
     if (this.samples.has(text)) return;
     this.samples.set(text, value);
     size.bytes += text.length;

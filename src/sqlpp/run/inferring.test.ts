@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { Inference, inferOptions } from '../functions/inferred-schema.ts';
 import { jsonText } from '../values/json-text.ts';
 import type { Value } from '../values/value.ts';
 
@@ -98,4 +99,49 @@ test('dictionary_threshold: more members of one schema are one field', async () 
 test('options that 7.1 does not have are refused', async () => {
   for (const option of ['max_nesting_depth', 'array_sample_size', 'toString'])
     await assert.rejects(infer(plain, { [option]: 1 }), { code: 7000 });
+});
+
+test('a large document is added in steps, with the result of one call', () => {
+  const list = Array.from({ length: 20_000 }, (_, id) => ({ id, tags: ['a', id], [`m${id % 5}`]: null }));
+  const documents = [
+    { list, nested: { more: [list, 'x'.repeat(200_000)] }, a: 1 },
+    { list: [1], a: 'b' },
+    [list],
+    5,
+  ];
+  const options = inferOptions({ num_sample_values: 3 });
+  const [whole, stepped] = [new Inference(options), new Inference(options)];
+  let steps = 0;
+  for (const document of documents as Value[]) {
+    whole.add(document);
+    for (const _ of stepped.addInSteps(document)) steps++;
+  }
+  assert.ok(jsonText(stepped.rows()) === jsonText(whole.rows()));
+  assert.equal(stepped.isTooLarge, whole.isTooLarge);
+  assert.ok(steps > 200, `${steps} steps`);
+});
+
+test('INFER yields to other requests within a large document', async () => {
+  const datastore = storeOf([{ list: Array.from({ length: 50_000 }, (_, id) => ({ id })) }]);
+  const prepared = prepareOn(datastore, 'INFER t');
+  const add = Inference.prototype.addInSteps;
+  let pauses = 0;
+  let isAdding = false;
+  let nowMs = 0;
+  Inference.prototype.addInSteps = function* counted(document) {
+    isAdding = true;
+    yield* add.call(this, document);
+    isAdding = false;
+  };
+  try {
+    const context = {
+      ...contextOf(datastore),
+      monotonicMs: () => (nowMs += 10),
+      pause: async () => void (isAdding && pauses++),
+    };
+    for await (const _ of prepared.program.run(prepared, context).rows);
+  } finally {
+    Inference.prototype.addInSteps = add;
+  }
+  assert.ok(pauses > 100, `${pauses} pauses`);
 });

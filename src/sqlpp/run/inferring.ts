@@ -45,7 +45,8 @@ async function infer(
   const slices = new RunSlices(context, undefined);
   for (const [at, bytes] of sample.entries()) {
     const raw = new RawJson(bytes, 0, bytes.length);
-    inference.add(await slices.resultOf(parseInSteps(raw)));
+    const document = await slices.resultOf(parseInSteps(raw));
+    await slices.resultOf(inference.addInSteps(document));
     if (inference.isTooLarge && at + 1 < sample.length) {
       warnings.push(sqlErrorWith(7013, { cause: { max_schema_MB: schemaMB } }));
       break;
