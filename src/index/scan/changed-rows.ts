@@ -7,11 +7,11 @@ import { RowMaker } from '../entries/row-maker.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
 import type { IndexReader, Page, StoredRow } from '../store/index-store.ts';
 
-export type ChangedById = ReadonlyMap<string, StoredDocument | null>;
+type ChangedById = ReadonlyMap<string, StoredDocument | null>;
 
 const countPageRows = 1_024;
 
-export class ChangedRowsReader implements IndexReader {
+class ChangedRowsReader implements IndexReader {
   private readonly reader: IndexReader;
   private readonly changed: ChangedById;
   /** In index order. */
@@ -76,6 +76,14 @@ export class ChangedRowsReader implements IndexReader {
     }
   }
 }
+
+/** The reader, with the rows of changed documents in place of theirs if there are any. */
+export const withChanges = (
+  reader: IndexReader,
+  index: IndexDefinition,
+  changed: ChangedById | undefined,
+): IndexReader =>
+  changed === undefined || changed.size === 0 ? reader : new ChangedRowsReader(reader, index, changed);
 
 function rowsOf(index: IndexDefinition, changed: ChangedById): StoredRow[] {
   const maker = new RowMaker(compileDefinition(index));

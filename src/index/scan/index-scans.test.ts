@@ -51,6 +51,36 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
   scans.close();
 });
 
+test('an index is not built again because the disk, memory or file descriptors are used up', async () => {
+  const found = { report: { state: 'online', generation: 1 }, progress: complete() };
+  const failure = (errcode: number) => Object.assign(new Error(`SQLite ${errcode}`), { errcode });
+  const reported: string[] = [];
+  let errcode = 0;
+  const reader = {
+    count: () => {
+      throw failure(errcode);
+    },
+    refresh: () => {},
+    close: () => {},
+  };
+  const scans = new IndexScans({
+    catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    readers: { open: () => reader as never },
+    clock: new ManualClock(),
+    directions: () => [{ isDescending: false }],
+    damaged: (_, reason) => void reported.push(reason.message),
+  });
+  const scan = aScan({ index: aDefinition(['`n`']), spans: [{ ranges: [] }] });
+  const [busy, noMemory, full, cannotOpen, corrupt] = [261, 7, 13, 14, 11];
+  for (errcode of [busy, noMemory, full, cannotOpen])
+    await assert.rejects(scans.count(scan), { code: 5000, isRetryable: true, message: /cannot be read now/ });
+  assert.deepEqual(reported, []);
+  errcode = corrupt;
+  await assert.rejects(scans.count(scan), { code: 5000, message: /is built again/ });
+  assert.deepEqual(reported, ['SQLite 11']);
+  scans.close();
+});
+
 test('a file that is missing while it is replaced is waited for, and not reported as damaged', () => {
   const progress = complete();
   const found = { report: { state: 'online', generation: 1 }, progress };

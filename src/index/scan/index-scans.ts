@@ -11,7 +11,7 @@ import type {
   IndexStatus,
 } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
-import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { KeyFormatError } from '../keys/key-reader.ts';
 import type { IndexProgress } from '../shared/index-progress.ts';
 import {
@@ -28,7 +28,8 @@ import {
   MissingIndexFileError,
   type StoredRow,
 } from '../store/index-store.ts';
-import { type ChangedById, ChangedRowsReader } from './changed-rows.ts';
+import { isShortage } from '../store/shortages.ts';
+import { withChanges } from './changed-rows.ts';
 import { waitFor } from './consistency.ts';
 import { distinctCount } from './distinct-count.ts';
 import type { IndexCatalog } from './index-catalog.ts';
@@ -370,11 +371,14 @@ export class IndexScans implements Indexes {
     if (found === undefined || found.progress?.isDropped) return doesNotExist(index.name);
     const isReplaced = found.progress?.isComplete === false;
     if (isReplaced && !hasAnswered) return new IncompleteIndexError();
+    if (isShortage(error)) return unreadable(index, 'cannot be read now', error);
     if (!isReplaced) this.options.damaged(index, error as Error);
-    const text = `index ${index.name} cannot be read and is built again: ${(error as Error).message}`;
-    return sqlErrorWith(5000, { isRetryable: true }, text);
+    return unreadable(index, 'cannot be read and is built again', error);
   }
 }
+
+const unreadable = ({ name }: IndexDefinition, state: string, error: unknown): SqlError =>
+  sqlErrorWith(5000, { isRetryable: true }, `index ${name} ${state}: ${(error as Error).message}`);
 
 /** Rows are being removed from the file. */
 class IncompleteIndexError extends Error {}
@@ -386,12 +390,5 @@ function checkComplete(progress: IndexProgress): void {
 const doesNotExist = (name: string): Error => sqlErrorWith(12016, { cause: `index ${name} does not exist` });
 
 const hasChanges = ({ changed }: IndexScan): boolean => changed !== undefined && changed.size > 0;
-
-const withChanges = (
-  reader: IndexReader,
-  index: IndexDefinition,
-  changed: ChangedById | undefined,
-): IndexReader =>
-  changed === undefined || changed.size === 0 ? reader : new ChangedRowsReader(reader, index, changed);
 
 const primaryDirections: KeyDirections = [{ isDescending: false }];
