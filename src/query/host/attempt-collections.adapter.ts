@@ -25,8 +25,9 @@ export class StoredAttemptCollections implements AttemptCollections {
   /** Written to the file before the attempt is recorded in the collection. */
   add(collection: KeyspaceName): void {
     if (this.collections.has(nameOf(collection))) return;
+    writePrivate(this.path, JSON.stringify([...this.all(), collection]));
+    // Only now: after a failed write the next attempt in the collection must write the file.
     this.collections.set(nameOf(collection), collection);
-    writePrivate(this.path, JSON.stringify(this.all()));
   }
 
   clear(): void {
