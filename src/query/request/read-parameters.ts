@@ -142,9 +142,8 @@ function jsonValues({ method, body }: SentRequest): SentValue[] {
   const names = Object.keys(members);
   if (method === 'POST') refuseRepeatedMembers(body, names);
   return names.map((name) => {
-    const value = members[name];
-    const isPlain = typeof value !== 'object' || value === null;
-    return { name, value: isPlain ? value : jsonValue(name, () => plainValue(value)), isText: false };
+    const value = jsonValue(name, () => plainValue(members[name]));
+    return { name: name.toWellFormed(), value, isText: false };
   });
 }
 

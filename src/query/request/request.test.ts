@@ -224,6 +224,29 @@ test('a large body is read in steps, to the values of a small one', () => {
     assert.deepEqual(refusal(form(text), readLarge), refusal(form(text)));
 });
 
+test('a value does not depend on the size of its body', () => {
+  for (const text of [
+    '9007199254740992',
+    '9007199254740993',
+    '[-9007199254740994,{"a":1234567890123456768}]',
+    '-9223372036854775808',
+    '9223372036854775808',
+    '[-0,-0.0,{"a":-0}]',
+    '-0',
+    '"\\ud800"',
+    '{"\\ud800":["\\udc00\\ud800"]}',
+  ])
+    for (const [small, large] of [
+      [json(`{"statement":"s","$a":${text}}`), json(`{"statement":"s","$a":${text}${blanks}}`)],
+      [json(`{"statement":"s","$\\ud800":${text}}`), json(`{"statement":"s","$\\ud800":${text}${blanks}}`)],
+      [form(`statement=s&args=[${text}]`), form(`statement=s&args=[${text}${blanks}]`)],
+      [form(`statement=s&$a=${text}`), form(`statement=s&$a=${text}${blanks}`)],
+    ] as const)
+      assert.deepEqual(readParameters(small), readLarge(large));
+  const { named } = readParameters(json({ statement: 's', $a: 2 ** 53, $b: -0, $c: '\ud800' }));
+  assert.deepEqual([...named.values()], [2 ** 53, 0, '\ufffd']);
+});
+
 test('a large body is refused for the reasons of a small one', () => {
   const deep = '['.repeat(2_001) + ']'.repeat(2_001);
   const list = `[${'1,'.repeat(50_000)}1]`;

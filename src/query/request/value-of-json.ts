@@ -1,4 +1,5 @@
 // Converts JSON of requests to values of the language. It preserves 64-bit integers and accepts any member names.
+import { numberLiteral } from '#sqlpp/values/number-literal.ts';
 import { newObject, type Value, type ValueObject } from '#sqlpp/values/value.ts';
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
@@ -37,11 +38,13 @@ export function parsedJson(text: string): unknown {
 const longDigits = /\d{16}/;
 
 /**
- * Converts parsed JSON; 64-bit integers are exact only in the result of `parsedJson`.
+ * Converts parsed JSON to the values that `json-parse.ts` makes: no half of a surrogate pair and no -0.
+ * 64-bit integers are exact only in the result of `parsedJson`.
  * @throws TooDeepError
  */
 export function plainValue(json: unknown, depth = 1): Value {
-  if (typeof json !== 'object' || json === null) return json as Value;
+  if (typeof json === 'string') return json.toWellFormed();
+  if (typeof json !== 'object' || json === null) return json === 0 ? 0 : (json as Value);
   if (depth > depthMax) throw new TooDeepError();
   if (Array.isArray(json)) {
     // A loop: map() would take a second and larger frame of the stack for each level.
@@ -50,18 +53,14 @@ export function plainValue(json: unknown, depth = 1): Value {
     return list;
   }
   const object = newObject();
-  for (const [name, value] of Object.entries(json)) object[name] = plainValue(value, depth + 1);
+  for (const [name, value] of Object.entries(json))
+    object[name.toWellFormed()] = plainValue(value, depth + 1);
   return object;
 }
 
-const int64Min = -(2n ** 63n);
-const int64Max = 2n ** 63n - 1n;
-
 const exactInteger: Reviver = (_key, value, { source }) => {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
-  if (source === undefined || !/^-?\d+$/.test(source)) return value;
-  const integer = BigInt(source);
-  return integer < int64Min || integer > int64Max ? value : integer;
+  return source === undefined ? value : numberLiteral(source);
 };
 
 /** Converts plain objects of our code; omits undefined members. */
