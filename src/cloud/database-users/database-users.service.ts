@@ -116,7 +116,7 @@ export class DatabaseUsersService {
       const user = await this.find(cluster.row.id, username);
       const answer = await cluster.client.send(user ? 'GET' : 'DELETE', pathOf(username));
       if (user === undefined) return requireDeleted(answer);
-      // The node does not have the user: an unanswered deletion took effect, or another server is still creating the user.
+      // The node does not have the user: an unanswered deletion took effect, or another process of the cloud is still creating the user.
       const wasDeleted = answer.status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
       if (wasDeleted) await this.deleteRow(cluster, username);
       else await this.putStored(cluster, user);
@@ -143,7 +143,7 @@ export class DatabaseUsersService {
     return this.changesByUser.run(`${cluster.row.id} ${username}`, work);
   }
 
-  /** Writes the row first, so that of concurrent requests for one name, at any server, only one reaches the node. */
+  /** Writes the row first, so that of concurrent requests for one name, at any process of the cloud, only one reaches the node. */
   private async createNow(cluster: ReadyCluster, request: UserRequest): Promise<void> {
     const user = {
       cluster_id: cluster.row.id,

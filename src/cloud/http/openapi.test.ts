@@ -11,6 +11,7 @@ import { createApi } from './api.ts';
 function anApi() {
   const projects = projectOperations({} as ProjectsService, 'tenant');
   const authenticate = () => Promise.reject(new Error('nobody'));
+  // No request of these tests names an object.
   const find = () => Promise.resolve(undefined);
   return createApi({
     clock: realClock,

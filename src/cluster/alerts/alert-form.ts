@@ -1,4 +1,5 @@
-// The form of the alert settings and of test mails. A change replaces everything: an omitted field gets its default.
+// The form of the alert settings and of test mails. A change replaces all settings. `enabled` is required, and so is `recipients` for mails; another
+// field that is omitted gets its default.
 import type { Form } from '#contract/route.ts';
 import { Problems } from '../forms/problems.ts';
 import { settingsRefusals } from '../refusals/settings.refusals.ts';

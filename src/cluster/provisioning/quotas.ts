@@ -30,8 +30,8 @@ export function nodeQuotaMaxMb(memoryBytes: number): number {
 }
 
 /**
- * The published arithmetic: every service gets its minimum, then in turn a share of the remainder, so that a service
- * that is added later has memory left.
+ * The published arithmetic: the index service gets 512 MiB, and every other service its minimum. Of the limit of the node, less the minima of data,
+ * analytics and search, these three get shares in turn. The rest is left for services that are added later.
  */
 export function defaultQuotasMb(memoryBytes: number): Record<QuotaName, number> {
   let leftMb = nodeQuotaMaxMb(memoryBytes);

@@ -17,7 +17,7 @@ for (const change of [{ evictionPolicy: 'fullEviction' }, { threadsNumber: 8 }] 
     const statuses = new Set<number>();
     let isDone = false;
     void applied.then(() => (isDone = true));
-    // With these files in memory a restart takes no longer than some reports.
+    // Requests for reports have no pause between them: the files are in memory, and the restart would be over before the second one.
     for (let reports = 0; !isDone && reports < 100; reports++)
       seen.add((await service.service.report()).buckets[0]?.state);
     while (!isDone) statuses.add((await client.ask({ opcode: 0, key })).status);

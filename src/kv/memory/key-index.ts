@@ -133,7 +133,10 @@ export class KeyIndex {
     return true;
   }
 
-  /** Positions of a vbucket's table, for walks from position 0 in steps of 2; `address` of an empty one is 0. */
+  /**
+   * Where a walk over the slots of a vbucket ends: it visits the positions 0, 2, 4 … below this number, and `slotAt` returns the slot of each. During a
+   * rehash the slots of the old table come first. An empty slot has the address 0.
+   */
   end(vb: number): number {
     return (this.tables[vb] as Uint32Array).length + this.oldTableLength(vb);
   }

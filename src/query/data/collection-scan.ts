@@ -9,7 +9,7 @@ import { RangeScanContinue } from '#wire/commands/bucket.ts';
 import { Status } from '#wire/status.ts';
 import { XattrWalk } from '#wire/xattr-section.ts';
 import { dataFailure } from './data-failure.ts';
-import { lettingOthersRun, type RetryOptions, retryAfter, retryTemporary } from './temporary-failures.ts';
+import { leavingPlaceIfSlow, type RetryOptions, retryAfter, retryTemporary } from './temporary-failures.ts';
 
 /** Vbuckets that are read concurrently. */
 const scannersMax = 8;
@@ -88,7 +88,7 @@ export class CollectionScan {
 
   private async page(scanner: RangeScanner): Promise<Page> {
     try {
-      return { scanner, documents: await lettingOthersRun(this.retry, scanner.next()) };
+      return { scanner, documents: await leavingPlaceIfSlow(this.retry, scanner.next()) };
     } catch (error) {
       // In a cluster of one node, a vbucket that the node no longer serves has no documents anywhere.
       const isGone =
@@ -107,7 +107,7 @@ export class CollectionScan {
     if (this.client.isClosed) throw dataFailure(closed, this.keyspace);
     scanner.resume();
     try {
-      return await lettingOthersRun(this.retry, scanner.next());
+      return await leavingPlaceIfSlow(this.retry, scanner.next());
     } catch (error) {
       throw scanFailure(error);
     }

@@ -38,7 +38,7 @@ const nothing = (): void => {};
 
 /** Retries `read`. Rejects with the last failure, or with the signal's reason. */
 export async function retryTemporary<T>(options: RetryOptions, read: () => Promise<T>): Promise<T> {
-  const attempt = (): Promise<T> => lettingOthersRun(options, read());
+  const attempt = (): Promise<T> => leavingPlaceIfSlow(options, read());
   try {
     return await attempt();
   } catch (error) {
@@ -47,7 +47,7 @@ export async function retryTemporary<T>(options: RetryOptions, read: () => Promi
 }
 
 /** Waits for a read or a durable write. If it takes long, for example because a node hangs, other statements get the place meanwhile. */
-export async function lettingOthersRun<T>(
+export async function leavingPlaceIfSlow<T>(
   { clock, place }: Pick<RetryOptions, 'clock' | 'place'>,
   working: Promise<T>,
 ): Promise<T> {

@@ -23,7 +23,7 @@ import { dataFailure } from './data-failure.ts';
 import { readParts } from './document-parts.ts';
 import { isDocumentId } from './encoded-keys.ts';
 import {
-  lettingOthersRun,
+  leavingPlaceIfSlow,
   type RetryOptions,
   retryTemporary,
   retryWrites,
@@ -195,7 +195,7 @@ export class WireDocuments implements Documents {
       const send: typeof sendNow =
         options.durability === 'none'
           ? sendNow
-          : (some, answered) => lettingOthersRun(retry, sendNow(some, answered));
+          : (some, answered) => leavingPlaceIfSlow(retry, sendNow(some, answered));
       await retryWrites(retry, requests, send, { replies, refusals: this.clients.refusalsOf(name.bucket) });
     } catch (error) {
       failure = dataFailure(error, keyspace);

@@ -2,7 +2,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import { lettingOthersRun, type StatementPlace } from '../data/temporary-failures.ts';
+import { leavingPlaceIfSlow, type StatementPlace } from '../data/temporary-failures.ts';
 import { Transaction, type TransactionStart } from './transaction.ts';
 import { commit, type EndingParts, rollback } from './transaction-end.ts';
 
@@ -101,7 +101,7 @@ export class Transactions {
     transaction.state = 'released'; // refuses further statements
     const ended = end(transaction, ending).finally(() => this.release(transaction));
     // The outcome of the transaction is answered even if its statement does not get the place again.
-    await lettingOthersRun({ clock, place }, ended).catch(() => {});
+    await leavingPlaceIfSlow({ clock, place }, ended).catch(() => {});
     await ended;
   }
 

@@ -7,7 +7,7 @@ import { Declarations, type Implementation } from './declaration.ts';
 
 type Items = readonly Value[];
 
-const missing = { nulls: 'missing' } as const;
+const missing = { nulls: 'onlyMissing' } as const;
 
 /** The steps that are counted for an item: its text and its place in a set take more than a hundred bytes. */
 const setItemSteps = 64;
@@ -76,7 +76,7 @@ export const arraySets = new Declarations('array')
     'array, array [, array …]',
     'The items that exactly one array has.',
     itemsWhere((count) => count === 1),
-    { nulls: 'missing', synonyms: ['array_symdiff1'] },
+    { nulls: 'onlyMissing', synonyms: ['array_symdiff1'] },
   )
   .add(
     'array_symdiffn',

@@ -12,7 +12,7 @@ import { repeatMax } from './strings.ts';
 
 type Items = readonly Value[];
 
-const missing = { nulls: 'missing' } as const;
+const missing = { nulls: 'onlyMissing' } as const;
 
 const ofArray =
   (of: (items: Items) => Value): Implementation =>
@@ -246,7 +246,7 @@ export const arrays = new Declarations('array')
     'array, value',
     'The first position of the value, from 0; -1 if the array does not contain it.',
     withKnown(positionOf),
-    { nulls: 'missing', synonyms: ['array_pos'] },
+    { nulls: 'onlyMissing', synonyms: ['array_pos'] },
   )
   .add(
     'array_prepend',

@@ -150,17 +150,17 @@ export const operators = new Declarations('operator')
   )
   .add('between', 'value, low, high', 'As the operator BETWEEN.', between, ownNulls())
   .add('like', 'string, pattern [, escape]', 'As the operator LIKE.', like)
-  .add('in', 'value, array', 'As the operator IN.', isIn, { nulls: 'missing' })
-  .add('within', 'value, container', 'As the operator WITHIN.', within, { nulls: 'missing' })
+  .add('in', 'value, array', 'As the operator IN.', isIn, { nulls: 'onlyMissing' })
+  .add('within', 'value, container', 'As the operator WITHIN.', within, { nulls: 'onlyMissing' })
   .add('exists', 'array', 'Whether the array has items.', ([items]) =>
     isArray(items) ? items.length > 0 : null,
   )
   .add('isnull', 'value', 'As IS NULL.', ([value]) => value === null, {
-    nulls: 'missing',
+    nulls: 'onlyMissing',
     synonyms: ['is_null'],
   })
   .add('isnotnull', 'value', 'As IS NOT NULL.', ([value]) => value !== null, {
-    nulls: 'missing',
+    nulls: 'onlyMissing',
     synonyms: ['is_not_null'],
   })
   .add('ismissing', 'value', 'As IS MISSING.', ([value]) => value === undefined, ownNulls('is_missing'))
@@ -186,8 +186,8 @@ export const operators = new Declarations('operator')
     ownNulls('is_not_valued', 'isnotknown', 'is_not_known', 'isunknown'),
   )
   .add('array', '[value …]', 'An array of the arguments.', (values) => values, ownNulls())
-  .add('element', 'array, position', 'As `array[position]`.', element, { nulls: 'missing' })
-  .add('field', 'object, name', 'As `object.name`.', field, { nulls: 'missing' })
+  .add('element', 'array, position', 'As `array[position]`.', element, { nulls: 'onlyMissing' })
+  .add('field', 'object, name', 'As `object.name`.', field, { nulls: 'onlyMissing' })
   .add('slice', 'array [, start, end]', 'As `array[start:end]`.', slice);
 
 function element([items, position]: readonly Value[]): Value {

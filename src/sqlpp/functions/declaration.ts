@@ -6,7 +6,7 @@ import type { EvaluationContext } from './context.ts';
  * How MISSING and NULL arguments are handled before the call. `propagate`: a MISSING argument gives MISSING, else a NULL one NULL. `missing`:
  * only MISSING propagates. `own`: the function handles both.
  */
-export type NullRule = 'propagate' | 'missing' | 'own';
+export type NullRule = 'propagate' | 'onlyMissing' | 'own';
 
 /** State that a call keeps between rows, such as a compiled pattern. */
 export interface Memo {

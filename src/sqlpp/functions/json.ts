@@ -98,7 +98,7 @@ export const json = new Declarations('json')
   )
   .add('len', 'value', 'Like POLY_LENGTH; for a boolean 1, for a number the length of its text.', len)
   .add('base64_encode', 'value', 'The bytes of the value as JSON text, in base64.', base64Encode, {
-    nulls: 'missing',
+    nulls: 'onlyMissing',
     synonyms: ['base64', 'encode_base64'],
   })
   .add(

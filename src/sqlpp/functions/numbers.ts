@@ -92,7 +92,7 @@ const folded =
   (values) =>
     values.slice(1).reduce(of, values[0]);
 
-const missing = { nulls: 'missing' } as const;
+const missing = { nulls: 'onlyMissing' } as const;
 
 export const numbers = new Declarations('number')
   .add('abs', 'number', 'The absolute value.', abs)

@@ -7,7 +7,7 @@ import { Declarations, type Implementation } from './declaration.ts';
 import { filtered, pairsNested, paths } from './object-paths.ts';
 import { RegularExpression } from './regular-expressions.ts';
 
-const missing = { nulls: 'missing' } as const;
+const missing = { nulls: 'onlyMissing' } as const;
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
 const ofObject =

@@ -52,7 +52,7 @@ export const specials = new Declarations('meta')
     perCall,
   )
   .add('infer_value', 'value [, options]', 'The schema of a value, as INFER answers it.', inferValue, {
-    nulls: 'missing',
+    nulls: 'onlyMissing',
     synonyms: ['infervalue', 'infer'],
   })
   .add('curl', 'url [, options]', 'The answer of a server that the allowlist permits.', elsewhere, perCall)

@@ -209,14 +209,14 @@ const concat2: Implementation = (values) => {
 
 export const strings = new Declarations('string')
   .add('concat', 'string, string [, string …]', 'The strings joined, like `||`.', concat, {
-    nulls: 'missing',
+    nulls: 'onlyMissing',
   })
   .add(
     'concat2',
     'separator, strings [, strings …]',
     'The strings, and those of arrays, with the separator between them.',
     concat2,
-    { nulls: 'missing' },
+    { nulls: 'onlyMissing' },
   )
   .add('contains', 'string, searched', 'Whether the first string contains the second.', ofTexts(includesText))
   .add('length', 'string', 'How many bytes of UTF-8 the string has.', ofText(byteLength))
