@@ -1,7 +1,7 @@
 // The contract of every disk engine for reading single documents.
 import assert from 'node:assert/strict';
 import { CutBits, CutReader } from '#kv/data/cut.ts';
-import type { FetchedItems } from '#kv/data/disk-engine.ts';
+import type { ExpiredKey, FetchedItems } from '#kv/data/disk-engine.ts';
 import type { DocumentKey } from '#kv/data/document-keys.ts';
 import { cutsOf } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
@@ -75,12 +75,22 @@ export function describeFetching(name: string, make: () => Promise<DiskUnderTest
       { key: 'a', seqno: 3, expiry: 40, vb: 2 },
       { key: 'later', seqno: 4, expiry: 51 },
       { key: 'gone', seqno: 5, expiry: 30, bits: CutBits.deleted },
+      { key: 'c', seqno: 6, expiry: 40 },
+      { key: 'd', seqno: 7, expiry: 40 },
     ];
     await engine.commit(files.bucketUuid, 0, cutsOf(docs));
-    const keys = async (limit: number) =>
-      (await engine.expiredKeys(files.bucketUuid, 0, 50, limit)).map(({ vb, key }) => `${vb} ${key}`);
-    assert.deepEqual(await keys(10), ['2 a', '0 b']);
-    assert.deepEqual(await keys(1), ['2 a']);
+    const keys = async (limit: number, after: ExpiredKey | null = null) =>
+      await engine.expiredKeys(files.bucketUuid, 0, { atSeconds: 50, after, limit });
+    const all = await keys(10);
+    const expected = ['0 c 40', '0 d 40', '2 a 40', '0 b 50'];
+    assert.deepEqual(
+      all.map(({ vb, key, expiry }) => `${vb} ${key} ${expiry}`),
+      expected,
+    );
+    assert.deepEqual(await keys(1), all.slice(0, 1));
+    for (const [at, key] of all.entries())
+      for (const limit of [1, 2, 10])
+        assert.deepEqual(await keys(limit, key), all.slice(at + 1, at + 1 + limit));
     await engine.stop();
   });
 

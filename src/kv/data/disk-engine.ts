@@ -139,6 +139,17 @@ export interface BackfillPage {
  */
 export type CutBuffer = Uint8Array;
 
+export interface ExpiredKey extends DocumentKey {
+  /** Seconds since 1970. */
+  readonly expiry: number;
+}
+
+export interface ExpiredKeysRequest {
+  readonly atSeconds: number;
+  readonly after: ExpiredKey | null;
+  readonly limit: number;
+}
+
 export interface CollectionKeysRequest {
   /** The collection's id, encoded as at the start of its keys. */
   prefix: Uint8Array;
@@ -198,8 +209,8 @@ export interface DiskEngine {
    * read.
    */
   fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<FetchedItems>;
-  /** Keys of live documents that have expired at this time (seconds since 1970), earliest expiry first. */
-  expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<DocumentKey[]>;
+  /** Keys of live documents that have expired, ordered by expiry, vbucket and key, after `after`. */
+  expiredKeys(bucketUuid: string, file: number, request: ExpiredKeysRequest): Promise<ExpiredKey[]>;
   /** Keys of live documents of one collection, ordered by vbucket and key, after `after`. */
   collectionKeys(bucketUuid: string, file: number, request: CollectionKeysRequest): Promise<DocumentKey[]>;
   /**

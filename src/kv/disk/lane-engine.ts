@@ -17,6 +17,8 @@ import {
   DiskFullError,
   type DiskSizes,
   type DiskThreads,
+  type ExpiredKey,
+  type ExpiredKeysRequest,
   type FetchedItems,
   type LargeItems,
   type LoadedValues,
@@ -136,11 +138,13 @@ export class LaneEngine implements DiskEngine {
     return await this.laneOf(bucketUuid, file).call('rollBack', bucketUuid, file, cut);
   }
 
-  async expiredKeys(bucketUuid: string, file: number, before: number, limit: number): Promise<DocumentKey[]> {
-    const found = await this.read(bucketUuid, file, (lane, spec) =>
-      lane.call('expiredKeys', spec, before, limit),
+  async expiredKeys(bucketUuid: string, file: number, request: ExpiredKeysRequest): Promise<ExpiredKey[]> {
+    const { after, ...limits } = request;
+    const position = after && { expiry: after.expiry, encoded: encodeKeys([after]) };
+    const { encoded, expiries } = await this.read(bucketUuid, file, (lane, spec) =>
+      lane.call('expiredKeys', spec, { ...limits, after: position }),
     );
-    return decodeKeys(found);
+    return decodeKeys(encoded).map((key, at) => ({ ...key, expiry: expiries[at] as number }));
   }
 
   async collectionKeys(

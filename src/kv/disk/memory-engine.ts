@@ -12,6 +12,8 @@ import {
   type DiskEngine,
   DiskFullError,
   type DiskSizes,
+  type ExpiredKey,
+  type ExpiredKeysRequest,
   type FetchedItems,
   type LargeItems,
   type LoadedValues,
@@ -197,13 +199,8 @@ class MemoryEngine implements DiskEngine {
     return result as T;
   }
 
-  async expiredKeys(
-    bucketUuid: string,
-    file: number,
-    atSeconds: number,
-    limit: number,
-  ): Promise<DocumentKey[]> {
-    return this.usable(bucketUuid, file).stored.expiredKeys(atSeconds, limit);
+  async expiredKeys(bucketUuid: string, file: number, request: ExpiredKeysRequest): Promise<ExpiredKey[]> {
+    return this.usable(bucketUuid, file).stored.expiredKeys(request);
   }
 
   async collectionKeys(

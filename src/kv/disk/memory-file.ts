@@ -18,6 +18,8 @@ import {
   type BackfillPage,
   type CollectionKeysRequest,
   type CutBuffer,
+  type ExpiredKey,
+  type ExpiredKeysRequest,
   type LargeItems,
   type LoadedValues,
   type PurgedVbucket,
@@ -98,20 +100,24 @@ export class MemoryFile {
     return writer.take();
   }
 
-  expiredKeys(atSeconds: number, limit: number): DocumentKey[] {
-    const found: (DocumentKey & { expiry: number })[] = [];
+  expiredKeys({ after, atSeconds, limit }: ExpiredKeysRequest): ExpiredKey[] {
+    const found: ExpiredKey[] = [];
     for (const batch of this.batches()) {
       const reader = new CutReader(batch);
       while (reader.nextCut()) {
         while (reader.nextItem()) {
           const { buffer, expiry, keyEnd, keyStart } = reader.item;
           if (isExpired(reader.item, atSeconds))
-            found.push({ vb: reader.state.vb, key: buffer.subarray(keyStart, keyEnd), expiry });
+            found.push({ vb: reader.state.vb, key: Buffer.from(buffer.subarray(keyStart, keyEnd)), expiry });
         }
       }
     }
-    found.sort((a, b) => a.expiry - b.expiry);
-    return found.slice(0, limit).map(({ vb, key }) => ({ vb, key }));
+    const order = (a: ExpiredKey, b: ExpiredKey): number =>
+      a.expiry - b.expiry || a.vb - b.vb || Buffer.compare(a.key, b.key);
+    return found
+      .filter((key) => after === null || order(key, after) > 0)
+      .sort(order)
+      .slice(0, limit);
   }
 
   collectionKeys({ prefix, after, limit }: CollectionKeysRequest): DocumentKey[] {

@@ -108,7 +108,11 @@ export const sql = {
     cross join doc d on d.vb = b.id / ${bigVbFactor} and d.seq = b.id % ${bigVbFactor}
     where b.id > ? order by b.id limit ?`,
   rowOf: 'select key, seq, exp, del, meta, val from doc where vb = ? and key = ?',
-  expired: 'select vb, key from doc where exp > 0 and exp <= ? and del is null order by exp limit ?',
+  /** In two statements, because one that compares expiry, vbucket and key does not use the index for the keys of one expiry. */
+  expired: `select vb, key, exp from doc where exp > 0 and exp > ? and exp <= ? and del is null
+    order by exp, vb, key limit ?`,
+  sameExpiry: `select vb, key, exp from doc where exp > 0 and exp = ? and del is null and (vb, key) > (?, ?)
+    order by vb, key limit ?`,
   collectionKeys: `select key from doc where vb = ? and key > ? and key < ? and del is null order by key limit ?`,
   vbucketIds: 'select id from vb where id >= ? order by id',
   big: 'select val from big where id = ?',

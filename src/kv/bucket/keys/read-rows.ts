@@ -4,6 +4,7 @@ import {
   type BucketFiles,
   type CollectionKeysRequest,
   type DiskEngine,
+  type ExpiredKeysRequest,
   fileOf,
 } from '../../data/disk-engine.ts';
 import type { Now } from '../../vbucket/now.ts';
@@ -26,7 +27,8 @@ export function readerOf({
 /** Keys of expired documents, by file. */
 export const expiredKeysOf = ({ disk, files }: Storage, now: Now) => ({
   fileCount: files.fileCount,
-  expiredKeys: (file: number, limit: number) => disk.expiredKeys(files.bucketUuid, file, now.seconds, limit),
+  expiredKeys: (file: number, request: Omit<ExpiredKeysRequest, 'atSeconds'>) =>
+    disk.expiredKeys(files.bucketUuid, file, { ...request, atSeconds: now.seconds }),
 });
 
 /** Keys of the documents of a collection, by file. */

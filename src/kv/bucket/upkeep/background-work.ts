@@ -6,6 +6,7 @@ import { Compressor } from '../../vbucket/compressor.ts';
 import type { Expirer } from '../../vbucket/expirer.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import type { Residency } from '../../vbucket/residency.ts';
+import { makesSeqnos } from '../../vbucket/serving.ts';
 import { Sweeper } from '../../vbucket/sweeper.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { MemoryDocuments } from '../documents/memory-documents.ts';
@@ -112,6 +113,7 @@ function pagerOf(options: BackgroundWorkOptions, fullEvictionStorage: Storage | 
     seconds: options.expiryPagerSeconds ?? expiryPagerSecondsDefault,
     tick,
     visit: (vb, key, done) => documents.visit(vb, key, done),
+    expiresHere: (vb) => makesSeqnos(vbuckets.columns, vb),
     keyAt: (address) => ({
       vb: items.vb(address),
       key: items.page(address).subarray(items.keyStart(address), items.valueStart(address)),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest, withXattrs } from '../../../../test/support/a-bucket.ts';
+import type { ShardSpec } from '../../admin.ts';
 import { DurabilityLevel } from '../../data/documents.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
 
@@ -36,6 +37,37 @@ test('expires documents without any access by a client, at the interval of the p
   b.bucket.expireEvery(20);
   await runBackground(b, 6, 5_000);
   assert.equal(b.bucket.stats().items, 1000);
+  await b.bucket.stop();
+});
+
+test('fullEviction: expires documents on disk that come after thousands of expired ones of copies', async () => {
+  const disk = new MemoryDisk();
+  const b = await new BucketUnderTest({
+    storage: { disk: disk.engine(), files },
+    rules,
+    evictionPolicy: 'fullEviction',
+  }).start();
+  // In one file; those of the copy expire first.
+  const [copy, active] = [0, 4];
+  for (let i = 0; i < 5000; i++) {
+    const isOfCopy = i % 2 === 0;
+    const change = { vb: isOfCopy ? copy : active, value: 'v'.repeat(1000), expiry: isOfCopy ? 300 : 301 };
+    while ((await b.whenResident(() => b.store(`k${i}`, change))) !== Status.success)
+      await runBackground(b, 1);
+    if (i % 100 === 0) await runBackground(b, 1);
+  }
+  await runBackground(b, 50);
+  const shards = Array.from({ length: 64 }, (_, vb): ShardSpec => {
+    return { state: vb === active ? 'active' : 'replica', epoch: 2, replicas: [] };
+  });
+  const followed = b.bucket.followShards(shards);
+  await runBackground(b, 50);
+  await followed;
+  const { items, nonResidentItems } = b.bucket.columns;
+  assert.ok((nonResidentItems[active] as number) > 500);
+  await runBackground(b, 12, 50_000);
+  await runBackground(b, 500);
+  assert.deepEqual([items[copy], items[active]], [2500, 0]);
   await b.bucket.stop();
 });
 

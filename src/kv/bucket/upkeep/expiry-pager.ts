@@ -2,6 +2,7 @@
 // only, lists the expired ones there.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
+import type { ExpiredKey } from '../../data/disk-engine.ts';
 import type { DocumentKey } from '../../data/document-keys.ts';
 import type { DocumentResult } from '../../data/documents.ts';
 import type { Expirer } from '../../vbucket/expirer.ts';
@@ -11,9 +12,9 @@ export const expiryPagerSecondsDefault = 600;
 /** Items visited in a slice, and the pause after it. */
 const sliceSteps = 2000;
 const slicePauseMs = 1;
-/** Keys read from a file at once, and the time for the disk to remove them. */
+/** Keys read from a file at once, and the pause after them: shorter if all of them are of copies, which only their actives expire. */
 const expiredKeysMax = 2000;
-const diskPauseMs = 500;
+const diskPauseMs = { own: 500, copies: 20 } as const;
 
 export interface ExpiryPagerOptions {
   clock: Clock;
@@ -25,8 +26,13 @@ export interface ExpiryPagerOptions {
   visit: (vb: number, key: Buffer, done: (result: DocumentResult) => void) => void;
   /** The key of an item in memory by its address, as `visit` takes it. */
   keyAt: (address: number) => DocumentKey;
+  /** False where another node expires the documents of the vbucket. */
+  expiresHere: (vb: number) => boolean;
   /** Expired documents on disk, file by file; null where every document is in memory. */
-  disk: { fileCount: number; expiredKeys: (file: number, limit: number) => Promise<DocumentKey[]> } | null;
+  disk: {
+    fileCount: number;
+    expiredKeys: (file: number, page: { after: ExpiredKey | null; limit: number }) => Promise<ExpiredKey[]>;
+  } | null;
 }
 
 export class ExpiryPager {
@@ -86,20 +92,32 @@ export class ExpiryPager {
     return new Promise((resolve) => this.options.visit(vb, Buffer.from(key), resolve));
   }
 
-  /** Reads a file again that returned as many keys as it may, after the pause in which the disk removes these keys. */
-  private async pageDisk(file: number): Promise<void> {
-    const { disk } = this.options;
+  /** Reads the expired keys of a file page by page. A page is read again if documents of it are left, and others were expired. */
+  private async pageDisk(file: number, after: ExpiredKey | null = null): Promise<void> {
+    const { disk, expiresHere } = this.options;
     if (disk === null || file === disk.fileCount) {
       this.scheduleWalk();
       return;
     }
-    const keys = await disk.expiredKeys(file, expiredKeysMax).catch(() => []);
+    const page = await disk.expiredKeys(file, { after, limit: expiredKeysMax }).catch(() => []);
     if (this.isStopped) return;
     this.options.tick();
-    const results = await Promise.all(keys.map((key) => this.visit(key)));
-    const isProgress = results.some((result) => result === Status.success || result === Status.keyNotFound);
+    const own = page.filter(({ vb }) => expiresHere(vb));
+    const isIncomplete = await this.visitAll(own);
     if (this.isStopped) return;
-    const next = keys.length === expiredKeysMax && isProgress ? file : file + 1;
-    this.schedule(diskPauseMs, () => void this.pageDisk(next));
+    const last = page.length === expiredKeysMax ? (page.at(-1) ?? null) : null;
+    this.schedule(own.length > 0 ? diskPauseMs.own : diskPauseMs.copies, () => {
+      if (isIncomplete) void this.pageDisk(file, after);
+      else void this.pageDisk(last === null ? file + 1 : file, last);
+    });
+  }
+
+  /** Whether documents are left, for which memory had no room for example, and others were expired meanwhile. */
+  private async visitAll(keys: readonly DocumentKey[]): Promise<boolean> {
+    const { expirer } = this.options;
+    const before = expirer.expired;
+    const results = await Promise.all(keys.map((key) => this.visit(key)));
+    const isLeft = results.some((result) => result !== Status.success && result !== Status.keyNotFound);
+    return isLeft && expirer.expired > before;
   }
 }

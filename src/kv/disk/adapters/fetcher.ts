@@ -2,7 +2,7 @@
 // a reader.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CutWriter, stateOfVbucket } from '#kv/data/cut.ts';
-import type { FetchedItems, LargeItems } from '../../data/disk-engine.ts';
+import type { ExpiredKeysRequest, FetchedItems, LargeItems } from '../../data/disk-engine.ts';
 import { type DocumentKey, decodeKeys, encodeKeys, endOfPrefix } from '../../data/document-keys.ts';
 import { readerSql, sql } from '../schema.ts';
 import { arrayStatement, type DocRow, RowReader } from './row-reader.ts';
@@ -13,10 +13,30 @@ const keysPerRead = 512;
 const largePageRows = 16;
 const largePageBytes = 256 * 1024;
 
+/** A key as `encodeKeys` encodes it, with its expiry. */
+interface EncodedExpiredKey {
+  readonly expiry: number;
+  readonly encoded: Uint8Array;
+}
+
+export interface EncodedExpiredRequest extends Omit<ExpiredKeysRequest, 'after'> {
+  readonly after: EncodedExpiredKey | null;
+}
+
+export interface EncodedExpiredKeys {
+  readonly encoded: Uint8Array;
+  /** By key. */
+  readonly expiries: readonly number[];
+}
+
+/** Vbucket, key, expiry. */
+type ExpiredRow = [number, Uint8Array, number];
+
 export class Fetcher {
   private readonly db: DatabaseSync;
   private readonly row: StatementSync;
   private readonly expired: StatementSync;
+  private readonly sameExpiry: StatementSync;
   private readonly keys: StatementSync;
   private readonly vbucketIds: StatementSync;
   private readonly large: StatementSync;
@@ -27,6 +47,7 @@ export class Fetcher {
     this.db.exec(readerSql);
     this.row = arrayStatement(this.db, sql.rowOf);
     this.expired = arrayStatement(this.db, sql.expired);
+    this.sameExpiry = arrayStatement(this.db, sql.sameExpiry);
     this.keys = arrayStatement(this.db, sql.collectionKeys);
     this.vbucketIds = arrayStatement(this.db, sql.vbucketIds);
     this.large = arrayStatement(this.db, sql.largeRows);
@@ -43,9 +64,21 @@ export class Fetcher {
     return { batch: writer.takeAll(), damaged };
   }
 
-  expiredKeys(atSeconds: number, limit: number): Uint8Array {
-    const rows = this.expired.all(atSeconds, limit) as unknown as [number, Uint8Array][];
-    return encodeKeys(rows.map(([vb, key]) => ({ vb, key: Buffer.from(key) })));
+  expiredKeys({ after, atSeconds, limit }: EncodedExpiredRequest): EncodedExpiredKeys {
+    const rows = after === null ? [] : this.restOfExpiry(after, limit);
+    const left = limit - rows.length;
+    const { expiry = 0 } = after ?? {};
+    if (left > 0) rows.push(...(this.expired.all(expiry, atSeconds, left) as unknown as ExpiredRow[]));
+    return {
+      encoded: encodeKeys(rows.map(([vb, key]) => ({ vb, key: Buffer.from(key) }))),
+      expiries: rows.map(([, , at]) => at),
+    };
+  }
+
+  /** The keys after this one that have the same expiry. */
+  private restOfExpiry({ encoded, expiry }: EncodedExpiredKey, limit: number): ExpiredRow[] {
+    const [{ key, vb }] = decodeKeys(encoded) as [DocumentKey];
+    return this.sameExpiry.all(expiry, vb, key, limit) as unknown as ExpiredRow[];
   }
 
   collectionKeys(prefix: Uint8Array, encodedAfter: Uint8Array, limit: number): Uint8Array {

@@ -28,7 +28,7 @@ import {
   stageGeneration,
 } from './bucket-folder.ts';
 import { DataFile } from './data-file.ts';
-import { Fetcher } from './fetcher.ts';
+import { type EncodedExpiredKeys, type EncodedExpiredRequest, Fetcher } from './fetcher.ts';
 import { type CopyState, type CopyStep, FileCopy } from './file-copy.ts';
 import type { DataFileSpec } from './file-format.ts';
 import { lacksSpace } from './no-space.ts';
@@ -133,8 +133,8 @@ export class SqliteLane {
   }
 
   /** Uses the connection of `fetchItems`. */
-  expiredKeys(spec: DataFileSpec, atSeconds: number, limit: number): Uint8Array {
-    return this.fetcherOf(spec).expiredKeys(atSeconds, limit);
+  expiredKeys(spec: DataFileSpec, request: EncodedExpiredRequest): EncodedExpiredKeys {
+    return this.fetcherOf(spec).expiredKeys(request);
   }
 
   /** Uses the connection of `fetchItems`. `after` is one encoded key; its key may be empty, to begin at the vbucket's start. */
