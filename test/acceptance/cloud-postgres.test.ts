@@ -11,7 +11,7 @@ import { CloudProcess } from '../support/cloud-process.ts';
 import { cloudSuite } from '../support/cloud-suite.ts';
 import { needs } from '../support/needs.ts';
 import { Network } from '../support/network.ts';
-import { eventually, eventuallyWithin } from '../support/node-process.ts';
+import { eventually } from '../support/node-process.ts';
 import { Postgres } from '../support/postgres.ts';
 
 /** Repeats a request until the returned function is called, with pauses in which the servers and the test have the processors. */
@@ -228,12 +228,11 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
     const created = await cloud.request('POST', '/v2/clusters', { name: 'orders', cloudId, projectId });
     network.cut();
-    const began = performance.now();
+    // Answered while the network is cut: without a limit of its own the cloud would wait until the network is back.
     const refused = await cloud.request('GET', '/v2/projects');
     assert.equal(refused.status, 500);
-    assert.ok(performance.now() - began < 60_000, 'answered before the system gave the connection up');
     // The cloud closes connections to its database that are silent for 20 seconds.
-    await eventuallyWithin(60_000, () => assert.equal(network.remaining, 0));
+    await eventually(() => assert.equal(network.remaining, 0));
     network.mend();
     await eventually(async () => assert.equal((await cloud.request('GET', '/v2/projects')).status, 200));
     await untilStatus(cloud, created.headers.get('location') as string, 'ready');

@@ -148,7 +148,11 @@ test('a transaction runs one statement at a time, queues a few, and is released 
   const queued = Array.from({ length: 15 }, (_, at) => code(`SELECT ${at}`, within));
   await eventually(async () => assert.equal((await running()).length, 18));
   assert.equal(await code('SELECT "too many"', within), 17021);
-  assert.equal(await code('SELECT "another client"'), 0, 'waiting statements hold no places of the service');
+  assert.equal(
+    await code('SELECT "another client"'),
+    0,
+    'waiting statements of a transaction hold places of the service',
+  );
   await cancel(endless);
   assert.deepEqual([await slow, await commit], [5011, 0]);
   assert.deepEqual(new Set(await Promise.all(queued)), new Set([17011]));
@@ -173,7 +177,7 @@ test('binary documents are not updated, and locked ones not flushed', async () =
   await collection.upsert('binary', Buffer.from([1, 2, 3]));
   assert.equal(await code('UPDATE shop.s.c USE KEYS "binary" SET a = 1'), 12030);
   await collection.upsert('locked', {});
-  const { cas } = await collection.getAndLock('locked', 15);
+  const { cas } = await collection.getAndLock('locked', 30);
   assert.equal(await code('FLUSH COLLECTION shop.s.c'), 12029);
   await collection.unlock('locked', cas);
   await rows('FLUSH COLLECTION shop.s.c');

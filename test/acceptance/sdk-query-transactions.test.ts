@@ -7,6 +7,7 @@ import {
   DocumentExistsError,
   DocumentNotFoundError,
   LookupInSpec,
+  ParsingFailureError,
   QueryScanConsistency,
   TransactionExpiredError,
   TransactionFailedError,
@@ -150,7 +151,7 @@ describe('transactions of the SDK with queries', () => {
     await collection.upsert('s7', {});
     await transactions().run(async (attempt) => {
       await assert.rejects(attempt.query('INSERT INTO b VALUES ("s7", {})'), DocumentExistsError);
-      await assert.rejects(attempt.query('SELEC 1'));
+      await assert.rejects(attempt.query('SELEC 1'), ParsingFailureError);
       await attempt.query('INSERT INTO b VALUES ("s7 other", {})');
     });
     assert.equal(await isThere('s7 other'), true);

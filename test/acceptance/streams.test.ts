@@ -129,7 +129,10 @@ test('a client that is disconnected within a snapshot continues from its positio
   const cut = first.copyOf(vb);
   await first.until(() => cut.position > 1000);
   first.connection.close();
-  assert.ok(cut.snapStart < cut.position && cut.position < cut.snapEnd, 'in the middle of a snapshot');
+  assert.ok(
+    cut.snapStart < cut.position && cut.position < cut.snapEnd,
+    'the client was not disconnected within a snapshot',
+  );
 
   // Keys on both sides of the client's position move to seqnos after its incomplete snapshot.
   await storeAll(
@@ -145,7 +148,7 @@ test('a client that is disconnected within a snapshot continues from its positio
   assert.deepEqual(copiesOf(second), sorted(model));
   assert.ok(
     second.changes.every((change) => change.vb !== vb || change.seqno > before),
-    'changes that it has are not sent again',
+    'the node sends changes again that the client has',
   );
 });
 
@@ -160,7 +163,7 @@ test('a stream continues after a clean stop, and after a kill matches the data o
 
   await using second = await NodeProcess.start({ args, dataDir: first.dataDir });
   const again = await follow(second, 'client', client);
-  assert.equal(await rollbackOf(again), -1, 'nothing was lost by a clean stop');
+  assert.equal(await rollbackOf(again), -1, 'a clean stop loses nothing, so the client must not roll back');
   const writer = await dataClient(second, 'b', features);
   assert.equal(await store(writer, 'durable', true), 21);
   await again.reach([[vb, 21]]);
@@ -169,7 +172,14 @@ test('a stream continues after a clean stop, and after a kill matches the data o
   const writing = storeUntilClosed(writer);
   await again.until(() => again.copyOf(vb).position >= 1000);
   await second.stop('SIGKILL');
-  await Promise.all([writing, again.until(() => false).catch(() => {})]);
+  // Only the end of the connection may end the reading: a message against the protocol fails the test.
+  await Promise.all([
+    writing,
+    assert.rejects(
+      again.until(() => false),
+      /: the connection was closed$/,
+    ),
+  ]);
   const seen = again.copyOf(vb).position;
 
   await using third = await NodeProcess.start({ args, dataDir: first.dataDir });
@@ -177,7 +187,7 @@ test('a stream continues after a clean stop, and after a kill matches the data o
   t.diagnostic(`lost ${seen - high} of ${seen}`);
   const whole = await follow(third, 'whole');
   Object.assign(whole.copyOf(vb), onDisk);
-  assert.equal(await rollbackOf(whole), -1, 'what it has was on disk');
+  assert.equal(await rollbackOf(whole), -1, 'all changes of the client were on disk before the kill');
   await whole.reach([[vb, high]]);
   const seqno = await rollbackOf(await follow(third, 'claims', again));
   assert.ok(high < seen ? seqno >= 0 && seqno <= high : seqno === -1, `${seqno} at ${high}`);
@@ -229,11 +239,15 @@ test('after a kill each client rolls back to its common history with the node, a
     for (let i = 22; i <= 40; i++) await store(kv, `lost${i}`, false);
     await ahead.reach([[vb, 40]]);
     const { position, snapEnd } = inKeptSnapshot.copyOf(vb);
-    assert.ok(position < 20 && snapEnd === 20, 'has a part of a snapshot that will stay');
+    assert.ok(position < 20 && snapEnd === 20, 'the client has no part of the snapshot that will stay');
     const copy = inLostSnapshot.copyOf(vb);
     inLostSnapshot.acknowledge();
     await inLostSnapshot.until(() => copy.position >= 22);
-    assert.deepEqual([copy.snapStart, copy.snapEnd], [21, 40], 'has a part of a snapshot that will be lost');
+    assert.deepEqual(
+      [copy.snapStart, copy.snapEnd],
+      [21, 40],
+      'the client has no part of the snapshot that will be lost',
+    );
     await first.stop('SIGKILL');
     rmSync(holdSync);
 
@@ -250,19 +264,23 @@ test('after a kill each client rolls back to its common history with the node, a
     // Other changes reuse the lost seqnos: only the history distinguishes them.
     const writer = await dataClient(second, 'b', features);
     for (let i = high + 1; i <= 45; i++) assert.equal(await store(writer, `new${i}`, i === 45), i);
-    assert.equal(await rollbackOf(await follow(second, 'a', ahead)), high, 'it has lost changes');
+    assert.equal(
+      await rollbackOf(await follow(second, 'a', ahead)),
+      high,
+      'the client has changes that the node lost',
+    );
     assert.equal(
       await rollbackOf(await follow(second, 'h', inLostSnapshot)),
       high,
-      'it has some of what was lost',
+      'the client has a part of the lost changes',
     );
     assert.equal(
       await rollbackOf(await follow(second, 't', inKeptSnapshot)),
       -1,
-      'the rest of its snapshot is there',
+      'the node has the rest of the snapshot of the client',
     );
     const kept = await follow(second, 'm', onDisk);
-    assert.equal(await rollbackOf(kept), -1, 'all it has was on disk');
+    assert.equal(await rollbackOf(kept), -1, 'all changes of the client were on disk');
     await kept.reach([[vb, 45]]);
     await second.stop('SIGKILL');
 
@@ -273,7 +291,7 @@ test('after a kill each client rolls back to its common history with the node, a
       [45, high, 0],
     );
     const again = await follow(third, 'm', kept);
-    assert.equal(await rollbackOf(again), -1, 'everything was on disk');
+    assert.equal(await rollbackOf(again), -1, 'all changes of the client were on disk after the second kill');
     const fresh = await follow(third, 'f');
     assert.equal(await rollbackOf(fresh), -1);
     await fresh.reach([[vb, 45]]);

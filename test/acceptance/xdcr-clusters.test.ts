@@ -61,7 +61,9 @@ test('buckets that move to added nodes on both sides go on replicating', { timeo
     written += await write(sourceTwo, 300).catch(() => 0);
   }
   await untilBalanced(source);
-  written += (await write(source, 500)) + (await write(sourceTwo, 500));
+  const writtenAtTwo = await write(sourceTwo, 500);
+  assert.ok(writtenAtTwo > 0, 'the added node of the source accepted no write: no vbucket moved to it');
+  written += (await write(source, 500)) + writtenAtTwo;
   await eventuallyWithin(waitMs, async () => {
     const replicated = await contentOfAll([target, targetTwo]);
     const original = await contentOfAll([source, sourceTwo]);

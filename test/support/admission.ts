@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 export type Protocol = 'http' | 'data' | 'tls';
 
 /** After this time the test fails, as the server has done neither. */
-const answerMs = 30_000;
+const answerMs = 120_000;
 
 const noOperation = Buffer.alloc(24);
 noOperation.writeUInt16BE(0x800a);
@@ -28,7 +28,9 @@ export function isAdmitted(target: Target, protocol: Protocol): Promise<boolean>
     socket.once('data', () => resolve(true));
   }
   socket.setTimeout(answerMs, () => reject(new Error(`${target.host}:${target.port} does not answer`)));
-  socket.on('error', () => {});
+  socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'ECONNREFUSED') reject(new Error(`nothing listens on ${target.host}:${target.port}`));
+  });
   socket.on('close', () => resolve(false));
   return promise.finally(() => socket.destroy());
 }
