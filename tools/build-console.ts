@@ -1,4 +1,4 @@
-// Builds the web consoles of a node and of the cloud into `built/console`, unless it was built from the same sources. Run by npm after an install in a checkout,
+// Builds the web consoles of a node and of the cloud into `built/console`, unless they were built from the same sources. Run by npm after an install in a checkout,
 // before a package is made, and by the tests of the console. Other processes may read the folder meanwhile: it is missing only
 // between two renames.
 import { createHash } from 'node:crypto';

@@ -48,7 +48,7 @@ async function bundle(entry: string, folder: string, sources: Set<string>): Prom
     root: checkout,
     configFile: false,
     logLevel: 'error',
-    plugins: [{ name: 'divan', generateBundle: toOneBytePerCharacter, buildEnd: noting(sources) }],
+    plugins: [{ name: 'divan', generateBundle: toOneBytePerCharacter, buildEnd: recordModules(sources) }],
     build: {
       ssr: true,
       outDir: folder,
@@ -132,7 +132,7 @@ function toOneBytePerCharacter(_options: unknown, files: Rolldown.OutputBundle):
     if (file.type === 'chunk') file.code = file.code.replace(/[^\0-\xff]/g, escaped);
 }
 
-function noting(sources: Set<string>) {
+function recordModules(sources: Set<string>) {
   return function (this: Rolldown.PluginContext): void {
     for (const module of this.getModuleIds())
       if (module.startsWith(`${checkout}src/`)) sources.add(relative(checkout, module));

@@ -31,7 +31,7 @@ if (found.length === 0) {
 }
 // A test file waits for most of its time, for other processes or timers, and uses a third of a processor.
 const concurrency = availableParallelism() + 3;
-// The processes share compiled code, with that of nodes and clouds, which `npm ci` compiles.
+// All processes, nodes and clouds under test too, share the cache of compiled code that `npm ci` fills.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/divan');
 await noteUnchangedCode();
 process.env['TMPDIR'] ??= memoryFolder() ?? tmpdir();

@@ -1,6 +1,6 @@
 // Run by npm after an install in a checkout: starts a node and the cloud once, so that the compiled form of their code is in the
 // cache and the first real start is as fast and small as the others. A failure here fails no install. Plain JavaScript, since older
-// Nodes run it too. It is `postprepare` in package.json, since npm warns users who install the package about a `prepare`.
+// Nodes run it too. The script is `postprepare` in package.json, since npm warns users who install the package about a `prepare`.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -28,7 +28,10 @@ interface Comparison {
   readonly isCold?: boolean;
 }
 
-/** Measures both sides in alternation, so that other load of the machine affects both. */
+/**
+ * Measures the work `here` on the node and `there` on the peer in alternation, so that other load of the machine affects both. Returns
+ * the operations of the node for each second of its processor time.
+ */
 export async function compared(
   what: string,
   { sides, rounds, each = 1, goal, latencyGoal, isCold = false, countsThreads = false }: Comparison,

@@ -50,7 +50,7 @@ export function writeResults(figures: readonly Figure[], loadBefore: number): st
   return file;
 }
 
-/** The oldest first. */
+/** The results of all commits, the oldest first. */
 export function readResults(): Results[] {
   if (!existsSync(folder)) return [];
   const all = globSync(`${folder}/*.json`).map((file) => JSON.parse(readFileSync(file, 'utf8')) as Results);

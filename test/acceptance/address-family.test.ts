@@ -16,7 +16,7 @@ interface Network {
 
 const encrypted = { nodeEncryption: 'on' };
 
-test('a node follows the addresses it is started on and keeps its encryption', {
+test('a node reports the address family of the addresses that it listens on, and keeps the encryption of nodes on', {
   skip: needs('ipv6'),
 }, async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-test-'));

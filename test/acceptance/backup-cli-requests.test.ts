@@ -35,7 +35,7 @@ const mergeOfAll = {
   schedule: { job_type: 'MERGE', frequency: 2, period: 'WEEKS' },
 };
 
-describe('the requests of couchbase-cli backup-service', () => {
+describe('couchbase-cli backup-service gets the answers that it expects to', () => {
   let node: NodeProcess;
   let service = '';
   const archive = (name: string): string => join(node.dataDir, 'backups', name);
@@ -189,7 +189,7 @@ describe('the requests of couchbase-cli backup-service', () => {
     assert.equal(await answer('DELETE', '/plan/p1'), null);
   });
 
-  it('reach the service over the administration port too, where consoles send them', async () => {
+  it('plan --add and --remove over the administration port, where consoles send them', async () => {
     const { rest } = node.ready.node;
     const direct = service;
     const listed = await answer('GET', '/plan');

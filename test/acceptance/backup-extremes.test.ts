@@ -130,7 +130,7 @@ describe('backups of extremes', () => {
       for (const bucket of [name, 'copy']) await node.request(`/pools/default/buckets/${bucket}`, 'DELETE');
     });
 
-  it('keeps some hundred collections', async () => {
+  it('restores 500 collections and their documents', async () => {
     await access.createBucket('many', { ramQuotaMB: 100, replicaNumber: 0 });
     const wanted = Array.from({ length: 500 }, (_, n) => ({ scope: `s${n % 3}`, name: `c${n}`, maxTtl: n }));
     await access.addCollections('many', { scopes: ['empty'], collections: wanted });
@@ -331,14 +331,14 @@ describe('backups on disks with problems', { skip: needs('mount') }, () => {
     assert.deepEqual([merged.status, merged.error], [0, '']);
   });
 
-  it('a folder that vanishes ends the backup with the reason, and the node serves', async () => {
+  it('a folder that vanishes ends the backup with the reason, and the node continues to serve', async () => {
     const vanishing = new Interfering(() => rmSync(folder, { recursive: true }));
     await assert.rejects(backUp(vanishing), /^ArchiveError: cannot write to .*repository: ENOENT/);
     assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
     await backUp();
   });
 
-  it('a read-only disk is read, and not written', async () => {
+  it('archives on a read-only disk are verified and restored; a backup and a merge there fail with the reason', async () => {
     await backUp();
     execFileSync('mount', ['-o', 'remount,ro', mounted]);
     for (const args of [

@@ -131,7 +131,7 @@ async function mergeSome(random: Random, folder: string): Promise<readonly strin
   return (await runMerge(request, context)).backups;
 }
 
-it('the checker refuses restores that are wrong in any way', () => {
+it('the comparison of two states finds each kind of difference', () => {
   const random = randomFrom(1);
   const version = (): SeenVersion => ({
     kind: 'mutation' as const,

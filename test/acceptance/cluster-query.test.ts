@@ -289,7 +289,7 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
     const written = query(second, `UPSERT INTO b ${values.join(', ')}`);
     await setTimeout(1_000);
     assert.deepEqual(await rows(second, 'SELECT RAW 1'), [1]);
-    assert.equal(hasWaitEnded, false, 'statements that wait for the node keep no other waiting');
+    assert.equal(hasWaitEnded, false, 'a statement that waits for the node ended before the failover');
     assert.deepEqual(
       (await cancelled).errors?.map(({ code }) => code),
       [1080],

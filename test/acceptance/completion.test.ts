@@ -28,8 +28,16 @@ test('bash completes commands, verbs, options, values and files', () => {
   assert.deepEqual(offered(script, 'node', '--rest-p'), ['--rest-port']);
   assert.deepEqual(offered(script, 'node', '--data-dir', 'et'), ['etc']);
   assert.deepEqual(offered(script, 'restore', '--no-such'), []);
-  assert.deepEqual(offered(script, 'user', 'list', '--username', 'et'), [], 'a text is no file');
-  assert.deepEqual(offered(script, 'import', 'et'), ['etc'], 'an argument may be a file');
+  assert.deepEqual(
+    offered(script, 'user', 'list', '--username', 'et'),
+    [],
+    'files are offered for an option whose value is a text',
+  );
+  assert.deepEqual(
+    offered(script, 'import', 'et'),
+    ['etc'],
+    'no file is offered for an argument that is one',
+  );
 });
 
 for (const shell of ['bash', 'zsh', 'fish'])

@@ -210,7 +210,7 @@ test('after a failed sync a bucket refuses writes with the reason, and still rea
     for (let commit = 0; commit < 20; commit++) {
       assert.equal(await durableSet(other, 'k', '1'), success);
       const again = await set(b, 'k', Buffer.from('3'));
-      assert.equal(again, temporaryFailure, 'a failed sync is not tried again');
+      assert.equal(again, temporaryFailure, 'a write was accepted after a failed sync');
     }
     assert.equal((await get(b, 'before')).value.toString(), '1');
     await eventually(() => assert.match(node.output, /commit\.failed/));

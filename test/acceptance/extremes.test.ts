@@ -8,7 +8,7 @@ import { aSeed } from '../support/random.ts';
 const quotaBytes = 2 * 2 ** 20;
 
 for (const policy of ['fullEviction', 'valueOnly'] satisfies Policy[]) {
-  test(`${policy} reads back 20 times more data than memory, and again after a restart`, async (t) => {
+  test(`a bucket with ${policy} reads back 20 times more data than its memory has, also after a restart`, async (t) => {
     t.diagnostic(await moreThanMemory({ policy, quotaBytes, count: 1_350, valueBytes: 31_500 }, aSeed(t)));
   });
 }

@@ -36,7 +36,7 @@ const answer = await fetch(words[0], { method: method ?? (body === undefined ? '
 process.stdout.write(await answer.text());
 `;
 
-describe('the backup guide', () => {
+describe('the commands of the backup guide', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-guide-backup-'));
   let node: NodeProcess;
   let api: BackupApi;
@@ -71,7 +71,7 @@ ${command}`
     return stdout;
   };
 
-  it('saves and resets test data', async () => {
+  it('save and reset test data', async () => {
     const commands = commandsOf('Save and reset test data');
     assert.equal(commands.length, 3);
     const [enable = '', save = '', reset = ''] = commands;
@@ -88,7 +88,7 @@ ${command}`
     );
   });
 
-  it('backs up each night, and merges', async () => {
+  it('back up each night, and merge', async () => {
     writeFileSync(join(scratch, 'divan-backup.env'), `DIVAN_PASSWORD=${administrator.password}\n`);
     const commands = commandsOf('Nightly backups').map((line) => line.replace(/^[\d*-]+( [\d*-]+){4} /, ''));
     assert.equal(commands.length, 5);
@@ -101,7 +101,7 @@ ${command}`
     await run(mergeDays);
   });
 
-  it('moves data to other names', async () => {
+  it('move data to other names', async () => {
     const [save = '', ...restores] = commandsOf('Move data to another node');
     assert.equal(restores.length, 3);
     const scopes = '/pools/default/buckets/travel/scopes';
@@ -118,7 +118,7 @@ ${command}`
       assert.equal((await node.request(`/pools/default/buckets/${bucket}`, 'DELETE')).status, 200);
   });
 
-  it('encrypts with a passphrase from a file and from the environment', async () => {
+  it('encrypt with a passphrase from a file and from the environment', async () => {
     const commands = commandsOf('Encrypted backups').map((line) =>
       line.replace('/var/backups/divan', '/var/backups/sealed'),
     );
@@ -126,7 +126,7 @@ ${command}`
     for (const command of commands) await run(command);
   });
 
-  it('makes a plan and a repository, backs up, shows and restores', async () => {
+  it('make a plan and a repository, back up, show and restore', async () => {
     const calls = commandsOf('Backups by plan').filter((command) => command.startsWith('curl'));
     assert.equal(calls.length, 5);
     const idle = () =>

@@ -107,7 +107,11 @@ describe('the Helm chart', { skip: needs('go') }, () => {
     assert.equal(spec.serviceName, headless.metadata.name);
     for (const { spec: service } of services)
       for (const [label, value] of Object.entries(service.selector))
-        assert.equal(spec.template.metadata.labels[label], value, 'services find the nodes');
+        assert.equal(
+          spec.template.metadata.labels[label],
+          value,
+          `the pods lack the label ${label} of a service`,
+        );
     const [container] = spec.template.spec.containers;
     assert.equal(container.image, `divan:${version}`);
     const volumes = [
@@ -150,7 +154,7 @@ describe('the Helm chart', { skip: needs('go') }, () => {
       started(`${metadata.name}-2`),
       `node join=http://${metadata.name}-0.${spec.serviceName}:8091`,
     );
-    assert.throws(() => read(ready), 'the ready file of an earlier container does not make the node ready');
+    assert.throws(() => read(ready), 'the ready file of an earlier container is still there');
   });
 
   it('names only options of a node, and opens only its ports', () => {

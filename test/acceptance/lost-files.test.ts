@@ -56,7 +56,7 @@ const losses: Record<string, (folder: string) => void> = {
 };
 
 for (const [what, lose] of Object.entries(losses)) {
-  test(`a bucket folder ${what} is named as damaged, and serves its documents once the folder is restored`, async () => {
+  test(`a node names a bucket folder ${what} as damaged, and serves its documents once the folder is restored`, async () => {
     const dataDir = await aFolder('SIGTERM');
     const buckets = join(dataDir, 'buckets');
     const backup = join(dataDir, 'backup');

@@ -192,7 +192,7 @@ describe('metrics of a node', () => {
     await collection.upsert('k', {});
     for (let i = 0; i < 3; i++) await collection.get('k');
     assert.deepEqual(grown(start, await counted(again)), { hits: 3, misses: 0, sets: 1, deletes: 0 });
-    assert.ok(start.sets < 5 && start.hits < 5, 'what was counted before is gone');
+    assert.ok(start.sets < 5 && start.hits < 5, 'counts from before the restart remain');
     await reconnected.close();
   });
 
@@ -246,7 +246,10 @@ describe('metrics of a node', () => {
         ['node', 'kv_curr_connections'],
         ['bucket', 'kv_curr_items'],
       ])
-        assert.ok((await query(`count(${metric})`)).length === 1, `the dashboard finds each ${variable}`);
+        assert.ok(
+          (await query(`count(${metric})`)).length === 1,
+          `the dashboard does not find one ${variable}`,
+        );
       const collection = cluster.bucket('b').defaultCollection();
       await eventually(async () => {
         await collection.upsert('seen', {});

@@ -83,7 +83,7 @@ async function bucketOn(first: NodeProcess, replicas: number): Promise<Cluster> 
 /** Fails unless the active vbuckets have the last acknowledged change of each key. */
 function assertAcknowledged(documents: ReadonlyMap<string, string>, load: Load): void {
   assert.deepEqual(load.failures, []);
-  assert.ok(load.acknowledged.size > 100);
+  assert.ok(load.acknowledged.size > 100, `only ${load.acknowledged.size} keys were written`);
   for (const [key, i] of load.acknowledged) {
     const found = documents.get(`\0${key}`);
     if (i === null) assert.ok(found === undefined || /^\["deletion"/.test(found), `${key}: ${found}`);

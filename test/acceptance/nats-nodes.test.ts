@@ -126,7 +126,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
         assert.deepEqual(await members(restarted), [`${names[1]} active`]),
       );
       await eventuallyWithin(waitLimitMs, async () => {
-        assert.deepEqual(await poolsOf(first), [], 'the removed node is a new one');
+        assert.deepEqual(await poolsOf(first), [], 'the removed node still belongs to a cluster');
       });
       assert.ok(!existsSync(join(first.dataDir, 'nats.json')));
       await assertRead(collection, 'five');

@@ -11,7 +11,7 @@ const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 test('the command for tests in the README starts a node with what its init file names', async (t) => {
   const [, command = '', init = ''] =
     /^ {4}npx divan node (.*) --ready-file ready\.json$.*?^```json\n(.*?)^```$/ms.exec(readme) ?? [];
-  assert.ok(command.includes('--init init.json'), 'the command takes the init file');
+  assert.ok(command.includes('--init init.json'), 'the command does not take the init file');
   const folder = mkdtempSync(join(tmpdir(), 'divan-readme-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'init.json');

@@ -83,7 +83,7 @@ describe('range scans of the official SDK', () => {
     assert.deepEqual(idsOf(await collection.scan(new PrefixScan('scan-'))), names);
   });
 
-  test('scans an ephemeral bucket', async () => {
+  test('a scan of an ephemeral bucket returns its documents', async () => {
     const light = await sdk.withBucket('light', { type: BucketType.Ephemeral });
     await Promise.all(names.map((name) => light.upsert(name, { name })));
     assert.deepEqual(idsOf(await light.scan(new PrefixScan('scan-'))), names);

@@ -62,7 +62,7 @@ const messages: Record<string, string> = {
 };
 
 for (const [line, message] of Object.entries(messages))
-  test(`divan ${line}`, async () => {
+  test(`"divan ${line}" says what is wrong, and creates nothing`, async () => {
     const { status, error } = await runCommand(line.split(' '), environment);
     assert.equal(error.slice(0, 7 + message.length), `divan: ${message}`);
     assert.equal(status, 2);

@@ -35,7 +35,7 @@ async function createReceiver(node: NodeProcess, password = 'receive-only'): Pro
 const refer = (from: NodeProcess, fields: Record<string, string>, path = ''): Promise<Response> =>
   from.request(`/pools/default/remoteClusters${path}`, 'POST', fields);
 
-test('half: the password is encrypted, and documents are not', { timeout }, async () => {
+test('a reference of type half encrypts the password, and not the documents', { timeout }, async () => {
   await using source = await NodeProcess.start({ args });
   await using target = await NodeProcess.start({ args });
   await createReceiver(target);
@@ -69,7 +69,7 @@ async function setStrictMode(node: NodeProcess): Promise<void> {
   await node.request('/node/controller/setupNetConfig', 'POST', { nodeEncryption: 'on' });
 }
 
-test('full with a client certificate: the source logs in with it at every port, and not with one that is expired or unknown', {
+test('by a reference of type full with a client certificate the source logs in with it at every port, and not with one that is expired or unknown', {
   timeout,
 }, async () => {
   using authority = new OpensslAuthority('/CN=Theirs');

@@ -285,7 +285,7 @@ async function readAll(node: NodeProcess): Promise<Map<number, number>> {
   return statuses;
 }
 
-/** Every answer has all rows, also while a damaged index is built again. Waits until the index is online, and gives them then. */
+/** Waits until the index is online; fails if an answer lacks rows, also while a damaged index is built again. */
 async function checkIndex(node: NodeProcess): Promise<void> {
   const all = Array.from({ length: documents }, (_, at) => at);
   let wrong: unknown[] | null = null;

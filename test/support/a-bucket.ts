@@ -49,7 +49,7 @@ export class BucketUnderTest {
     return this;
   }
 
-  /** Advances the clock, and runs what the host would run. */
+  /** Advances the clock, and gives the bucket the new time, as the bucket's host does. */
   tick(ms: number): void {
     this.clock.advance(ms);
     this.now.set(this.clock.wallMs(), this.clock.monotonicMs());

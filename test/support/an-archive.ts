@@ -51,7 +51,7 @@ export function addBackup(
   return manifest;
 }
 
-/** The folder of an interrupted backup. */
+/** Adds an interrupted backup to the repository; returns its folder. */
 export function addPartial(folder: string): string {
   const repository = Repository.openOrCreate(folder, realRandom);
   const { name } = repository.begin(realClock, hexId(realRandom), {

@@ -36,6 +36,7 @@ export interface ShownInfo {
 const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 const ofAdministrator = basic(administrator.username, administrator.password);
+/** The path of the repositories of this cluster, which it calls `self`; the state and the id of a repository follow. */
 export const self = '/cluster/self/repository';
 
 export class BackupApi {
@@ -98,6 +99,7 @@ export class BackupApi {
     return await this.ended(id, name, kind);
   }
 
+  /** Waits for the end of a task, and returns the task. */
   async ended(id: string, name: string, kind = 'active'): Promise<ShownTask> {
     let found: ShownTask | undefined;
     await eventually(async () => {

@@ -6,9 +6,12 @@ import { DeleteWithMeta, SetWithMeta } from '#wire/commands/documents.ts';
 import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { type Random, randomBytes, randomJson } from './random.ts';
 
+/** An expiry in the year 2096, in seconds. */
 const farExpiry = 4_000_000_000;
+/** Options of a write with metadata: no conflict resolution; the deletion is an expiration. */
 const skipsResolution = 8;
 const isExpiration = 16;
+/** The flag by which a sub-document write creates the document. */
 const mkdoc = 0x01;
 
 export class BackupHistory {
@@ -36,7 +39,7 @@ export class BackupHistory {
     this.client.close();
   }
 
-  /** Some hundred writes; now and then a collection is made or dropped. */
+  /** Makes at most `writes` writes in each collection; one step in three creates or drops a collection first. */
   async step(writes: number): Promise<void> {
     if (this.random(3) === 0) await this.changeCollections();
     const { collections } = await this.node.scopes(this.bucket);
@@ -47,7 +50,7 @@ export class BackupHistory {
         id,
         Array.from({ length: count }, () => this.write()),
       );
-      await Promise.all(Array.from({ length: this.random(20) }, () => this.withMeta(id)));
+      await Promise.all(Array.from({ length: this.random(20) }, () => this.writeWithMeta(id)));
     }
   }
 
@@ -96,8 +99,8 @@ export class BackupHistory {
     return { writes: [{ opcode: SubdocOpcode.dictUpsert, flags, path: name, value }], docFlags: mkdoc };
   }
 
-  /** A version as from another cluster; its revision and CAS may be lower than those of the stored one. */
-  private async withMeta(collectionId: number): Promise<void> {
+  /** Writes a version as a replication from another cluster does; its revision and CAS may be lower than those of the stored one. */
+  private async writeWithMeta(collectionId: number): Promise<void> {
     const key = this.key();
     const kind = this.random(3);
     const extras = Buffer.alloc(28);

@@ -15,7 +15,7 @@ interface StartedJob {
   readonly result: Deferred<unknown>;
 }
 
-/** The configuration; outlives the service as that of a node does. */
+/** The part of the configuration that has the state of the backup service; `restart` keeps it, as a restart of a node does. */
 class MemoryState {
   value: BackupState = noBackupState;
   readonly #listeners = new Set<() => void>();
@@ -38,7 +38,9 @@ export class BackupPlanning {
   readonly state = new MemoryState();
   readonly jobs: StartedJob[] = [];
   readonly failures: string[] = [];
+  /** The uuid of the bucket to back up; null: the bucket does not exist. */
   bucketUuid: string | null = 'uuid';
+  /** Whether this node is the one that runs the scheduled tasks. */
   isScheduleHere = true;
   /** What a restore would write to. */
   targetsOf: (job: RestoreTargetsJob) => Promise<JobResult<RestoreTargetsJob>> = async () => ({

@@ -23,12 +23,12 @@ import { realRandom } from '../../src/ports/random.ts';
 import { Output } from '../../src/wire/output.ts';
 import { aBucket, aUser } from './data-service.ts';
 
-/** Codes of HELLO. */
+/** Codes of the features that the connection has, as after a HELLO. */
 const features = [0x04, 0x06, 0x07, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x15];
 
 export interface BareConnection extends AsyncDisposable {
   connection: Connection;
-  /** The bytes that it sent to its socket: the memory of documents itself, other bytes copied, because the output is reused. */
+  /** The bytes that the connection sent to its socket: the memory of documents itself, other bytes copied, because the output is reused. */
   sent: Buffer[];
   /** Finished heavy jobs. */
   jobs: { job: HeavyJob; result: HeavyResult }[];
@@ -85,7 +85,7 @@ export async function aBareConnection({ keepsSent = false } = {}): Promise<BareC
     output,
     input: new InputBudget(connectionLimits.input),
     traffic: noTraffic(),
-    // Nothing ends a turn here.
+    // This clock stands still, so that no turn reaches its time limit.
     turns: new TurnClock({ ...realClock, monotonicMs: () => 0 }),
     tick,
     nowMs: () => realClock.monotonicMs(),

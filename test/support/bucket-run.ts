@@ -116,7 +116,7 @@ export class BucketRun extends ComparedBucket {
         )
           return;
         const { content, flags, rev } = this.model.get(place) as Doc;
-        assert.equal(tested.value, textOf(content), 'a touch shows the value');
+        assert.equal(tested.value, textOf(content), 'a touch returned another value');
         this.changed(place, {
           content,
           flags,
@@ -141,7 +141,7 @@ export class BucketRun extends ComparedBucket {
         this.assertOneOf(status, answers);
         if (status !== Status.success) return;
         const doc = this.model.get(place) as Doc;
-        assert.equal(tested.value, textOf(doc.content), 'a lock shows the value');
+        assert.equal(tested.value, textOf(doc.content), 'a lock returned another value');
         const cas = this.newCas(place.vb);
         doc.cas = [cas];
         doc.storedCas = [...doc.storedCas, cas];
@@ -270,7 +270,7 @@ export class BucketRun extends ComparedBucket {
     await this.revive();
     this.counts.crashes++;
     for (const [vb, log] of this.failoverLogs().entries()) {
-      assert.notDeepEqual(log[0], logs[vb]?.[0], 'a crash adds an entry to the failover log');
+      assert.notDeepEqual(log[0], logs[vb]?.[0], 'the failover log has no new entry after a crash');
       assert.ok((log[0]?.seqno ?? -1) <= this.tested.bucket.documents.highSeqno(vb));
     }
   }
@@ -305,8 +305,8 @@ export class BucketRun extends ComparedBucket {
       const [entry] = this.tested.bucket.documents.failoverLog(vb);
       const hasNewEntry = entry?.uuidHi !== logs[vb]?.[0]?.uuidHi || entry?.uuidLo !== logs[vb]?.[0]?.uuidLo;
       const survived = hasNewEntry && entry ? entry.seqno : this.tested.bucket.documents.highSeqno(vb);
-      assert.ok(survived >= (persisted[vb] as number), 'persisted changes survive');
-      assert.ok(survived >= (this.durableSeqnos[vb] as number), 'acknowledged durable changes survive');
+      assert.ok(survived >= (persisted[vb] as number), 'persisted changes were lost');
+      assert.ok(survived >= (this.durableSeqnos[vb] as number), 'acknowledged durable changes were lost');
       this.model.cutBack(vb, survived);
     }
     this.noteEvents();
@@ -321,8 +321,8 @@ export class BucketRun extends ComparedBucket {
     await act();
     this.isEnding = false;
     this.check();
-    assert.equal(this.waiting, 0, 'no call waits for a bucket that has stopped');
-    assert.equal(this.tokens.size, 0, 'every durable write is resolved');
+    assert.equal(this.waiting, 0, 'calls still wait for a bucket that has stopped');
+    assert.equal(this.tokens.size, 0, 'durable writes of a stopped bucket are not resolved');
   }
 
   private countUp(): void {
@@ -335,7 +335,7 @@ export class BucketRun extends ComparedBucket {
 
   private async untilIdle(): Promise<void> {
     for (let round = 0; this.waiting > 0; round++) {
-      assert.ok(round < roundsMax, 'the disk answers');
+      assert.ok(round < roundsMax, 'requests wait for the disk without end');
       await runPending();
     }
     this.check();

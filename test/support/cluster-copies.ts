@@ -29,7 +29,7 @@ export async function heldBy(node: NodeProcess, bucket: string): Promise<Map<num
   return vbuckets;
 }
 
-/** Every vbucket has one active and `replicas` copies, whose documents are equal to those of the active. */
+/** Fails unless every vbucket has one active and `replicas` copies with the same documents; returns the documents by key. */
 export async function assertEqualCopies(
   nodes: readonly NodeProcess[],
   bucket: string,

@@ -11,16 +11,16 @@ export interface HostedEnd {
   readonly status: number;
   readonly out: string;
   readonly error: string;
-  /** Something of the command is left, which the end of a process would end. */
+  /** The command left timers or handles open, which the end of a process would close: this process must run no other command. */
   readonly isLast: boolean;
 }
 
-/** What the command does not return from: the end of its process. */
+/** Thrown by the `process.exit` of a command, so that the command does not continue. */
 class Exit extends Error {}
 
 const emitters: readonly EventEmitter[] = [process, process.stdout, process.stderr];
 const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
-/** What an exit would have ended may end by itself for this long. */
+/** How many pauses the timers and handles of a command get to end by themselves after its exit. */
 const roundsAfterExit = 20;
 let runs = 0;
 let entry = '../../built/node/divan.js';
@@ -65,7 +65,7 @@ async function runCommand({ args, environment }: HostedRun): Promise<HostedEnd> 
   const status = await Promise.race([exited.promise, returned]);
   const texts = { out: out.end(), error: error.end() };
   for (let rounds = 0; running() > kept && rounds < roundsAfterExit; rounds++) await pause();
-  for (const [index, emitter] of emitters.entries()) removeOthers(emitter, listeners[index], status);
+  for (const [index, emitter] of emitters.entries()) removeAddedListeners(emitter, listeners[index], status);
   for (const stream of [out, error]) stream.release();
   process.exit = exit;
   return { status, ...texts, isLast: running() > kept };
@@ -77,7 +77,7 @@ const running = (): number => process.getActiveResourcesInfo().length;
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2).unref());
 
 interface Captured {
-  /** What was written until the first call; later texts are those of a process that ended. */
+  /** The text that was written until the first call; what the command writes later, after its exit, is left out. */
   end(): string;
   release(): void;
 }
@@ -107,7 +107,7 @@ const listenersOf = (emitter: EventEmitter): Listeners =>
   new Map(emitter.eventNames().map((name) => [name, emitter.listeners(name)]));
 
 /** Removes the listeners that the command added, and calls those that wait for its exit. */
-function removeOthers(emitter: EventEmitter, before: Listeners | undefined, status: number): void {
+function removeAddedListeners(emitter: EventEmitter, before: Listeners | undefined, status: number): void {
   for (const name of emitter.eventNames()) {
     const earlier = before?.get(name) ?? [];
     for (const listener of emitter.listeners(name)) {

@@ -152,7 +152,7 @@ export class ComparedBucket {
         this.note(() =>
           assert.ok(
             answer === Status.temporaryFailure && (this.isEnding || this.isMemoryLow),
-            `the disk answers ${answer}`,
+            `a read from disk failed with status ${answer}`,
           ),
         );
     });
@@ -191,7 +191,7 @@ export class ComparedBucket {
     this.model.commit(vb, persisted);
     this.noteCompaction();
     const isExplained = this.swept.has(vb) || this.options.policy === 'nruEviction' || this.mayExpire(vb);
-    assert.ok(high === this.model.high[vb] || isExplained, 'no document changes without an operation');
+    assert.ok(high === this.model.high[vb] || isExplained, 'a document changed without an operation');
     this.model.high[vb] = high;
   }
 
@@ -274,7 +274,7 @@ export class ComparedBucket {
 
   protected resolved(token: number, status: Status): void {
     const write = this.tokens.get(token);
-    assert.ok(write, 'a durable write is resolved once');
+    assert.ok(write, 'a durable write was resolved twice');
     this.tokens.delete(token);
     if (status !== Status.success) {
       assert.equal(status, Status.syncWriteAmbiguous);
@@ -298,7 +298,7 @@ export class ComparedBucket {
     const isHidden = cannotExpire && has('expired');
     if (status === Status.keyNotFound && kind === 'find') assert.ok(has('absent', 'tombstone', 'expired'));
     else if (status === Status.keyNotFound) {
-      assert.ok(isHidden || has('absent'), 'a stored document exists');
+      assert.ok(isHidden || has('absent'), 'a stored document was not found');
       if (!isHidden) this.model.discard(place);
     } else {
       assert.equal(status, Status.success);
@@ -311,7 +311,7 @@ export class ComparedBucket {
     const doc = this.model.get(place);
     assert.ok(
       doc && !doc.deleted && !isExpired(doc, this.tested.seconds),
-      'only an existing document that has not expired is returned as live',
+      'a document was returned as live that does not exist or has expired',
     );
     const { expiry, flags, locked, seqno } = view;
     assert.deepEqual(
@@ -330,7 +330,7 @@ export class ComparedBucket {
 
   protected compareTombstone(place: Place, view: ItemView): void {
     const doc = this.model.get(place);
-    assert.ok(doc, 'only an existing document leaves a tombstone');
+    assert.ok(doc, 'a tombstone was returned of a document that never existed');
     const tombstone = doc.deleted ? doc : this.tombstoneAfter(place, doc, view);
     const { expiry, seqno } = view;
     assert.deepEqual(
@@ -343,7 +343,7 @@ export class ComparedBucket {
   /** Returns the tombstone of a document that has expired or was deleted since it was last compared. */
   protected tombstoneAfter(place: Place, doc: Doc, { expiry, seqno, casHi, casLo }: ItemView): Doc {
     const hasExpired = isExpired(doc, this.tested.seconds);
-    assert.ok(hasExpired || doc.mayBeGone, 'no document turns into a tombstone without an operation');
+    assert.ok(hasExpired || doc.mayBeGone, 'a document became a tombstone without an operation');
     assert.ok(seqno > doc.seqno && seqno <= this.tested.bucket.documents.highSeqno(place.vb));
     assert.ok(expiry <= this.tested.seconds && (!hasExpired || expiry >= doc.expiry || doc.mayBeGone));
     const cas = [casOf({ casHi, casLo })];
@@ -366,7 +366,7 @@ export class ComparedBucket {
   /** Replaces the possible CAS and revision by the observed ones. */
   protected narrow({ vb }: Place, doc: Doc, view: ItemView): void {
     const cas = casOf(view);
-    assert.ok(doc.cas.includes(cas), 'the CAS is one that the bucket returned');
+    assert.ok(doc.cas.includes(cas), 'the bucket has never returned this CAS');
     doc.cas = [cas];
     this.noteCas(vb, view);
     assert.ok(view.rev >= doc.rev.min && view.rev <= doc.rev.max, `revision ${view.rev}`);
@@ -379,7 +379,7 @@ export class ComparedBucket {
   /** The CAS of the last change, which must be above all earlier ones of the vbucket. */
   protected newCas(vb: number): string {
     const { result } = this.tested;
-    assert.ok(bigOf(result) > (this.model.maxCas[vb] as bigint), 'CAS values rise');
+    assert.ok(bigOf(result) > (this.model.maxCas[vb] as bigint), 'the CAS is not above all earlier ones');
     this.noteCas(vb, result);
     return casOf(result);
   }

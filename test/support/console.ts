@@ -19,7 +19,7 @@ const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const waitMs = 120_000;
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-/** Builds the console, which `npm ci` has built before, only after a change of it. */
+/** Builds the console if its sources have changed since `npm ci` or an earlier test built it. */
 function buildConsole(): void {
   execFileSync(process.execPath, [`${checkout}tools/build-console.ts`], { stdio: 'inherit' });
 }
@@ -108,7 +108,7 @@ export async function goToPart(page: Page, name: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Cluster' }).getByRole('link', { name, exact: true }).click();
 }
 
-/** Waits until what the page asked for has arrived. */
+/** Waits until the page has received the data that it requested. */
 export async function untilLoaded(page: Page): Promise<void> {
   const loading = page.locator('main .quiet', { hasText: /^Loading…$/ });
   await loading.first().waitFor({ state: 'detached' });
@@ -132,7 +132,7 @@ export const codeIn = (editor: Locator): Promise<string> =>
     return element.value ?? lines.join('\n');
   });
 
-/** Presses the tab key until the focus is on what has this text. */
+/** Presses the tab key until the element with this text has the focus. */
 export async function tabTo(page: Page, text: string): Promise<void> {
   const focused = () => page.evaluate<string>('document.activeElement?.textContent ?? ""');
   for (let presses = 0; presses < 100; presses++) {

@@ -69,7 +69,7 @@ export function cutsOf(docs: readonly Doc[], state: Partial<CutState> = {}): Uin
   return writer.take();
 }
 
-/** Loads the files as plain values. */
+/** The documents that the engine loads from a file, as plain values. */
 export async function loaded(
   engine: DiskEngine,
   files: BucketFiles,

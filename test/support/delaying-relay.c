@@ -15,7 +15,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-/* Before each packet: what the kernel has not done yet (checksum, cutting into segments) is left to the receiver. */
+/* The header that the kernel puts before each packet: it says which work (checksum, segmentation) is left to the receiver. */
 #define OFFLOAD_BYTES 10
 #define PACKET_BYTES (OFFLOAD_BYTES + 65536 + 64)
 #define WAITING_MAX 8192

@@ -47,13 +47,15 @@ interface Settings {
   isFounder?: boolean;
   /** The nodes whose servers have the configuration. */
   servers?: string[];
+  /** Whether the nodes are to run the servers of the configuration (`--engine nats`). Default: true. */
   wantsServers?: boolean;
+  /** Whether node `a` runs a server at first. */
   runsServer?: boolean;
   /** By node: the function that answers the requests of `a`. */
   answers?: Record<string, (name: string, body: unknown) => unknown>;
   /** The answer of this node to a node of an earlier epoch, while a founder has the configuration. */
   founderNotice?: FounderNotice;
-  /** Called when the configuration returns to the founder, before the store on the servers ends; makes that fail by rejecting. */
+  /** Called when the configuration returns to the founder, before the store on the servers ends; if it rejects, the return fails. */
   returning?: () => Promise<void>;
 }
 
@@ -65,13 +67,17 @@ export async function aNode(settings: Settings) {
   if (servers !== undefined) await memory.put(engineKey, recordOf(servers), 0);
   const store = Object.assign(memory, { problem: servers === undefined ? null : problem });
   const cluster = aCluster({ nodes, ...state });
+  /** The servers that nodes were told to run, by node. */
   const run = new Map<string, ServerTask>();
   const moves: MoveToServers[] = [];
+  /** The servers, and the founders, that `a` began to use. */
   const used: NatsJoinParameters[] = [];
   const followed: NodeAddress[] = [];
   const events: string[] = [];
+  /** Names of the requests to other nodes, with the node, and the bodies of the same requests. */
   const asked: string[] = [];
   const requests: unknown[] = [];
+  /** By name: the functions by which `a` answers requests of other nodes. */
   const own = new Map<string, (body: never, from: string) => unknown>();
   let runsServer = settings.runsServer ?? false;
   let source = servers === undefined ? null : someServers;

@@ -1,4 +1,5 @@
-// A process with an index service, for tests that kill it: `node index-child.ts PORT FOLDER DEFINITIONS`.
+// A process with an index service, for tests that kill it: `node index-child.ts PORT FOLDER DEFINITIONS`. It prints `follows` once the
+// service has applied the definitions.
 import { IndexService } from '#index/service/index-service.ts';
 import { IndexFolder } from '#index/store/index-folder.adapter.ts';
 import { realClock } from '#ports/clock.ts';

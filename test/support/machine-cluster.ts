@@ -50,7 +50,7 @@ export class MachineCluster {
     this.network = NamespaceNetwork.of(engine === 'nats' ? size + natsSize : size);
   }
 
-  /** All nodes are active members. */
+  /** Starts the nodes; resolves once all are active members of one cluster. */
   static async of(size: number, engine: Engine = 'embedded'): Promise<MachineCluster> {
     const cluster = new MachineCluster(size, engine);
     try {

@@ -18,9 +18,9 @@ export class NamespaceNetwork {
   private readonly tag: string;
   private readonly subnet: string;
   readonly size: number;
-  /** Pairs of machines between which packets take another way. */
+  /** Pairs of machines, `from to`, whose packets are lost or go through the relay. */
   private readonly redirected = new Set<string>();
-  /** The machine through which delayed packets go is the one after the last. */
+  /** The process that delays packets, on a further machine of its own, the one after the last; null: nothing is delayed. */
   private relay: ChildProcess | null = null;
 
   private constructor(size: number) {
@@ -87,7 +87,7 @@ export class NamespaceNetwork {
   [Symbol.dispose](): void {
     this.relay?.kill('SIGKILL');
     const machines = this.machines(1);
-    // Links go some time after their namespaces, and the next network of this process has links of the same names.
+    // The system removes links some time after their namespaces, and the next network of this process has links of the same names.
     const links = [...machines.map((machine) => this.linkOf(machine)), this.tag];
     const removals = [
       ...links.map((link) => ['link', 'del', link]),

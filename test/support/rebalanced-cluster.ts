@@ -36,7 +36,7 @@ export const plan = (changes: Partial<RebalancePlan>): RebalancePlan => ({
 
 export const buckets = ['first', 'second'];
 
-/** Two buckets, and the nodes that have their shards at first. */
+/** A cluster of the nodes `names` with two buckets, whose shards are on the nodes `on` at first; names are separated by spaces. */
 export async function cluster(names: string, on: string, random: Random = randomFrom(5)) {
   const clock = new SimulatedClock();
   const server = new MemoryConfigStore();
@@ -49,7 +49,7 @@ export async function cluster(names: string, on: string, random: Random = random
   await server.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: Object.fromEntries(records) }, 0);
   for (const uuid of buckets) await server.put(mapKey(uuid), stable(planned(on, 1)), 0);
   const down = new Set<string>();
-  /** The data services react to the maps, again and again. */
+  /** The data services react to the maps, every half second. */
   const followMaps = async (): Promise<void> => {
     for (const { key, value, revision } of await server.list<BucketMap>(mapPrefix)) {
       const next = withoutReactionsOf(down, value, reacted(value, random, 50));

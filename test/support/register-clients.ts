@@ -62,7 +62,7 @@ export class RegisterClients {
       kind !== 'read' && calledAt >= sinceMs && answeredAt !== Infinity;
     await eventuallyWithin(withinMs, () => {
       for (const [key, history] of this.histories)
-        assert.ok(history.findLast(isNewWrite), `a write of ${key}`);
+        assert.ok(history.findLast(isNewWrite), `no write of ${key} was acknowledged`);
     });
   }
 

@@ -95,7 +95,7 @@ export class ReplicatedNode {
   onResolved: (token: number, status: Status) => void = () => {};
   #shards: BucketReplication | null = null;
   #warming: WarmingBucket | null = null;
-  /** The map that it saw last. */
+  /** The map that the node saw last; null: none yet. */
   #seen: [specs: readonly ShardSpec[], revision: number] | null = null;
   #watch: { stop(): void } | null = null;
   #isOver = false;

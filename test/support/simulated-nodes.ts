@@ -98,14 +98,17 @@ export class SimulatedNodes {
     },
     '/pools/default/rebalanceProgress': () => ({ status: 'none' }),
     '/node/controller/rename': (address, node, { hostname }) => {
-      assert.deepEqual(this.membersOf(address).length, 1, 'a node of a cluster cannot be renamed');
+      assert.deepEqual(this.membersOf(address).length, 1, 'a member of a cluster was renamed');
       node.name = hostname as string;
     },
     '/controller/addNodeV2': (address, founder, { hostname, services }) => {
       const added = new URL(hostname as string).hostname;
       const node = this.nodes.get(added);
-      assert.ok(node?.isRunning && node.name === added && founder.name === address, 'nodes are named first');
-      assert.equal(node.founder, added, 'a member cannot be added');
+      assert.ok(
+        node?.isRunning && node.name === added && founder.name === address,
+        'a node was added before both nodes had their names',
+      );
+      assert.equal(node.founder, added, 'a member of another cluster was added');
       Object.assign(node, { founder: address, membership: 'inactiveAdded', services });
       this.isBalanced = false;
     },
@@ -120,7 +123,7 @@ export class SimulatedNodes {
       const members = [...this.nodes].filter(([, { founder }]) => founder === address).map(([at]) => at);
       assert.deepEqual(knownAddresses, members.sort());
       const ejected = (ejectedNodes as string).split(',').filter(Boolean).map(addressIn);
-      assert.ok(!ejected.includes(address), 'the founder stays');
+      assert.ok(!ejected.includes(address), 'a rebalance would remove the founder');
       this.rebalance ??= { polls: 0, ejected };
     },
   };
@@ -153,7 +156,7 @@ export class SimulatedNodes {
   }
 
   private resume(spec: NodeSpec): void {
-    assert.equal(this.folders.get(spec.id), spec.address, 'only a node with data is resumed');
+    assert.equal(this.folders.get(spec.id), spec.address, 'a node without data was resumed');
     this.start(spec);
   }
 

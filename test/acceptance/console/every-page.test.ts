@@ -113,7 +113,7 @@ describe('every page of the console', { skip: needs('chromium') }, () => {
     assert.notEqual(await ground(), dark);
   });
 
-  it('has pictures in the manual', async () => {
+  it('is described by a guide whose pictures all load', async () => {
     await using opened = await openPage(browser, `${node.ready.node.rest}/docs/guides/console`);
     const { page, problems } = opened;
     const widths = await page.evaluate<number[]>('[...document.images].map((image) => image.naturalWidth)');
