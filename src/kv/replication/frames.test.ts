@@ -7,6 +7,7 @@ import { FrameSplitter, type TakeFrame } from './frame-splitter.ts';
 import { encodeFrame, FrameWriter } from './frame-writer.ts';
 import {
   type CopyBatch,
+  FrameForm,
   lengthBytes,
   type PeerMessage,
   type PositionReport,
@@ -185,23 +186,37 @@ describe('frames between nodes', () => {
     }
   });
 
-  it('with random bytes are refused, or contain only whole numbers', (t) => {
-    const frame = fc.tuple(fc.constantFrom(1, 2, 3, 4), fc.uint8Array({ maxLength: 120 }));
+  it('with random or changed bytes are refused, or contain only whole numbers', (t) => {
+    const valid = [
+      encodeFrame({ ...batch, failover: Buffer.alloc(48, 7) }, body),
+      encodeFrame(got),
+      encodeFrame({ ...got, rows: rowsOf([]) }),
+    ];
+    const changedByte = fc.tuple(fc.nat(2_000), fc.nat(255));
+    const changes = fc.array(changedByte, { minLength: 1, maxLength: 2 });
+    const formBytes = lengthBytes + 1;
+    let numberCount = 0;
+    const read = (frame: Buffer): void => {
+      const { message } = attempt(() => decodeFrame(frame)) ?? {};
+      if (message === undefined || frame[lengthBytes] === FrameForm.text) return;
+      const values = message.kind === 'got' ? positionsIn(message.rows).flatMap(Object.values) : [];
+      for (const value of [...Object.values(message), ...values])
+        if (typeof value === 'number') {
+          numberCount++;
+          assert.ok(Number.isSafeInteger(value) && value >= 0, `${value} in ${frame.toString('hex')}`);
+        }
+    };
+    const random = fc.tuple(fc.constantFrom(1, 2, 3, 4), fc.uint8Array({ maxLength: 120 }));
     fc.assert(
-      fc.property(frame, ([form, bytes]) => {
-        const whole = Buffer.from([0, 0, 0, bytes.length + 1, form, ...bytes]);
-        const read = attempt(() => decodeFrame(whole));
-        if (read === null || form === 1) return;
-        const { message } = read;
-        const numbers =
-          message.kind === 'got'
-            ? positionsIn(message.rows).flatMap((row) => Object.values(row))
-            : Object.values(message);
-        for (const value of numbers)
-          if (typeof value === 'number') assert.ok(Number.isSafeInteger(value) && value >= 0);
+      fc.property(random, fc.constantFrom(...valid), changes, ([form, bytes], whole, changed) => {
+        read(Buffer.from([0, 0, 0, bytes.length + 1, form, ...bytes]));
+        const frame = Buffer.from(whole);
+        for (const [at, byte] of changed) frame[formBytes + (at % (frame.length - formBytes))] = byte;
+        read(frame);
       }),
       { seed: printedSeed(t), numRuns: 2_000 },
     );
+    assert.ok(numberCount > 1_000, `only ${numberCount} numbers were read`);
   });
 });
 

@@ -176,7 +176,7 @@ test('loses only the last record of a truncated log', async (t) => {
   }
 });
 
-test('reports a flipped byte of a block or reads the same samples, and keeps older blocks', async (t) => {
+test('reports a flipped bit in any byte of a block, and reads older blocks', async (t) => {
   const [folder, broken] = [aFolder(t), aFolder(t)];
   const tier = await aTier(folder);
   await fill(tier, 1500);
@@ -186,8 +186,8 @@ test('reports a flipped byte of a block or reads the same samples, and keeps old
     .sort();
   assert.equal(blocks.length, 2);
   const hit = blocks[1] as string;
+  const seriesCount = opsOf(0).length;
   const contents = readFileSync(join(folder, hit));
-  let reported = 0;
   for (let at = 0; at < contents.length; at += flipEvery) {
     rmSync(broken, { recursive: true });
     mkdirSync(broken);
@@ -197,6 +197,7 @@ test('reports a flipped byte of a block or reads the same samples, and keeps old
     writeFileSync(join(broken, hit), flipped);
     const again = await aTier(broken, { nowMs: startMs + 1500 * 10_000 });
     const { series, problems } = await again.select([], startMs, startMs + 1500 * 10_000);
+    assert.equal(series.length, seriesCount, `series after a flip of byte ${at}`);
     for (const oneSeries of series) {
       assert.equal(
         [...oneSeries.timesMs].filter((time) => time < startMs + 2 * hourMs).length,
@@ -204,18 +205,9 @@ test('reports a flipped byte of a block or reads the same samples, and keeps old
         `older samples, byte ${at}`,
       );
     }
-    if (problems.length > 0) {
-      reported++;
-      assert.match(problems[0] as string, new RegExp(`^metrics file ${hit}: .*damaged`));
-    } else
-      assert.ok(
-        series.every(({ timesMs }) => timesMs.length === 1500),
-        `byte ${at} is wrong and not reported`,
-      );
+    assert.match(problems[0] ?? `byte ${at} is wrong`, new RegExp(`^metrics file ${hit}: .*damaged`));
     await again.close();
   }
-  t.diagnostic(`${reported} of ${Math.ceil(contents.length / flipEvery)} flips reported`);
-  assert.equal(reported, Math.ceil(contents.length / flipEvery));
 });
 
 test('reports a flipped byte in the log, and keeps the records before it', async (t) => {
