@@ -155,7 +155,11 @@ test('notifies once when an account is deleted, or its credentials or roles chan
   change(null);
   assert.deepEqual(notified.splice(0), ['certificate']);
   watch();
-  assert.deepEqual(notified.splice(0), ['password', 'certificate'], 'changed before the call');
+  assert.deepEqual(
+    notified.splice(0),
+    ['password', 'certificate'],
+    'a change before the call was not reported',
+  );
   assert.equal(listeners.size, 0);
   change(jane);
   authenticator.whenChanged(byPassword, () => notified.push('stopped')).stop();

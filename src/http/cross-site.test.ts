@@ -15,7 +15,7 @@ test('allows changes by clients other than browsers and by pages of the node', (
   assert.equal(
     problem({ origin: 'https://admin.example.com', 'sec-fetch-site': 'same-origin' }),
     null,
-    'behind a proxy',
+    'refused a page of the node behind a proxy',
   );
 });
 
@@ -50,5 +50,5 @@ test('refuses changes under a public DNS name (rebinding) before the node is set
     assert.match(fromSameHost(host, false) ?? '', /^Before the node is set up/, host);
     assert.equal(fromSameHost(host, true), null, host);
   }
-  assert.equal(problem({}, false), null, 'refuses a client that is no browser');
+  assert.equal(problem({}, false), null, 'refused a client that is no browser');
 });

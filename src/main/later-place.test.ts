@@ -26,7 +26,7 @@ const issued = { certificate: 'certificate', key: 'key' };
 const issue = async () => ({ authority: issued, node: issued, rsa: null });
 const certificatesOf = (store: MemoryConfigStore, nodeId: string): NodeCertificates =>
   new NodeCertificates({ store, secrets, issue, random: realRandom, identity: { nodeId, bootId: '' } });
-const refusing = (): never => assert.fail('it was not expected to be called');
+const refusing = (): never => assert.fail('a call that the test does not expect');
 
 async function storeWith(nodeId: string, cluster: Partial<ClusterState>): Promise<MemoryConfigStore> {
   const store = new MemoryConfigStore();

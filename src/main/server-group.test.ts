@@ -86,7 +86,8 @@ test('a new server takes the place of a lost one', { skip: needs('nats-server') 
     const expected = [first, second, fourth].map(({ name }) => name).sort();
     await eventuallyWithin(limitMs, async () => assert.deepEqual((await current()).sort(), expected));
     const { id } =
-      (await group.members()).find(({ name }) => name === lost) ?? assert.fail('it is no member');
+      (await group.members()).find(({ name }) => name === lost) ??
+      assert.fail('the lost server is not a member');
     // Refused while the servers still add the new one: the orchestrator repeats the removal, too.
     await eventuallyWithin(limitMs, () => group.remove(id));
     await eventuallyWithin(limitMs, async () =>

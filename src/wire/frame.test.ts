@@ -202,7 +202,7 @@ test('the garbage collector counts the memory of a large frame as its bytes arri
     reader.copyUnread();
     return process.memoryUsage().external - before;
   };
-  assert.ok(countedAfter(1_000, 0) < bytes * 0.2, 'a claim alone is nearly free');
+  assert.ok(countedAfter(1_000, 0) < bytes * 0.2, 'memory was allocated for bytes that a header only claims');
   const half = countedAfter(bytes / 2, 1_000);
   assert.ok(half > bytes * 0.35 && half < bytes * 0.65, `${half} bytes for half of the frame`);
   assert.ok(countedAfter(request.length, bytes / 2) > bytes * 0.85);

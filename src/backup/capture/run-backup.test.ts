@@ -46,7 +46,7 @@ async function interruptedBackup(): Promise<string> {
   const request = { folder, buckets: [], isFull: false, purges: false };
   const context = { node, clock: realClock, random: realRandom, signal, progress: () => {} };
   return runBackup(request, context).then(
-    () => assert.fail('it was not interrupted'),
+    () => assert.fail('the backup was not interrupted'),
     (error: Error) => error.message,
   );
 }

@@ -191,7 +191,11 @@ describe('MapWriter', () => {
     }
     const restarted = await aWriter({ ...moving, chain: [0], incoming: [1, 2] }, 'after a restart', [0]);
     await restarted.change({ ...confirm, restarted: ['two', 'three'] });
-    assert.deepEqual((await restarted.stored())?.incoming, [1, 2], 'their disks may have more');
+    assert.deepEqual(
+      (await restarted.stored())?.incoming,
+      [1, 2],
+      'a copy was removed whose disk may have more than the active',
+    );
     const few: ShardPlacement = { ...moving, inSync: inSync.filter(([position]) => position !== 1) };
     const small = await aWriter(few, 'first', [0, 1]);
     await small.change(confirm);
@@ -237,7 +241,7 @@ describe('MapWriter', () => {
       assert.deepEqual(
         await stored(),
         { ...promoted, ...after, epoch: 5, chain: [1, 0] },
-        'it has not served',
+        'the promoted node counts as the last active although it has not served',
       );
     }
   });

@@ -37,7 +37,11 @@ describe('the audit log', () => {
       rotateInterval: 86_400,
       rotateSize: 20_971_520,
     });
-    assert.deepEqual([disabled[0], disabled.at(-1), disabled.length], [28672, 28725, 33], 'statements');
+    assert.deepEqual(
+      [disabled[0], disabled.at(-1), disabled.length],
+      [28672, 28725, 33],
+      'not only the numbers of statements are disabled',
+    );
     await request('/settings/stats', { form: { sendStats: 'true' } });
     assert.equal((await request(path, { form: { auditdEnabled: 'true', logPath: folder } })).status, 200);
     await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });

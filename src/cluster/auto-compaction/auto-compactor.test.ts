@@ -153,7 +153,11 @@ describe('auto-compaction', () => {
     await reach(23, 59);
     assert.equal(calls.length, 2);
     await reach(26, 1);
-    assert.deepEqual(calls.slice(2), ['compact uuid-a'], 'it starts again in the next night');
+    assert.deepEqual(
+      calls.slice(2),
+      ['compact uuid-a'],
+      'the compaction does not start again in the next night',
+    );
   });
 
   it('continues after its period unless the settings cancel it', async () => {

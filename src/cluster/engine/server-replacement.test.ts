@@ -17,7 +17,7 @@ import { ServerReplacement } from './server-replacement.ts';
 
 const secrets = new SecretBox(Buffer.alloc(32, 1), realRandom);
 const keyedCertificate = { certificate: 'certificate', key: 'key' };
-const unexpected = (): never => assert.fail('it was not expected to be called');
+const unexpected = (): never => assert.fail('a call that the test does not expect');
 const node = (uuid: string): NodeState =>
   nodeNamed(uuid, { otpNode: `ns_1@${uuid}`, hostname: `${uuid}.test` });
 const servers: ServerCluster = {

@@ -46,7 +46,7 @@ async function aFounder(others: readonly NodeState[], next: Answer) {
     },
     resume: () => void done.push('resume'),
     handOver: ({ founder }, epoch) => note(`follow ${founder.nodeId} in ${epoch}`),
-    takeOver: () => assert.fail('it has the configuration'),
+    takeOver: () => assert.fail('the founder was asked to take over the configuration that it has'),
     follow: () => assert.fail(),
     stepDown: () => assert.fail(),
   };

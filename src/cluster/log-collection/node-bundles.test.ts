@@ -18,7 +18,9 @@ function twoNodes(write: (wanted: WantedBundle, signal: AbortSignal) => Promise<
   const ask = async (_node: string, name: string, body: unknown) => answers.get(name)?.(body as never);
   const answer = (name: string, answering: (body: never) => unknown) => void answers.set(name, answering);
   new NodeBundles({ ask: ask as never, answer: answer as never }, write);
-  return new NodeBundles({ ask: ask as never, answer: () => {} }, () => assert.fail('it writes its own'));
+  return new NodeBundles({ ask: ask as never, answer: () => {} }, () =>
+    assert.fail('the asking node wrote the bundle of the other node'),
+  );
 }
 
 test('another node writes its bundle, and says why it cannot', async () => {

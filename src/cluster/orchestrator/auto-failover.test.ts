@@ -135,7 +135,7 @@ describe('automatic failover', () => {
     assert.equal(await failed(), 'c');
     await change({ nodes: view.cluster.nodes.map((node) => ({ ...node, membership: 'active' })) });
     await clock.run(4_000);
-    assert.equal(await failed(), '', 'its heartbeats may be on their way');
+    assert.equal(await failed(), '', 'the recovered node was failed over before its heartbeats could arrive');
     await clock.run(4_000);
     assert.equal(await failed(), 'c');
   });
@@ -203,7 +203,7 @@ describe('automatic failover', () => {
     await pair.clock.run(20_000);
     assert.equal(await pair.failed(), '');
     assert.match(pair.reports.join('\n'), /^auto_failover_node: .*Could not contact majority of servers/);
-    assert.equal(pair.reports.length, 1, 'once');
+    assert.equal(pair.reports.length, 1, 'reported more than once');
     const three = await cluster('a b c', { maxCount: 2 });
     three.kill('c');
     await three.clock.run(8_000);

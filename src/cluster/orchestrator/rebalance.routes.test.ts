@@ -51,7 +51,11 @@ describe('rebalance requests', () => {
       'ns_1@cb.local': { progress: 0 },
       'n_1@127.0.0.1': { progress: 0 },
     });
-    assert.equal((await start({ knownNodes: names })).status, 200, 'one runs already');
+    assert.equal(
+      (await start({ knownNodes: names })).status,
+      200,
+      'a second request for the running rebalance is refused',
+    );
     assert.equal((await state()).balance?.id, balance?.id);
   });
 

@@ -69,8 +69,11 @@ describe('the rebalancer', () => {
     await clock.run(445);
     const reactedTo = await revision();
     await clock.run(50);
-    assert.ok(reactedTo > begun, 'a data service has changed the map');
-    assert.ok((await revision()) > reactedTo, 'and the orchestrator');
+    assert.ok(reactedTo > begun, 'no data service has changed the map');
+    assert.ok(
+      (await revision()) > reactedTo,
+      'the orchestrator has not reacted to the change of the data service',
+    );
   });
 
   it('keeps a node that leaves, or is failed over gracefully, until clients that ask for the map every 2.5 seconds have one without it', async () => {
@@ -144,7 +147,7 @@ describe('the rebalancer', () => {
         };
       await change({ balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
       for (let seconds = 0; (await state()).balance !== undefined; seconds++) {
-        assert.ok(seconds < 600, 'it does not end');
+        assert.ok(seconds < 600, 'the rebalance does not end');
         await clock.run(1_000);
       }
       for (const { lease, rebalancer } of both) {
@@ -263,7 +266,11 @@ describe('the rebalancer', () => {
       delta_recovery_buckets: 'all',
     });
     await clock.run(100_000);
-    assert.deepEqual([(await state()).retry?.attemptsLeft, ended.length], [1, 2], 'the second attempt');
+    assert.deepEqual(
+      [(await state()).retry?.attemptsLeft, ended.length],
+      [1, 2],
+      'there was no second attempt',
+    );
     down.delete('c');
     await clock.run(60_000);
     await untilEnded();

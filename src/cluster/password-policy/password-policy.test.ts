@@ -111,7 +111,11 @@ describe('the password policy', () => {
     const patch = { method: 'PATCH' as const, form: { password: 'nodigits' } };
     await refused(request('/settings/rbac/users/local/u', patch), noDigit);
     for (const as of ['u:secret', 'Administrator:password']) {
-      assert.equal((await request('/pools', { as })).status, 200, 'set before the policy');
+      assert.equal(
+        (await request('/pools', { as })).status,
+        200,
+        'a password that was set before the policy is refused',
+      );
     }
     assert.equal((await put('secretly1')).status, 200);
     assert.equal((await request('/pools', { as: 'u:secretly1' })).status, 200);

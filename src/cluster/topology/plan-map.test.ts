@@ -145,7 +145,7 @@ describe('planMap', () => {
       const replicas = new Set(
         map.shards.filter(({ chain }) => chain[0] === active).map(({ chain }) => chain[1]),
       );
-      assert.equal(replicas.size, 3, `of node ${active}`);
+      assert.equal(replicas.size, 3, `replicas of node ${active}`);
     }
   });
 

@@ -17,7 +17,11 @@ test("requires the right to grant a group's roles for adding a user to it", asyn
   assert.equal((await put('joe', { password: 'secret1', groups: 'readers' }, as)).status, 200);
   assert.equal((await put('joe', { groups: 'readers,chiefs' }, as)).status, 403);
   assert.equal((await put('joe', { groups: 'readers,chiefs' })).status, 200);
-  assert.equal((await put('joe', { roles: '' }, as)).status, 403, 'an administrator by the group');
+  assert.equal(
+    (await put('joe', { roles: '' }, as)).status,
+    403,
+    'changed a user who is an administrator by a group',
+  );
 });
 
 test('requires the right to change external users for changing or deleting a group of the LDAP server', async () => {

@@ -303,7 +303,11 @@ test('lets a local security administrator manage users, but neither see nor crea
   assert.equal((await call('DELETE', '/settings/rbac/users/local/viewer', '', as)).status, 403);
   assert.equal((await call('GET', '/settings/rbac/users/local/viewer', '', as)).status, 403);
   assert.equal((await call('PATCH', '/settings/rbac/users/local/sec', 'password=secret2', as)).status, 403);
-  assert.equal((await put('joe', 'roles=', 'ext:secret1')).status, 403, 'not a manager of local users');
+  assert.equal(
+    (await put('joe', 'roles=', 'ext:secret1')).status,
+    403,
+    'an administrator of external users changed a local user',
+  );
   assert.equal((await put('joe', 'roles=', 'viewer:secret1')).status, 403);
   assert.equal((await call('GET', '/settings/rbac/users', '', 'jane:secret1')).status, 403);
   const roles = (await call('GET', '/settings/rbac/roles', '', as)).body.map(

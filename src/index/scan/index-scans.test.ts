@@ -291,7 +291,7 @@ test('scans of one page may share a snapshot for a second, but no consistent sca
   assert.deepEqual(await callsOf(() => scans.count(scan)), ['refresh', 'count', 'refresh']);
   assert.deepEqual(await callsOf(() => clock.advance(999)), []);
   assert.deepEqual(await callsOf(() => clock.advance(1)), ['refresh']);
-  assert.deepEqual(await callsOf(() => clock.advance(10_000)), [], 'until the next scan');
+  assert.deepEqual(await callsOf(() => clock.advance(10_000)), [], 'refreshed again without a scan');
   scans.scanNow(scan);
   assert.deepEqual(await callsOf(() => clock.advance(1_000)), ['refresh']);
   scans.close();

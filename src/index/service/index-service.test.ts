@@ -63,7 +63,10 @@ test('an index continues from its position after a restart', async () => {
   await indexes.restart();
   assert.equal(indexes.reportOf(byN)?.state, 'online');
   await eventually(() => assert.deepEqual(rowsOf(indexes, byN), ['2=b', '3=c']));
-  assert.ok((indexes.reportOf(byN)?.documentsProcessed ?? 99) <= 2, 'it processed indexed changes again');
+  assert.ok(
+    (indexes.reportOf(byN)?.documentsProcessed ?? 99) <= 2,
+    'the index processed indexed changes again',
+  );
   client.close();
 });
 

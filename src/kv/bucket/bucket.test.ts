@@ -252,7 +252,7 @@ test('bounds the calls and the durable writes that wait for the disk', async () 
   for (let i = 0; i < persistenceWaitsMax; i++) ask();
   assert.equal(waits, 0);
   ask();
-  assert.equal(waits, 1, 'one too many is answered at once');
+  assert.equal(waits, 1, 'the request above the limit was not answered at once');
   for (let i = 0; i < durableWritesMax; i++) {
     assert.equal(b.store(`k${i}`, { durability: persistToMajority, vb: i % 64 }), Status.success);
   }

@@ -33,7 +33,7 @@ test('a copy is notified of changes, and of commits to disk only while it lacks 
   assert.deepEqual(await committed(), ['copy']);
   changes.persisted(0);
   changes.committed(0);
-  assert.deepEqual(await committed(), [], 'it has all changes');
+  assert.deepEqual(await committed(), [], 'notified although the copy has all changes');
   for (const other of ['stream', 'slow'] as const) {
     followers[other].position = 0;
     changes.follow(0, followers[other]);

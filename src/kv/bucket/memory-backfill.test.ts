@@ -68,7 +68,7 @@ test('lists a large vbucket once, over several turns, and returns every document
     apply(copy, next, position);
     turns += next.turns;
     // A page takes one turn.
-    assert.ok(pages === 0 || next.turns === 1, 'it is listed again for each page');
+    assert.ok(pages === 0 || next.turns === 1, 'the vbucket was listed again for a page');
     position = next.toSeqno;
     assert.equal(next.endSeqno, count);
   }

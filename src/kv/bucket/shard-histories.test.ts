@@ -56,8 +56,12 @@ test('the history and the epoch are on disk before the vbucket is active, withou
   const prepared = Buffer.from(b.bucket.history(vb));
   b.bucket.followShards(shards('active', 3));
   assert.equal(columns.state[vb], VbucketState.active);
-  assert.equal(columns.servedUntilMs[vb], Infinity, 'it is served at once');
-  assert.deepEqual(Buffer.from(b.bucket.history(vb)), prepared, 'with this history');
+  assert.equal(columns.servedUntilMs[vb], Infinity, 'the vbucket is not served at once');
+  assert.deepEqual(
+    Buffer.from(b.bucket.history(vb)),
+    prepared,
+    'another history than the prepared one is used',
+  );
   const record = await onDisk();
   assert.deepEqual([record?.epoch, record?.highSeqno], [3, written]);
   assert.deepEqual(Buffer.from(record?.failover ?? ''), prepared);
@@ -74,7 +78,11 @@ test('a copy that does not become active has the history that it had', async () 
   const before = Buffer.from(b.bucket.history(vb));
   await whileTicking(b, b.bucket.shards.prepare([vb], false));
   await whileTicking(b, b.bucket.shards.prepare([vb], false));
-  assert.equal(b.bucket.history(vb).length, before.length + 16, 'it has one more entry');
+  assert.equal(
+    b.bucket.history(vb).length,
+    before.length + 16,
+    'the history does not have exactly one more entry',
+  );
   b.bucket.shards.revert([vb]);
   assert.deepEqual(Buffer.from(b.bucket.history(vb)), before);
 });

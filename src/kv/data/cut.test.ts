@@ -84,7 +84,7 @@ test('hands a large item over in the buffer in which it was encoded, and continu
     writer.finish(stateOfVbucket(0));
     const encodedAt = process.memoryUsage().arrayBuffers;
     const cuts = writer.take();
-    assert.ok(process.memoryUsage().arrayBuffers - encodedAt < 2 ** 20, 'it was copied');
+    assert.ok(process.memoryUsage().arrayBuffers - encodedAt < 2 ** 20, 'the large item was copied');
     return cuts;
   });
   for (const [index, cuts] of cutsOfEach.entries()) {

@@ -70,7 +70,11 @@ test('counts by collection', async () => {
       [0, 1],
     ],
   );
-  assert.deepEqual(Object.keys(activity.collections).sort(), ['8', '9'], 'none for an unknown collection');
+  assert.deepEqual(
+    Object.keys(activity.collections).sort(),
+    ['8', '9'],
+    'an unknown collection has counters',
+  );
 });
 
 test('counts connections, logins and bytes', async () => {
@@ -81,7 +85,11 @@ test('counts connections, logins and bytes', async () => {
   await client.ask(request);
   const { traffic } = await service.service.report();
   assert.equal(traffic.readBytes - before.readBytes, 24 + 8 + 2 + 2);
-  assert.equal(traffic.writtenBytes - before.writtenBytes, 24 + 16, 'with the mutation token');
+  assert.equal(
+    traffic.writtenBytes - before.writtenBytes,
+    24 + 16,
+    'the reply does not count with its mutation token',
+  );
   assert.deepEqual([traffic.connections, traffic.logins, traffic.refusedLogins], [1, 1, 0]);
 });
 

@@ -178,7 +178,7 @@ test('documents whose read has other effects are left to the data thread', async
     assert.equal(await s.read('a'), 'value');
   }
   items.setBits(address, dirty);
-  assert.equal(s.readNow('a'), null, 'in the turn of a change');
+  assert.equal(s.readNow('a'), null, 'read in the turn of a change');
   assert.equal(await s.read('a'), 'value');
   s.store('expiring', { expiry: s.b.seconds + 10 });
   assert.equal(await s.read('expiring'), 'value');
@@ -207,9 +207,9 @@ test('documents that are read in memory are marked as used: those of short reads
   assert.deepEqual([s.marks, isUsed('a'), isUsed('b'), isUsed('not read')], [1, true, true, false]);
   assert.equal(await s.read('a'), 'value');
   s.b.tick(50);
-  assert.equal(s.marks, 1, 'what is marked is not marked again');
+  assert.equal(s.marks, 1, 'a marked document was marked again');
   const { gets } = s.served.report();
-  assert.equal(gets, 4, 'a mark is no read');
+  assert.equal(gets, 4, 'a mark counts as a read');
   const names = Array.from({ length: 2_000 }, (_, at) => `many ${at}`);
   for (const name of names) s.b.store(`${orders}:${name}`);
   for (const name of names) assert.equal(await s.read(name), 'value');
@@ -281,8 +281,8 @@ test('nothing is read of a collection that was dropped, or of a bucket that was 
   s.served.close();
   assert.equal(s.readNow('a'), null);
   openBucket(s.served, s.b.bucket);
-  assert.equal(s.readNow('a'), null, 'the grant has ended');
-  assert.equal(await s.readLater('a'), 'value', 'with a new grant');
+  assert.equal(s.readNow('a'), null, 'read by a grant that has ended');
+  assert.equal(await s.readLater('a'), 'value', 'not read by a new grant');
   s.served.close();
   await s.b.bucket.flush(2);
   openBucket(s.served, s.b.bucket);
@@ -329,7 +329,7 @@ test('after about 64 turns with changes, a reader has to ask the data thread aga
   }
   assert.ok(found >= 60 && found < 70, `${found} found`);
   lock.noteReader();
-  assert.equal(s.readNow('a'), null, 'in the same turn');
+  assert.equal(s.readNow('a'), null, 'read in the same turn');
   assert.equal(await s.read('a'), 'value 199');
 });
 

@@ -73,7 +73,7 @@ test('a data thread keeps documents over a restart, empties a bucket, and remove
     const work = admin.workCount();
     if (round === 'store') assert.equal((await client.ask(set)).status, 0);
     else await client.ask({ opcode: 0, key: Buffer.from('key') });
-    assert.ok(admin.workCount() > work, 'it is counted before the client is answered');
+    assert.ok(admin.workCount() > work, 'the request was not counted before its answer');
     const read = await client.ask({ opcode: 0, key: Buffer.from('key') });
     assert.equal(read.value.toString(), incarnation === 1 ? '"v"' : '', round);
     assert.equal(await admin.randomKey('b'), incarnation === 1 ? 'key' : null);

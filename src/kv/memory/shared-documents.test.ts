@@ -95,5 +95,9 @@ test('a bucket whose memory is refused or awaited does not delay requests for th
   for (const name of ['refused', 'other']) read(name);
   assert.deepEqual(requested, ['awaited', 'refused', 'other']);
   for (let at = 0; at < 250; at++) read('refused');
-  assert.deepEqual(requested.slice(3), ['refused'], 'again, after some reads');
+  assert.deepEqual(
+    requested.slice(3),
+    ['refused'],
+    'the refused memory was not requested again after some reads',
+  );
 });

@@ -69,7 +69,7 @@ test('a clean stop does not count any more once the next process of that node wa
   await all.start('b');
   await all.start('a');
   await clock.run(20_000);
-  assert.equal(all.serves('a'), true, 'the last active');
+  assert.equal(all.serves('a'), true, 'the last active does not serve');
   all.end();
 });
 
@@ -147,7 +147,7 @@ for (const end of ['stop', 'kill'] as const)
     if (end === 'stop') await all.stop('b');
     else all.kill('b');
     await clock.run(500);
-    assert.deepEqual(await all.members(), ['a', 'b'], 'it may be back in a moment');
+    assert.deepEqual(await all.members(), ['a', 'b'], 'a copy left the set that may be back in a moment');
     assert.equal(all.node('a').store('meanwhile', 0, { ...majority, value: 'x' }), Status.success);
     const token = all.node('a').result.pending;
     await all.start('b');

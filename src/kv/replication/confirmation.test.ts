@@ -91,8 +91,16 @@ it('a process that continues the active of the epoch confirms at once, and one t
     ];
     const wasActive = { spec: { inSync, confirmed: 'b 1' }, continues };
     assert.equal(confirms(wasActive), true);
-    assert.equal(confirms({ ...wasActive, continues: [] }), false, 'it has only what was on disk');
-    assert.equal(confirms({ spec: { inSync }, continues }), false, 'the earlier active may count on them');
+    assert.equal(
+      confirms({ ...wasActive, continues: [] }),
+      false,
+      'confirmed although the process has only what was on disk',
+    );
+    assert.equal(
+      confirms({ spec: { inSync }, continues }),
+      false,
+      'confirmed although the earlier active may count on the promises',
+    );
     assert.equal(confirms({ spec: { inSync }, continues }, 10_000), true);
   }
 });

@@ -16,7 +16,7 @@ it('a connected process that has not said which processes it continues is unknow
   };
   const continued = new ContinuedBoots({ uuid: 'bucket', own: ['a 1'], peers });
   const state = (node: string, boot: string): string => continued.stateOf({ node, boot });
-  assert.equal(state('b', 'b 1'), 'unknown', 'it is not connected');
+  assert.equal(state('b', 'b 1'), 'unknown', 'a process that is not connected is not unknown');
   boots.set('b', 'b 3').set('old', 'old 2');
   continued.connected('b');
   continued.connected('old');

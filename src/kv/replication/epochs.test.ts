@@ -199,7 +199,11 @@ test('a copy joins the set once it has what the active has committed', async () 
   got('d', 1);
   assert.equal(b.resolved.get(token), Status.success);
   b.tick(200);
-  assert.deepEqual(changes, [], 'it is at the end of its feed as it was opened, and lacks the write');
+  assert.deepEqual(
+    changes,
+    [],
+    'a copy joined that lacks the write, since it is only at the end that its feed had when it was opened',
+  );
   got('c', 1);
   b.tick(200);
   assert.deepEqual(changes, [{ shard: 0, epoch: 2, kind: 'join', member: { node: 'c', boot: 'c 1' } }]);
@@ -210,7 +214,7 @@ test('a copy joins the set once it has what the active has committed', async () 
 test('the feed of a copy that failed is opened again', async () => {
   const { b, opens, received, replication } = await replicated(activeAt(2, 'd'));
   b.tick(200);
-  const first = opens.get('d') ?? assert.fail('it asks the copy for its position');
+  const first = opens.get('d') ?? assert.fail('the active did not ask the copy for its position');
   const row = { vb: 0, high: 0, persisted: 0, failover: '' };
   const opened = { kind: 'opened', bucket: 'b', shard: 0, epoch: 2 } as const;
   received('d', { ...opened, feed: first, rows: [row, row] });
@@ -219,7 +223,7 @@ test('the feed of a copy that failed is opened again', async () => {
   assert.ok(second > first);
   received('d', { ...opened, feed: second, rows: [row] });
   for (let i = 0; i < 20; i++) b.tick(200);
-  assert.equal(opens.get('d'), second, 'it is fed');
+  assert.equal(opens.get('d'), second, 'the feed was opened again although the copy is fed');
   replication.close();
   await b.bucket.stop();
 });

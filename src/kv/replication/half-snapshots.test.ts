@@ -48,19 +48,19 @@ async function aHalfReceivedSnapshot(t: Test) {
   };
   links.mend('a', 'b');
   for (let ms = 0; !isHalf; ms++) {
-    assert.ok(ms < 10_000, 'it receives a part');
+    assert.ok(ms < 10_000, 'node b receives no part of the snapshot');
     await clock.run(1);
   }
   a.crash();
   const [high, end] = [columns.highSeqno[0] as number, columns.snapEnd[0] as number];
-  assert.ok(high > whole + 2 && high < end, 'it has a part');
+  assert.ok(high > whole + 2 && high < end, 'node b has not exactly a part of the snapshot');
   assert.match(String(b.read('twice', 0)), /^\["old"/);
   assert.deepEqual([c.bucket.columns.highSeqno[0], c.bucket.columns.snapEnd[0]], [whole + 2, whole + 2]);
   applier.apply = apply;
   const history = b.bucket.changes.failoverLog(0)[0];
   await map.nameActive(0, 'b');
   for (let ms = 0; !b.bucket.documents.isActive(0); ms += 10) {
-    assert.ok(ms < 15_000, 'it becomes active');
+    assert.ok(ms < 15_000, 'node b does not become active');
     await clock.run(10);
     b.tick();
   }
@@ -83,7 +83,7 @@ test('a copy with versions that a new active lacks, because the active has only 
     (await map.shards())[0]?.inSync?.some(([position]) => position === 2) ?? false;
   await clock.run(1_000);
   for (let ms = 0; !(await isMember()); ms += 10) {
-    assert.ok(ms < 20_000, 'it joins');
+    assert.ok(ms < 20_000, 'the copy does not join');
     await clock.run(10);
   }
   await clock.run(1_000);

@@ -174,7 +174,8 @@ test('a move takes four writes of the map, and the removal of a moved shard none
   const writes = map.store.revision() - first - 1;
   assert.ok(writes <= 4 * moved.length, `${writes} writes of the map`);
   await clock.run(1_000);
-  for (const vb of moved) assert.equal(a.bucket.columns.highSeqno[vb], 0, 'it is removed');
+  for (const vb of moved)
+    assert.equal(a.bucket.columns.highSeqno[vb], 0, 'the moved vbucket was not removed');
   for (const node of nodes) node.crash();
 });
 

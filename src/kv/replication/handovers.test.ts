@@ -27,7 +27,7 @@ test('two handovers begin in one check, the next ones when the successors have c
   clock.advance(5);
   handovers.beginCheck();
   handovers.follow(specs([0]));
-  assert.equal(handovers.begin(2, 1), false, 'the other one is under way');
+  assert.equal(handovers.begin(2, 1), false, 'a third handover began while two are under way');
   handovers.follow(specs([0, 1]));
   assert.deepEqual(begun(), [0, 1]);
 });

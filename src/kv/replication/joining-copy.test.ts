@@ -33,7 +33,7 @@ test('a copy of a shard that is written all the time joins the in-sync set, whic
   const token = a.result.pending;
   await writeFor(cluster, a, 100);
   assert.equal(a.resolved.get(token), Status.success);
-  assert.notEqual(b.read('last', 0), Status.keyNotFound, 'it is in the set with all that is committed');
+  assert.notEqual(b.read('last', 0), Status.keyNotFound, 'the copy in the set lacks a committed write');
   for (const node of [a, b]) node.crash();
 });
 
@@ -61,7 +61,7 @@ test('commits wait for a copy only once it has what the shard had shortly before
   const { clock, joining, state } = aShard();
   for (let i = 0; i < 20; i++) {
     assert.equal(joining.completeCandidate([copy]), null);
-    assert.equal(joining.beginWait([copy]), false, 'it lacks a second of changes');
+    assert.equal(joining.beginWait([copy]), false, 'commits wait for a copy that lacks a second of changes');
     clock.advance(200);
     state.high = state.committed += 100;
     state.received = state.high - 500;

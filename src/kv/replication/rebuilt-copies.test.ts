@@ -147,7 +147,7 @@ test('a node that is removing a shard and is to serve it begins once the disk ha
   }
   gate.resolve();
   for (let ms = 0; (await confirmed()) === undefined; ms += 100) {
-    assert.ok(ms < 10_000, 'it confirms');
+    assert.ok(ms < 10_000, 'node b does not confirm');
     await clock.run(100);
   }
   await clock.run(100);

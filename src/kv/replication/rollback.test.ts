@@ -65,7 +65,7 @@ async function untilJoinedAgain(cluster: ReplicatedCluster): Promise<void> {
   const isDone = async (): Promise<boolean> =>
     log.rolledBack.length + log.emptied.length > 0 && (await isMember(cluster));
   for (let ms = 0; !(await isDone()); ms += 10) {
-    assert.ok(ms < 20_000, 'the copy joins again');
+    assert.ok(ms < 20_000, 'the copy does not join again');
     await clock.run(10);
   }
   await clock.run(2_000);
@@ -138,11 +138,11 @@ test('a copy whose process ends during the rollback is rolled back by the next o
     return rollBack(...args);
   };
   for (let ms = 0; !isHeld; ms += 10) {
-    assert.ok(ms < 20_000, 'the rollback begins');
+    assert.ok(ms < 20_000, 'the rollback does not begin');
     await clock.run(10);
   }
-  assert.equal(await isMember(cluster), false, 'it left the set first');
-  assert.equal(c.read('k8', 0), Status.temporaryFailure, 'it answers no reads meanwhile');
+  assert.equal(await isMember(cluster), false, 'the copy is rolled back while it is in the set');
+  assert.equal(c.read('k8', 0), Status.temporaryFailure, 'the copy answers reads while it is rolled back');
   c.crash();
   disks[2]?.crash();
   release();
@@ -166,7 +166,7 @@ test('a copy that lacks keys which its active has changed again joins only once 
     return older(request);
   };
   for (let i = 0; log.rolledBack.length === 0; i++) {
-    assert.ok(i < 2_000, 'it is rolled back');
+    assert.ok(i < 2_000, 'the copy is not rolled back');
     await clock.run(10);
     assert.ok(
       log.rolledBack.length > 0 || !(await isMember(cluster)) || c.read('k1', 0) !== Status.keyNotFound,
@@ -187,7 +187,7 @@ test('a copy whose active does not answer stays as it is, and the next active ro
   const older = b.bucket.rollbacks.olderVersions.bind(b.bucket.rollbacks);
   b.bucket.rollbacks.olderVersions = (request) => (asked++ === 0 ? new Promise(() => {}) : older(request));
   for (let i = 0; asked === 0; i++) {
-    assert.ok(i < 2_000, 'it is asked');
+    assert.ok(i < 2_000, 'the active is not asked for older versions');
     await clock.run(10);
   }
   await clock.run(5_000);

@@ -116,7 +116,7 @@ for (const name of [
     resume();
     await clock.run(4_000);
     assert.equal(typeof a.read('k', 0), 'string');
-    assert.equal(a.bucket.changes.safeSeqno(0), 1, 'streams have it');
+    assert.equal(a.bucket.changes.safeSeqno(0), 1, 'streams do not get the write');
     for (const node of [a, b]) node.crash();
   });
 
@@ -162,7 +162,11 @@ for (const fails of [false, true])
     await clock.run(20_000);
     assert.equal((await map.shards())[0]?.confirmed, 'b 1');
     b.tick();
-    assert.equal(b.bucket.documents.isActive(0), !fails, 'it is active only once its disk has the write');
+    assert.equal(
+      b.bucket.documents.isActive(0),
+      !fails,
+      'node b is active although its disk lacks the write, or not although its disk has it',
+    );
     b.crash();
   });
 
@@ -202,7 +206,10 @@ test('a new active serves nothing that one of its members lacks', async (t) => {
     await clock.run(1);
   }
   const isMember = (await members()).includes(nodes.indexOf(late));
-  assert.ok(!isMember || late.read('k', 0) === next.read('k', 0), 'it may be promoted next');
+  assert.ok(
+    !isMember || late.read('k', 0) === next.read('k', 0),
+    'a member lacks what the active serves, and may be promoted next',
+  );
   for (const node of [again, next, late]) node.crash();
 });
 

@@ -37,7 +37,11 @@ test('removals wait until the map has not changed for half a second', () => {
   assert.equal(isDue(map), false);
   clock.advance(1);
   assert.equal(isDue(map), true);
-  assert.equal(isDue(aMap()), true, 'it stays due after the node has written the map as it is');
+  assert.equal(
+    isDue(aMap()),
+    true,
+    'the removal is not due any more after the node has written an equal map',
+  );
 });
 
 test('removals wait for five seconds at most, and not while memory is needed', () => {

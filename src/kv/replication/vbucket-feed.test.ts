@@ -146,7 +146,7 @@ test('changes that no client waits for are sent together after a short time, a d
   };
   change(1, 1);
   change(2, 2);
-  assert.deepEqual(sent, [], 'it waits for more');
+  assert.deepEqual(sent, [], 'sent without a wait for more changes');
   clock.advance(delayMs.quiet);
   assert.deepEqual(sent.splice(0), [
     { start: 1, to: 2, end: 2, live: true, isAwaited: false, awaitsDisk: false },

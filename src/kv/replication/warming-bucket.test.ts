@@ -25,7 +25,7 @@ test('other members serve the shards of a killed active while its next process l
   await starting;
   await clock.run(3_000);
   assert.equal(all.has('a', 'meanwhile'), true);
-  assert.ok((await all.members()).includes('a'), 'it is a member again');
+  assert.ok((await all.members()).includes('a'), 'node a is not a member again');
   all.end();
 });
 

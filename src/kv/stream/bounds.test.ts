@@ -183,7 +183,7 @@ for (const left of ['reading', 'nothing'] as const) {
     assert.equal((await client.stream(1, { value: { collections: ['9'], sid: 2 } })).status, 0);
     await service.service.apply(user(left === 'reading' ? read : 0));
     await client.until(() => client.copyOf(0).endReason === lostPrivileges);
-    assert.equal(client.copyOf(1).endReason, null, 'the other one continues');
+    assert.equal(client.copyOf(1).endReason, null, 'the stream of the other vbucket ended');
     await service.service.apply(aDesired());
     await client.until(() => client.copyOf(1).endReason === lostPrivileges);
     await client.connection.closed;

@@ -93,7 +93,7 @@ test('a restart of the bucket ends its streams; clients resume them over the sam
   await client.until(() => client.copyOf(0).endReason === stateChanged);
   await applied;
   while ((await client.stream(0)).status === temporaryFailure);
-  assert.equal(client.copyOf(0).endReason, null, 'it continues without a rollback');
+  assert.equal(client.copyOf(0).endReason, null, 'the stream did not continue without a rollback');
   const kv = await service.ready();
   await storeAll(kv, texts(5, 10, 10));
   await client.reach([[0, 15]]);
@@ -254,7 +254,7 @@ test('only a client that may have missed purged deletions rolls back to zero', a
       0,
       'a client that ignores purged deletions continues',
     );
-    assert.equal(await again(at), 0, 'it has the last of them');
+    assert.equal(await again(at), 0, 'a client that has the last purged deletion was rolled back');
     assert.equal(await again(past), 0);
     middle.ackBytes = 50_000;
     middle.acknowledge();

@@ -104,7 +104,7 @@ test('a stream gets the deletion of a document that it has, also where another o
   evict(b, 201);
   const second = streamOf(b);
   await second.read(1);
-  assert.equal(disk.reads, 0, 'both began in memory');
+  assert.equal(disk.reads, 0, 'a stream did not begin in memory');
   await first.read(201);
   await second.read(201);
   assert.deepEqual([first.keys.has('k0'), first.keys.size], [false, 199]);

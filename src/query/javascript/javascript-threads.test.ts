@@ -115,7 +115,7 @@ test('an aborted job fails at once and is interrupted; a thread that does not re
   await assert.rejects(interrupted, /cancelled/);
   worker(1).reply({ kind: 'interrupted' });
   clock.advance(1_000);
-  assert.equal(worker(1).isTerminated, false, 'it reacted');
+  assert.equal(worker(1).isTerminated, false, 'a thread that reacted was ended');
   const last = run();
   assert.equal(worker(1).isInterrupted, false);
   worker(1).reply();

@@ -80,7 +80,7 @@ async function untilApplied(b: BucketUnderTest, apply: () => DocumentResult): Pr
     else assert.ok(status === Status.temporaryFailure || status === Status.outOfMemory, String(status));
     await runTimers(b, 1);
   }
-  assert.fail('memory has no room for it');
+  assert.fail('memory has had no room for the change during 1,000 attempts');
 }
 
 async function runTimers(b: BucketUnderTest, times = 20): Promise<void> {
@@ -221,7 +221,7 @@ test('a copy whose state was written ahead of its changes continues after a cras
   assert.deepEqual(await copy.bucket.writeStates([0], false), [0]);
   const persisted = copy.bucket.columns.persistedSeqno[0] as number;
   const end = active.bucket.documents.highSeqno(0);
-  assert.ok(persisted < end - 1, 'it is in an earlier snapshot');
+  assert.ok(persisted < end - 1, 'the persisted seqno is not in an earlier snapshot');
   disk.crash();
   const after = await aCopy(onDisk(disk));
   const { columns } = after.bucket;
@@ -229,7 +229,11 @@ test('a copy whose state was written ahead of its changes continues after a cras
     [columns.highSeqno[0], columns.snapStart[0], columns.snapEnd[0]],
     [persisted, persisted + 1, end],
   );
-  assert.equal(after.bucket.changes.visibleSeqno(0), persisted, 'it is whole up to there');
+  assert.equal(
+    after.bucket.changes.visibleSeqno(0),
+    persisted,
+    'the changes up to the persisted seqno are not visible',
+  );
   follower.position = persisted;
   // Files of earlier versions have this value.
   columns.snapStart[0] = end;
@@ -257,7 +261,11 @@ test('refuses a snapshot or a change that does not continue the copy, and change
   );
   assert.equal(applier.begin(0, { start: high + 2, end: high + 1 }), Status.outOfRange);
   assert.equal(applier.begin(0, { start: high + 1, end: high + 4 }), Status.success);
-  assert.equal(applier.apply(0, { ...old, seqno: high + 5 }), Status.outOfRange, 'outside of the snapshot');
+  assert.equal(
+    applier.apply(0, { ...old, seqno: high + 5 }),
+    Status.outOfRange,
+    'applied a change outside of the snapshot',
+  );
   assert.equal(applier.advance(0, high + 5), Status.outOfRange);
   assert.equal(copy.bucket.documents.highSeqno(0), high);
   await copy.bucket.followShards(inState('active', 5));

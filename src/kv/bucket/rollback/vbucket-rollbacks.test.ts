@@ -158,7 +158,7 @@ for (const [title, options] of [
       assert.deepEqual(
         [copy.bucket.columns.casHi[vb], copy.bucket.columns.casLo[vb]],
         cas,
-        'it never decreases',
+        'the highest CAS of the copy decreased',
       );
       if (!hasChanged) assert.deepEqual(await stateOf(copy), atBranch);
       if (random(2) === 0) {

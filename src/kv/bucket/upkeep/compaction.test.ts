@@ -94,7 +94,7 @@ test('a purge of tombstones of dropped collections does not change the count of 
   b.remove('k');
   b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
   await runBackground(b);
-  assert.equal(b.findAny('k'), Status.success, 'it was not on disk yet');
+  assert.equal(b.findAny('k'), Status.success, 'a tombstone was purged that was not on disk yet');
   assert.equal(b.bucket.stats().tombstones, 1);
   await b.bucket.stop();
 });
