@@ -1,4 +1,4 @@
-// Index files on a small disk that was full.
+// Index files on a small disk that is or was full.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '#ports/log.ts';
@@ -43,4 +43,21 @@ test('indexes on a full disk catch up in the space of dropped indexes', { skip: 
   for (let round = 0; round < 20; round++)
     for (const at of [0, 1]) commits[at] = (commits[at] ?? 0) + Number(commit(at));
   assert.deepEqual(commits, [20, 20]);
+});
+
+test('an index file is not replaced because the disk is full when it is opened', {
+  skip: needs('mount'),
+}, (t) => {
+  const disk = new SmallDisk(t, '20m');
+  const folder = new IndexFolder(disk.folder, silentLog);
+  const identity = { indexId: '0a', bucketUuid: 'ab', collectionId: 8, isPrimary: false, fingerprint: 'f' };
+  const first = folder.open(identity);
+  first.commit([{ id: Buffer.from('a'), keys: [Buffer.from('k')] }], []);
+  first.close();
+  disk.fill();
+  assert.throws(() => folder.open(identity), /disk/);
+  disk.free();
+  const again = folder.open(identity);
+  assert.equal(again.rows, 1);
+  again.close();
 });

@@ -19,6 +19,7 @@ import {
   writerCacheKib,
 } from './file-schema.ts';
 import type { DocumentRows, FileIdentity, IndexFile, VbPosition } from './index-store.ts';
+import { isShortage } from './shortages.ts';
 import { TableComparison } from './table-comparison.adapter.ts';
 
 const busyTimeoutMs = 5_000;
@@ -46,7 +47,7 @@ export class SqliteIndexFile implements IndexFile {
   private built: boolean;
   private comparison: TableComparison | null = null;
 
-  /** Opens the file, or creates it. @throws UnusableFileError */
+  /** Opens the file, or creates it. @throws UnusableFileError; the error of SQLite if disk, memory or file descriptors are used up */
   constructor(
     path: string,
     identity: FileIdentity,
@@ -72,7 +73,7 @@ export class SqliteIndexFile implements IndexFile {
       this.built = this.meta('built') === 1;
     } catch (error) {
       this.db.close();
-      if (error instanceof UnusableFileError) throw error;
+      if (error instanceof UnusableFileError || isShortage(error)) throw error;
       throw new UnusableFileError((error as Error).message, { cause: error });
     }
   }
