@@ -61,6 +61,11 @@ export class BucketIndexes {
     return this.reconcile();
   }
 
+  /** Whether there are indexes to build or keep. */
+  get isWanted(): boolean {
+    return this.wanted.length > 0;
+  }
+
   async stop(): Promise<void> {
     this.isStopped = true;
     this.regroupTimer?.cancel();

@@ -49,6 +49,39 @@ test('a change that waits for files to close does not undo a later one', async (
   assert.notEqual(indexes.reportOf(later), undefined);
 });
 
+test('an index that is wanted again while its bucket is removed keeps the file that it opens then', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  const byN = aDefinition(['`n`']);
+  await store(client, orders, { a: { n: 1 } });
+  await indexes.want(byN);
+  await indexes.online(byN);
+  await Promise.all([indexes.want(), indexes.want(byN)]);
+  await indexes.online(byN);
+  assert.deepEqual(rowsOf(indexes, byN), ['1=a']);
+  client.close();
+});
+
+test('a change that waits for files to close opens no file after a stop', async () => {
+  await using service = await startService();
+  let opened = 0;
+  const counting = (files: IndexStore): IndexStore => ({
+    open: (identity) => {
+      opened++;
+      return files.open(identity);
+    },
+    remove: (bucketUuid, id) => files.remove(bucketUuid, id),
+    list: () => files.list(),
+  });
+  await using indexes = new TestIndexes(service.port, counting);
+  const byN = aDefinition(['`n`']);
+  const other = { ...byN, id: `e${byN.id.slice(1)}`, keyspace: { ...byN.keyspace, bucketUuid: 'ec' } };
+  await indexes.want(byN);
+  await Promise.all([indexes.want(other), indexes.service.stop()]);
+  assert.equal(opened, 1);
+});
+
 test('an index continues from its position after a restart', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);

@@ -30,6 +30,7 @@ export class IndexService {
   private readonly buckets = new Map<string, BucketIndexes>();
   private wanted: WantedIndexes = { indexes: [], memoryQuotaBytes: 0, place: null };
   private isSwept = false;
+  private isStopped = false;
   private routes: ClusterRoutes | null = null;
 
   constructor(options: IndexServiceOptions) {
@@ -46,9 +47,9 @@ export class IndexService {
       const { bucketUuid } = definition.keyspace;
       byBucket.set(bucketUuid, [...(byBucket.get(bucketUuid) ?? []), definition]);
     }
-    const unused = [...this.buckets.keys()].filter((uuid) => !byBucket.has(uuid));
-    await Promise.all(unused.map((uuid) => this.removeBucket(uuid)));
-    if (this.wanted !== wanted) return;
+    const unused = [...this.buckets].filter(([uuid]) => !byBucket.has(uuid));
+    await Promise.all(unused.map(([uuid, bucket]) => this.removeBucket(uuid, bucket)));
+    if (this.wanted !== wanted || this.isStopped) return;
     for (const bucket of this.buckets.values()) bucket.limitCaches();
     await Promise.all(
       [...byBucket].map(([uuid, definitions]) => this.bucketOf(uuid, definitions).setIndexes(definitions)),
@@ -76,16 +77,18 @@ export class IndexService {
   }
 
   async stop(): Promise<void> {
+    this.isStopped = true;
     await Promise.all([...this.buckets.values()].map((bucket) => bucket.stop()));
     this.buckets.clear();
   }
 
   /** Stops the indexes of a bucket without definitions and removes their files. */
-  private async removeBucket(uuid: string): Promise<void> {
-    const bucket = this.buckets.get(uuid);
+  private async removeBucket(uuid: string, bucket: BucketIndexes): Promise<void> {
+    await bucket.setIndexes([]);
+    // Indexes of the bucket may be wanted again meanwhile: the same object opens their files after it has removed them.
+    if (this.buckets.get(uuid) !== bucket || bucket.isWanted) return;
     this.buckets.delete(uuid);
-    await bucket?.setIndexes([]);
-    await bucket?.stop();
+    await bucket.stop();
   }
 
   private bucketOf(uuid: string, [first]: readonly IndexDefinition[]): BucketIndexes {
