@@ -1,4 +1,4 @@
-// Measures a node and its peer in interleaved runs: operations for each second of processor time of the server, and latencies.
+// Measures a node and another product with the same documents, its peer (PostgreSQL), in interleaved runs: operations for each second of processor time of the server, and latencies.
 import { fineServerMs, serverMs } from './server-usage.ts';
 
 interface Server {

@@ -14,6 +14,7 @@ interface Declared {
 
 /** One reason. `{name}` in the text stands for a parameter of the call. */
 export interface TextDeclaration extends Declared {
+  /** The form of the body; `fields`: an object of fields in a member `errors`, `bare`: that object alone. */
   readonly as: 'text' | 'json' | 'list' | 'errorList' | 'fields' | 'bare';
   readonly text: string;
   /** The field that the text is about, for `fields` and `bare`; `_`, the request as a whole, by default. */

@@ -3,8 +3,9 @@
 import { readFileSync } from 'node:fs';
 
 export interface HandleShares {
-  /** Maximum connections of the data ports, and of the REST ports. The rest is for files. */
+  /** Maximum connections of the data ports. */
   data: number;
+  /** Maximum connections of the REST ports. What is left of the handles is for files. */
   rest: number;
 }
 

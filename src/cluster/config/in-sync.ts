@@ -1,6 +1,6 @@
 import type { BucketMap } from './cluster-state.ts';
 
-/** Whether every copy has received all durable writes; also true without a map. */
+/** Whether every copy has received all acknowledged durable writes; also true without a map. */
 export const areCopiesInSync = (map: BucketMap | null): boolean =>
   map === null ||
   map.shards.every(({ chain, inSync = [] }) =>

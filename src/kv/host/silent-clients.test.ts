@@ -36,7 +36,8 @@ test('a silent connection to the TLS port ends after half a minute, even if sing
   await eventually(() => assert.equal(started.service.unauthenticated.total, 0));
 });
 
-test('clients still connect and log in when one address holds all unauthenticated connections', async (t) => {
+test('clients still connect and log in when few addresses open more connections without logging in than are permitted', async (t) => {
+  // At most half of the 40 connections of the data ports may be unauthenticated.
   await using started = await startService(undefined, { handles: { data: 40, rest: 16 } });
   const inside = await started.ready();
   const crowd = await Promise.all(

@@ -48,7 +48,7 @@ for (const [title, bits] of [
   });
 }
 
-test('states the work of a table that grows, at least the bytes of the new table', () => {
+test('states the work of a table that grows, the bytes of the new tables', () => {
   const heap = new Heap();
   const index = new KeyIndex(heap, 1);
   let workBytes = 0;

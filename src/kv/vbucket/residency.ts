@@ -162,6 +162,7 @@ export class Residency {
     (columns.nonResidentValues[position.vb] as number) += 1;
   }
 
+  /** Forgets which keys the disk does not have. */
   discardAbsent(): void {
     this.absent.clear();
   }

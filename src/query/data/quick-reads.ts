@@ -20,7 +20,7 @@ export interface SlotChannel {
 /** Documents in the memory of the data service, which this thread reads itself. */
 export interface DirectReads {
   /**
-   * Calls `take` with each document that is in memory, and returns the positions of the others; null: all. `keys` are those of a KeysRequest. A
+   * Calls `take` with each document that is in memory, and returns the positions of the others; null: all are others. `keys` are those of a KeysRequest. A
    * document is valid during the call only.
    */
   read(

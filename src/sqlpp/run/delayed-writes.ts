@@ -8,7 +8,7 @@ import type { Run } from './run.ts';
 import { rowsIn, SpillWriter } from './spilled-rows.ts';
 import type { RowWrite } from './statement.ts';
 
-/** The size from which on changes are a part, which is written at once: documents may be large. */
+/** Waiting changes of this size together are a part, which goes to the memory or the file without waiting for more rows: documents may be large. */
 const partBytes = 256 << 10;
 
 export class DelayedWrites {
