@@ -232,7 +232,7 @@ describe('hostile requests', () => {
   });
 
   test('answers 408 to a request that is incomplete at the limit of its time, and closes the connection', async () => {
-    const apis = [200, undefined].map((requestTimeoutMs) =>
+    const apis = [undefined, 200].map((requestTimeoutMs) =>
       createApi({
         clock: realClock,
         operations: [],
@@ -242,20 +242,24 @@ describe('hostile requests', () => {
         ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
       }),
     );
-    const addresses = await Promise.all(apis.map((app) => app.listen({ host: '127.0.0.1', port: 0 })));
-    const [limited, usual] = addresses.map((address) => connectTo(address)) as [Socket, Socket];
+    const sockets: Socket[] = [];
     try {
-      // The other server, with the default limit of 30 s, gets the same request at the same time.
-      const answers = [limited, usual].map(async (socket) => {
+      const answers: Promise<{ socket: Socket; text: string }>[] = [];
+      // The server with the default limit of 30 s gets the request first: with equal limits it would answer first.
+      for (const app of apis) {
+        const socket = connectTo(await app.listen({ host: '127.0.0.1', port: 0 }));
+        sockets.push(socket);
+        await once(socket, 'connect');
         socket.write('GET /v2/status HTTP/1.1\r\nHost:');
-        return { socket, text: String(await once(socket, 'data')) };
-      });
+        answers.push(once(socket, 'data').then((chunks) => ({ socket, text: String(chunks) })));
+      }
+      const limited = sockets[1] as Socket;
       const { socket, text } = await Promise.race(answers);
       assert.equal(socket, limited, 'the limit of 200 ms ended no earlier than the default limit');
       assert.match(text, /^HTTP\/1\.1 408 /);
       if (!limited.closed) await once(limited, 'close');
     } finally {
-      usual.destroy();
+      for (const socket of sockets) socket.destroy();
       await Promise.all(apis.map((app) => app.close()));
     }
   });

@@ -112,7 +112,7 @@ describe('parts of documents in the official SDK', () => {
     await assert.rejects(collection.mutateIn('made', specs, { cas }), CasMismatchError);
   });
 
-  test('removes a whole document', async () => {
+  test('a mutation of the whole document removes it', async () => {
     await collection.upsert('whole', start);
     await collection.mutateIn('whole', [MutateInSpec.remove('')]);
     await assert.rejects(collection.get('whole'), DocumentNotFoundError);

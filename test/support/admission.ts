@@ -1,4 +1,4 @@
-// Whether a server admits a client: it answers a request of its protocol, or closes the connection without a byte.
+// Whether a server admits a client: the server answers a request of its protocol, or closes the connection without a byte.
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 

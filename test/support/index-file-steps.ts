@@ -99,7 +99,7 @@ const stateText = (
   { rows: counted, isBuilt }: Pick<IndexFile, 'rows' | 'isBuilt'>,
 ) => JSON.stringify({ counted, isBuilt, positions, rows });
 
-/** State of a file that the next build fills. */
+/** The state of a new file, and of one that was dropped. */
 export const emptyState = stateText([], [], { rows: 0, isBuilt: false });
 
 if (import.meta.main) {
