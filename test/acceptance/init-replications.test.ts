@@ -7,13 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { makeCertificate } from '../support/certificate.ts';
 import { freePort } from '../support/free-port.ts';
-import {
-  administrator,
-  eventuallyWithin,
-  launcher,
-  NodeProcess,
-  portFlags,
-} from '../support/node-process.ts';
+import { administrator, eventually, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
 import { bodyOf, contentOf } from '../support/xdcr.ts';
 
 const timeout = 180_000;
@@ -66,7 +60,7 @@ test('two nodes that start at the same time replicate to each other', { timeout 
         [listed?.checkpointInterval, listed?.filterDeletion, listed?.colMappingRules],
         [60, true, { 's.c': 's.c' }],
       );
-      await eventuallyWithin(60_000, async () =>
+      await eventually(async () =>
         assert.deepEqual([...(await contentOf(node)).keys()].sort(), ['s.c/x', 's.c/y']),
       );
     }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { lockFolder } from '../../src/ports/folder-lock.ts';
 import { runCommand, startCommand } from '../support/command.ts';
-import { eventuallyWithin, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
+import { eventually, eventuallyWithin, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
 import { commandsOn, nodeEnvironment } from '../support/remote-command.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'divan-load-'));
@@ -154,7 +154,7 @@ describe('divan doctor', () => {
   it('names who has a port, and what to do', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     try {
-      await eventuallyWithin(10_000, () => assert.ok(server.address()));
+      await eventually(() => assert.ok(server.address()));
       const { port } = server.address() as { port: number };
       const args = good().map((arg, index, all) => (all[index - 1] === '--rest-port' ? String(port) : arg));
       const { status, problems } = await findings(...args);

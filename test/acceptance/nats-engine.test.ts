@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { dataClient, get, set } from '../support/data-client.ts';
 import { NatsCluster, type NatsServer } from '../support/nats-servers.ts';
 import { needs } from '../support/needs.ts';
-import { eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
 import { QueryClient } from '../support/query-client.ts';
 
 const skip = needs('nats-server');
@@ -133,4 +133,4 @@ describe('a node with --engine nats://', { skip }, () => {
 });
 
 const statement = (node: NodeProcess, text: string): Promise<unknown[]> =>
-  eventuallyWithin(60_000, () => new QueryClient(node.ready.node.query as string).rows(text));
+  eventually(() => new QueryClient(node.ready.node.query as string).rows(text));

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Bucket, type Cluster, LookupInSpec } from 'couchbase';
-import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
 const folders = fileURLToPath(new URL('../fixtures/data-folders/', import.meta.url));
@@ -43,7 +43,7 @@ for (const version of ['0.1.0', '0.2.0']) {
       await using node = await NodeProcess.start({ dataDir });
       const path = '/pools/default/buckets/travel/controller/compactBucket';
       assert.equal((await asAdministrator(node, path, 'POST')).status, 200);
-      await eventuallyWithin(60_000, async () => {
+      await eventually(async () => {
         const tasks = await read<{ type: string }[]>(node, '/pools/default/tasks');
         assert.ok(tasks.every(({ type }) => type !== 'bucket_compaction'));
       });
@@ -83,7 +83,7 @@ for (const folder of ['0.2.0', '0.2.0-killed']) {
   test(`answers from the index and the function in the folder ${folder}`, async () => {
     await withFolder(folder, async (_, cluster) => {
       const scan = 'SELECT RAW name FROM travel.inventory.airline WHERE name IS NOT MISSING';
-      await eventuallyWithin(60_000, async () => {
+      await eventually(async () => {
         assert.match(JSON.stringify((await cluster.query(`EXPLAIN ${scan}`)).rows), /"index":"by_name"/);
         assert.deepEqual((await cluster.query(scan)).rows, ['40-Mile Air']);
       });

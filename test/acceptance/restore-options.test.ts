@@ -7,7 +7,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Bucket, Cluster } from 'couchbase';
 import { backupNode, stateOf } from '../support/bucket-state.ts';
 import { runCommand } from '../support/command.ts';
-import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
 describe('divan restore with options', () => {
@@ -119,7 +119,7 @@ describe('divan restore with options', () => {
     await documents.upsert('long', 1, { expiry: 100_000 });
     await documents.upsert('never', 1);
     await succeeds('backup', folder, '--bucket', name);
-    await eventuallyWithin(60_000, async () => assert.equal((await documents.exists('short')).exists, false));
+    await eventually(async () => assert.equal((await documents.exists('short')).exists, false));
     const expiries = async () =>
       Object.fromEntries(
         [...(await stateOf(backupNode(node), name))].map(([key, { expiry, kind }]) => [

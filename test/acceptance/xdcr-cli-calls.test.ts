@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { installCertificate, setClientAuth } from '../support/node-certificates.ts';
-import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
 import { OpensslAuthority } from '../support/openssl.ts';
 import { bodyOf, hostOf, taskOf } from '../support/xdcr.ts';
 
@@ -102,7 +102,7 @@ test('couchbase-cli creates, changes, pauses, resumes and deletes a replication 
   assert.deepEqual(await refused(create({})), {
     errors: { _: 'Replication to the same remote cluster and bucket already exists' },
   });
-  await eventuallyWithin(60_000, async () => assert.equal((await taskOf(source)).status, 'running'));
+  await eventually(async () => assert.equal((await taskOf(source)).status, 'running'));
   const { id } = await taskOf(source);
   const path = `/settings/replications/${encodeURIComponent(id)}`;
   const before = (await source.request(path).then(bodyOf)) as Record<string, unknown>;
@@ -135,7 +135,7 @@ test('couchbase-cli creates, changes, pauses, resumes and deletes a replication 
     ['false', 'running'],
   ] as const) {
     await post(path, { pauseRequested }).then(bodyOf);
-    await eventuallyWithin(60_000, async () => assert.equal((await taskOf(source)).status, status));
+    await eventually(async () => assert.equal((await taskOf(source)).status, status));
   }
   const cancel = () => source.request(`/controller/cancelXDCR/${encodeURIComponent(id)}`, 'DELETE');
   assert.deepEqual(await cancel().then(bodyOf), []);

@@ -7,7 +7,7 @@ import { nodeEnvironment } from '../support/remote-command.ts';
 import { clientOf, contentOf, hostOf } from '../support/xdcr.ts';
 
 const timeout = 240_000;
-const waitMs = 60_000;
+const waitMs = 120_000;
 let source: NodeProcess;
 let target: NodeProcess;
 

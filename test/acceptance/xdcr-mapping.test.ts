@@ -6,7 +6,7 @@ import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { bodyOf, clientOf, contentOf, replicate, taskOf } from '../support/xdcr.ts';
 
 const timeout = 180_000;
-const waitMs = 60_000;
+const waitMs = 120_000;
 const args = ['--bucket', 'b'];
 
 async function createCollections(node: NodeProcess, paths: readonly string[]): Promise<void> {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { installCertificate, setClientAuth } from '../support/node-certificates.ts';
-import { eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
 import { OpensslAuthority } from '../support/openssl.ts';
 import { bodyOf, clientOf, createReplication, referenceTo, taskOf, whenEqual } from '../support/xdcr.ts';
 
@@ -119,7 +119,7 @@ test('by a reference of type full with a client certificate the source logs in w
   await source.request((await taskOf(source)).cancelURI, 'DELETE').then(bodyOf);
   await store(source, 500, 100);
   await createReplication(source);
-  await eventuallyWithin(60_000, async () => {
+  await eventually(async () => {
     const { docsWritten, changesLeft, errors } = await taskOf(source);
     assert.deepEqual([changesLeft, errors, docsWritten > 0], [0, [], true]);
   });

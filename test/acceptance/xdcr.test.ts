@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { Status } from '#wire/status.ts';
 import { freePort } from '../support/free-port.ts';
-import { eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
 import {
   bodyOf,
   clientOf,
@@ -120,7 +120,7 @@ test('a replication that was paused, or deleted and created anew, continues wher
   await store(source, null, range(0, 2000));
   // The first report comes at once, not after the interval of the figures.
   const id = await replicate(source, target, { statsInterval: '600000' });
-  await eventuallyWithin(60_000, async () => assert.equal((await taskOf(source)).status, 'running'));
+  await eventually(async () => assert.equal((await taskOf(source)).status, 'running'));
   const path = `/settings/replications/${encodeURIComponent(id)}`;
   await source.request(path, 'POST', { statsInterval: '200' }).then(bodyOf);
   await whenEqual(source, target);
@@ -169,7 +169,7 @@ test('nothing is lost when the source and the target are killed and started agai
     source = await start(sourceDir);
     await store(source, null, range(6000, 7000));
     // What the source lost in the crash may be newer at the target.
-    await eventuallyWithin(60_000, async () => {
+    await eventually(async () => {
       assert.equal((await taskOf(source)).changesLeft, 0);
       assert.equal((await contentOf(target)).size, 7000);
     });
@@ -241,7 +241,7 @@ test('connections are encrypted on demand, with a user who may only receive repl
   const changed = await target.request(path, 'PUT', { password: 'another-one', roles: 'ro_admin' });
   assert.equal(changed.status, 200);
   await store(source, null, range(1000, 1100));
-  await eventuallyWithin(60_000, async () => assert.notDeepEqual((await taskOf(source)).errors, []));
+  await eventually(async () => assert.notDeepEqual((await taskOf(source)).errors, []));
 });
 
 test('documents of a collection that the target lacks follow when it is created there', {
