@@ -14,7 +14,7 @@ import {
 } from '#kv/admin.ts';
 import { Feature } from '#wire/features.ts';
 import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
-import type { BucketMap, ManifestState, StoredBucket } from '../config/cluster-state.ts';
+import type { BucketMap, ManifestState, NodeState, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { effectiveDataSettings } from '../data-settings/data-settings.ts';
@@ -39,8 +39,7 @@ export function desiredState(
 ): KvDesired {
   const provisioned = view.cluster.uuid !== '';
   return {
-    // Nodes that were added and not rebalanced in have no documents.
-    buckets: (view.isActive ? view.liveBuckets() : []).flatMap((bucket) => {
+    buckets: (hasDocuments(view) ? view.liveBuckets() : []).flatMap((bucket) => {
       const map = view.map(bucket.uuid);
       // A watch may bring a bucket before its map.
       return map === null && bucket.type !== 'cache' ? [] : [bucketSpec(view, bucket, map)];
@@ -86,10 +85,20 @@ function clusterPart(view: ClusterView, { identity, nodeTls }: NodePart): { clus
   };
 }
 
+/**
+ * Whether the node has files of buckets. Nodes that were added and not rebalanced in have none. A node that was failed over keeps its own: in-sync sets
+ * name its process until the new actives have confirmed, and one that restarts before that hands the shard back to this process.
+ */
+const hasDocuments = ({ isActive, self }: ClusterView): boolean => isActive || isFailedOver(self);
+
+const isFailedOver = ({ membership, recovery }: NodeState): boolean =>
+  membership === 'inactiveFailed' || recovery !== undefined;
+
 /** Whether the node keeps copies that the maps do not give it: delta recovery of a failed-over node sends only the changes that they lack. */
 function keepsCopies({ cluster }: ClusterView, nodeId: string): boolean {
   const isFailing = cluster.balance?.failing?.includes(nodeId) ?? false;
-  return isFailing || cluster.nodes.some((node) => node.uuid === nodeId && node.keepsCopies === true);
+  const keeps = (node: NodeState): boolean => node.keepsCopies === true || isFailedOver(node);
+  return isFailing || cluster.nodes.some((node) => node.uuid === nodeId && keeps(node));
 }
 
 function limits(view: ClusterView): KvLimits {
