@@ -333,6 +333,8 @@ export class Bucket {
     if (!this.files) return;
     await this.options.storage?.disk.reset(this.files.bucketUuid, incarnation);
     this.files = { ...this.files, incarnation };
+    // Not before, where the disk had no space to open the earlier files.
+    this.isOpen = true;
     this.isRecovered = true;
     this.parts.flusher?.discardFailures();
     this.damaged = [];

@@ -174,4 +174,10 @@ for (const [end, title] of [
     stored.hasNoSpaceToOpen = false;
     if (end === 'stop') assert.equal((await aBucketOn(engine).start()).bucket.stats().items, 40);
     if (end === 'destroy') assert.equal(stored.buckets.size, 0);
+    if (end === 'flush') {
+      b.store('later');
+      await b.bucket.stop();
+      const { opened } = await stored.engine().open({ ...files, incarnation: 2 });
+      assert.ok(opened.length > 0 && opened.every(({ clean }) => clean));
+    }
   });
