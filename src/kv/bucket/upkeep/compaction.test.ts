@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Log, silentLog } from '#ports/log.ts';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
@@ -40,6 +41,25 @@ for (const kind of ['on disk', 'in memory'] as const) {
     await b.bucket.stop();
   });
 }
+
+test('a file that cannot be compacted keeps none of the others from it, and is reported', async () => {
+  const engine = new MemoryDisk().engine();
+  const compacted: number[] = [];
+  engine.compact = async (_, file) => {
+    if (file === 1) throw new Error('there is no room for a copy');
+    compacted.push(file);
+    return { bytesBefore: 10, bytesAfter: 5, purged: [] };
+  };
+  const lines: unknown[] = [];
+  const log: Log = { ...silentLog, warn: (event, fields) => void lines.push([event, fields?.['reason']]) };
+  const b = await new BucketUnderTest({ storage: { disk: engine, files }, log }).start();
+  b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 0 });
+  await runBackground(b);
+  assert.deepEqual(compacted, [0, 2, 3]);
+  assert.deepEqual(lines, [['bucket.compaction.failed', 'there is no room for a copy']]);
+  assert.equal(b.bucket.compaction.progress, null);
+  await b.bucket.stop();
+});
 
 test('purged tombstones stay purged over a restart, with the purge seqno', async () => {
   const disk = new MemoryDisk();

@@ -107,6 +107,7 @@ export class Compaction {
     purgeBeforeSeconds: number,
   ): Promise<CompactResult[]> {
     const results: CompactResult[] = [];
+    const errors: unknown[] = [];
     const { signal } = this.cancellation;
     let earlier = 0;
     for (let file = 0; file < fileCount; file++) {
@@ -115,11 +116,18 @@ export class Compaction {
         ownDone = done;
         this.reportDone(earlier + done);
       };
-      const result = await disk.compact(bucketUuid, file, { purgeBeforeSeconds, progress, signal });
+      try {
+        const result = await disk.compact(bucketUuid, file, { purgeBeforeSeconds, progress, signal });
+        await this.purgeMemoryAfterFile(result.purged, purgeBeforeSeconds);
+        results.push(result);
+      } catch (error) {
+        // A file that is damaged, or for which the disk has no room, keeps none of the others from it.
+        errors.push(error);
+        if (signal.aborted) break;
+      }
       earlier += ownDone;
-      await this.purgeMemoryAfterFile(result.purged, purgeBeforeSeconds);
-      results.push(result);
     }
+    if (errors.length > 0) throw errors[0];
     return results;
   }
 
