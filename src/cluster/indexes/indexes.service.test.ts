@@ -6,6 +6,7 @@ import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ChangeOptions } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import { bucketsKey } from '../config/cluster-state.ts';
 import { IndexesService } from './indexes.service.ts';
 import { indexesKey, noIndexes } from './indexes-state.ts';
 import { noIndexService } from './no-index-service.ts';
@@ -27,6 +28,7 @@ const serviceOn = (store: MemoryConfigStore, view: object): IndexesService =>
 test('removes the definitions of a deleted bucket, and stops only after that', async () => {
   const store = new MemoryConfigStore();
   await store.put(indexesKey('gone'), noIndexes, 0);
+  await store.put(bucketsKey, { memoryQuotaMb: 256, byUuid: {} }, 0);
   const service = serviceOn(store, { buckets: { byUuid: {} } });
   await service.start();
   const gate = deferred<void>();
@@ -46,6 +48,23 @@ test('removes the definitions of a deleted bucket, and stops only after that', a
   gate.resolve();
   await stopped;
   assert.equal(await get(indexesKey('gone')), null);
+});
+
+test('keeps the definitions of a bucket that a stale read does not show', async () => {
+  const store = new MemoryConfigStore();
+  const before = { memoryQuotaMb: 256, byUuid: {} };
+  const revision = (await store.put(bucketsKey, before, 0)) as number;
+  await store.put(bucketsKey, { ...before, byUuid: { b: { state: 'ready' } } }, revision);
+  await store.put(indexesKey('b'), noIndexes, 0);
+  const get = store.get.bind(store);
+  store.get = async <T>(key: string) =>
+    key === bucketsKey ? { key, value: before as T, revision } : await get<T>(key);
+  const service = serviceOn(store, { buckets: { byUuid: {} } });
+  await service.start();
+  service.follow();
+  await new Promise(setImmediate); // the search has begun
+  await service.stop();
+  assert.notEqual(await get(indexesKey('b')), null);
 });
 
 const manifest = {

@@ -250,8 +250,8 @@ export class IndexesService implements IndexDefinitions {
       if (this.#watches.length === 0) return;
       if (view.buckets.byUuid[uuid] === undefined) {
         // Another node may have created both, and this one sees the bucket later.
-        const bucketsEntry = await store.get<BucketsState>(bucketsKey);
-        if (bucketsEntry?.value.byUuid[uuid] !== undefined) continue;
+        const found = await this.#current<BucketsState>(bucketsKey);
+        if (found === null || found.byUuid[uuid] !== undefined) continue;
         const entry = await store.get(indexesKey(uuid));
         if (entry !== null) await store.delete(indexesKey(uuid), entry.revision);
         continue;
@@ -260,13 +260,23 @@ export class IndexesService implements IndexDefinitions {
         ({ definition }) => !this.#exists(uuid, definition.keyspace),
       );
       if (orphans.length === 0 || view.buckets.byUuid[uuid]?.state !== 'ready') continue;
-      const manifest = (await store.get<ManifestState>(manifestKey(uuid)))?.value;
+      const manifest = await this.#current<ManifestState>(manifestKey(uuid));
+      if (manifest === null) continue;
       const ids = orphans
         .filter(({ definition }) => !hasCollection(manifest, definition.keyspace.collectionId))
         .map(({ definition }) => definition.id);
       if (ids.length === 0) continue;
       await this.#change(uuid, (state) => without(state, ids), { freesSpace: true });
     }
+  }
+
+  /** The value that the store has now; null: not known. A read may be stale, and only a write proves that it was not. */
+  async #current<Value>(key: string): Promise<Value | null> {
+    const { store } = this.#deps;
+    const entry = await store.get<Value>(key);
+    if (entry === null) return null;
+    const isCurrent = (await store.put(key, entry.value, entry.revision, { freesSpace: true })) !== null;
+    return isCurrent ? entry.value : null;
   }
 
   #exists(bucketUuid: string, { collectionId }: IndexKeyspace): boolean {
@@ -280,10 +290,8 @@ export class IndexesService implements IndexDefinitions {
 export const keepsIndexes = ({ services }: Pick<NodeState, 'services'>): boolean =>
   services === null || services.includes('index') || services.includes('n1ql');
 
-const hasCollection = (manifest: ManifestState | undefined, collectionId: number): boolean =>
-  (manifest?.scopes ?? []).some((scope) =>
-    scope.collections.some(({ uid }) => Number.parseInt(uid, 16) === collectionId),
-  );
+const hasCollection = ({ scopes }: ManifestState, collectionId: number): boolean =>
+  scopes.some((scope) => scope.collections.some(({ uid }) => Number.parseInt(uid, 16) === collectionId));
 
 const indexNamed = ({ byId }: IndexesState, keyspace: IndexKeyspace, name: string): StoredIndex | undefined =>
   Object.values(byId).find(
