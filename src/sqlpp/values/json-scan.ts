@@ -200,6 +200,18 @@ function containerEnd(bytes: Uint8Array, start: number, end: number): number {
   return end;
 }
 
+/** Where the arrays and objects begin that begin in `bytes[start, end)` and do not end there; `start` is not within a string. */
+export function openContainers(bytes: Uint8Array, start: number, end: number): number[] {
+  const open: number[] = [];
+  for (let at = start; at < end; ) {
+    const byte = bytes[at++] as number;
+    if (byte === quote) at = stringEnd(bytes, at - 1, end);
+    else if (byte === 0x7b || byte === 0x5b) open.push(at - 1);
+    else if (byte === 0x7d || byte === 0x5d) open.pop();
+  }
+  return open;
+}
+
 function scalarEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start + 1;
   for (; at < end; at++) {

@@ -1,7 +1,7 @@
 // Parses large JSON text in steps.
 import type { WorkSteps } from '#base/steps.ts';
 import { JsonParser } from './json-parse.ts';
-import { valueEnd } from './json-scan.ts';
+import { openContainers } from './json-scan.ts';
 import { newObject, type RawJson, type Value } from './value.ts';
 
 /** About half a millisecond. */
@@ -13,6 +13,10 @@ export function parseInSteps({ bytes, start, end }: RawJson): WorkSteps<Value> {
 
 export class StepParser extends JsonParser {
   private pausedAt = this.at;
+  /** Where the arrays and objects of `open` begin, which do not end before `scannedTo`. */
+  private open: readonly number[] = [];
+  private nextOpen = 0;
+  private scannedTo = this.at;
 
   *wholeInSteps(): WorkSteps<Value> {
     this.space();
@@ -27,17 +31,21 @@ export class StepParser extends JsonParser {
     return value;
   }
 
-  /** Whether an array or object begins here that takes more than a step. */
+  /** Whether an array or object begins here that takes about a step or more. Each byte is scanned once for that, however deep it is. */
   private isLarge(): boolean {
     const { bytes, at, end } = this;
     if (end - at < stepBytes || (bytes[at] !== 0x5b && bytes[at] !== 0x7b)) return false;
-    const near = at + stepBytes;
-    return valueEnd(bytes, at, near) === near;
+    if (at >= this.scannedTo) {
+      this.scannedTo = at + stepBytes;
+      this.open = openContainers(bytes, at, this.scannedTo);
+      this.nextOpen = 0;
+    }
+    while ((this.open[this.nextOpen] ?? at) < at) this.nextOpen++;
+    return this.open[this.nextOpen] === at;
   }
 
   private *large(): WorkSteps<Value> {
-    // Pauses although the position has not advanced: `isLarge` has just scanned the text of a whole step.
-    yield;
+    if (this.isDue()) yield;
     this.enter();
     const isArray = this.bytes[this.at++] === 0x5b;
     this.space();
