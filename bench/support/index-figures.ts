@@ -30,7 +30,7 @@ export async function changesOfKeys(
   const keys = (round: number) =>
     Array.from({ length: changesMax }, (_, at) => `hotel_${(round * changesMax + at) % 100_000}`);
   await compared(
-    `changes of keys of two indexes, ${changesMax} a statement (goal without the statements, for the index service alone: 15,000 for each index)`,
+    `changes of keys of two indexes, ${changesMax} a statement (the goal of 15,000 changes for each index and CPU-second is for the index service alone, without the time of the statements)`,
     { sides, rounds: Math.max(4, rounds / 10), each: changesMax },
     async (round) => {
       const statement = 'UPDATE b._default._default d USE KEYS $keys SET d.n = d.n + 1';

@@ -54,7 +54,7 @@ export interface UserSpec {
   name: string;
   /** Changes with the credentials: sessions that logged in with an earlier id get AUTH_STALE. */
   credentialId: string;
-  /** `null` for a user without a password, who cannot log in at the data port. */
+  /** Null: this node has no password of the user. External users log in with PLAIN, others only with a client certificate. */
   scram: { sha1: ScramVerifier; sha256: ScramVerifier; sha512: ScramVerifier } | null;
   grants: Grants;
   /** The cluster manager checks the password with an external system. */

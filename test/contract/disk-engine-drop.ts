@@ -1,5 +1,7 @@
 // Tests of the removal of vbuckets, run with every disk engine.
+
 import assert from 'node:assert/strict';
+import { CutBits } from '#kv/data/cut.ts';
 import { everyTombstone } from '#kv/data/disk-engine.ts';
 import { cutsOf } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
@@ -10,7 +12,7 @@ export function describeDiskEngineDrop(name: string, make: () => Promise<DiskUnd
   const it = titled(name, make);
   const docs = [
     { key: '\0a', value: '1', seqno: 1 },
-    { key: '\0b', value: '2', seqno: 2, bits: 1, expiry: 7 },
+    { key: '\0b', value: '2', seqno: 2, bits: CutBits.deleted, expiry: 7 },
     { key: '\0c', value: 'x'.repeat(5000), seqno: 4 },
     { key: '\x08d', value: '3', seqno: 5 },
     { vb: 4, key: '\0e', value: 'y'.repeat(5000), seqno: 3 },

@@ -66,7 +66,7 @@ const attemptsMax = 3;
 export class FounderChange {
   readonly #deps: FounderChangeDeps;
   #grant: Grant | null = null;
-  /** The claim of this node is written: it can no longer be withdrawn. */
+  /** This node's claim was granted, and it stores the configuration now: it no longer gives way to the claim of a member with a lower id. */
   #isTakingOver = false;
   #isSteppingDown = false;
   /** This node is handing the configuration over because it leaves: notices about the next founder are ignored meanwhile. */
@@ -133,7 +133,7 @@ export class FounderChange {
     const { nodes } = this.#deps.view.cluster;
     const isFailing = failing.some(({ uuid }) => uuid === identity.nodeId);
     if (isFailing || !nodes.some((node) => node.uuid === identity.nodeId && isActive(node)))
-      throw failoverRefusals.founderHere();
+      throw failoverRefusals.mayNotBecomeFounder();
     const others = this.#others(failing);
     if (this.#activeGrant() !== null) throw failoverRefusals.founderChanging();
     try {

@@ -22,7 +22,7 @@ export const failoverRefusals = defineRefusals('failover', {
     as: 'text',
     text: 'The node {otpNode} stores the configuration of the cluster and cannot be reached. With allowUnsafe=true this node stores it from now on; changes that only {otpNode} has are lost.',
   },
-  founderHere: {
+  mayNotBecomeFounder: {
     as: 'text',
     text: 'The node that stores the configuration cannot be reached. Send the request to another active node, which then stores it.',
   },

@@ -53,7 +53,7 @@ const reportOf = async (admin: WorkerKvAdmin, bucket: string) =>
 async function compact(admin: WorkerKvAdmin, bucket: string): Promise<void> {
   const { uuid } = aBucket(bucket);
   await admin.compact(uuid, { origin: 'test', purgeBeforeSeconds: 0 });
-  // A compaction syncs 64 files one after the other.
+  // A compaction syncs the files of the bucket one after the other.
   await eventuallyWithin(240_000, async () =>
     assert.equal((await reportOf(admin, bucket))?.compaction, null),
   );

@@ -103,7 +103,7 @@ test('requests of all connections together occupy a turn for a limited time, in 
     if (turn > 1000) throw new Error('the connections do not continue');
   }
   const { turnMs, tasksMs } = turnLimits;
-  // The clock is read after a request: one too many on either side.
+  // The clock is read after each request: the requests at the begin of a turn and the deferred ones may each be one more than fit.
   assert.ok(longest * requestMs <= turnMs + tasksMs + 2, `${longest}`);
   for (const sender of senders) {
     assert.equal(sender.answered.length, count);

@@ -8,6 +8,7 @@ const position = emptyPosition();
 export function markUsed({ buckets }: Directory, { bucket, keys }: UsedDocuments): void {
   const memory = buckets.get(bucket)?.engine?.memory;
   if (memory === undefined) return;
+  // Without it the data thread would keep the lock of the memory from one turn to the next, and the service could not read.
   memory.heap.lock.noteReader();
   const buffer = Buffer.from(keys.buffer, keys.byteOffset, keys.length);
   for (let at = 0; at < buffer.length; ) {

@@ -11,7 +11,9 @@ function callers() {
     if (message.kind !== 'authenticate') return;
     const { callId, question: login } = message;
     const name = 'name' in login ? login.name : login.certificateName;
-    known.answer(callId, { identity: { name, domain: 'local' }, roles: [] }, callId);
+    // The id of the call is also that of the watch, by which changes of the account are reported.
+    const watch = callId;
+    known.answer(callId, { identity: { name, domain: 'local' }, roles: [] }, watch);
   });
   const ask = async (user: string): Promise<number> => {
     const before = sent.filter(({ kind }) => kind === 'authenticate').length;
@@ -26,7 +28,8 @@ test('the account of a caller is asked for once, and again after it changed', as
   assert.equal(await ask('a'), 1);
   assert.equal(await ask('a'), 0);
   const { revision } = known;
-  known.discard(1);
+  const firstWatch = 1;
+  known.discard(firstWatch);
   assert.notEqual(known.revision, revision);
   assert.equal(await ask('a'), 1);
 });

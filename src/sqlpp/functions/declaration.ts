@@ -3,8 +3,8 @@ import type { Value } from '../values/value.ts';
 import type { EvaluationContext } from './context.ts';
 
 /**
- * How MISSING and NULL arguments are handled before the call. `propagate`: a MISSING argument gives MISSING, else a NULL one NULL. `missing`:
- * only MISSING propagates. `own`: the function handles both.
+ * How MISSING and NULL arguments are handled before the call. `propagate`: a MISSING argument gives MISSING, else a NULL one NULL. `onlyMissing`:
+ * a MISSING argument gives MISSING, and the function handles NULL. `own`: the function handles both.
  */
 export type NullRule = 'propagate' | 'onlyMissing' | 'own';
 
