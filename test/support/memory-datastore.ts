@@ -41,7 +41,8 @@ const fewRowsMax = 8;
 export class MemoryDatastore implements Datastore {
   readonly collections = new Map<string, MemoryCollection>();
   readonly definitions = new Map<string, IndexStatus>();
-  #cas = 0n;
+  /** Like those of the data service: nanoseconds, with counts in the low 16 bits. */
+  #cas = 1_795_861_352_528_896_000n;
   #ids = 0;
 
   /** Rows of `system:prepareds`. */
@@ -72,8 +73,13 @@ export class MemoryDatastore implements Datastore {
 
   put(keyspace: Keyspace, id: string, value: unknown): void {
     const bytes = encoder.encode(typeof value === 'string' ? value : JSON.stringify(value));
-    const cas = ++this.#cas;
+    const cas = this.#nextCas();
     this.#of(keyspace).set(id, { id, bytes, isJson: true, cas, expiration: 0, flags: 0 });
+  }
+
+  #nextCas(): bigint {
+    this.#cas += 65_536n;
+    return this.#cas;
   }
 
   #of({ name }: Keyspace): Map<string, StoredDocument> {
@@ -138,7 +144,7 @@ export class MemoryDatastore implements Datastore {
     if (write.kind === 'insert' && before) return { status: 'exists' };
     if ((write.kind === 'replace' || write.kind === 'delete') && !before) return { status: 'not found' };
     if (write.cas !== 0n && before && before.cas !== write.cas) return { status: 'cas mismatch' };
-    const cas = ++this.#cas;
+    const cas = this.#nextCas();
     if (write.kind === 'delete') documents.delete(write.id);
     else {
       const expiration = write.expiration === 'keep' ? (before?.expiration ?? 0) : write.expiration;

@@ -1,5 +1,7 @@
 // Documents in rows: the body unparsed, the key, and META() where the query reads it.
+
 import type { StoredDocument } from '../datastore/documents.ts';
+import { integerValue } from '../values/arithmetic.ts';
 import { valueAt } from '../values/json-scan.ts';
 import { Binary, newObject, RawJson, setMember, type Value } from '../values/value.ts';
 
@@ -20,7 +22,7 @@ function isSpace(byte: number): boolean {
 
 export function metaOf(document: StoredDocument): Value {
   const meta = newObject();
-  meta['cas'] = exactInteger(document.cas);
+  meta['cas'] = casValue(document.cas);
   meta['expiration'] = document.expiration;
   meta['flags'] = document.flags;
   meta['id'] = document.id;
@@ -33,7 +35,5 @@ export function metaOf(document: StoredDocument): Value {
   return meta;
 }
 
-function exactInteger(value: bigint): number | bigint {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : BigInt.asIntN(64, value);
-}
+/** The value of a CAS in statements: an integer of 64 bits with a sign. */
+export const casValue = (cas: bigint): number | bigint => integerValue(BigInt.asIntN(64, cas));

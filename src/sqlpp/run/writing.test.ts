@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { numberLiteral } from '../values/number-literal.ts';
 
 test('a document with an expiration that the data service cannot store is not written, others are', async () => {
   const datastore = new MemoryDatastore();
@@ -28,6 +29,21 @@ test('an expiration in nanoseconds is refused like one in milliseconds', async (
   assert.equal(errors.length, 2);
   for (const { message } of errors) assert.match(message, /expiration: must be at most 4294967295/);
   assert.deepEqual(await query(datastore, 'SELECT a FROM t USE KEYS ["new", "old"]'), [{ a: 1 }]);
+});
+
+test('a CAS equals the literal and the parameter of its digits, also that of RETURNING', async () => {
+  const datastore = new MemoryDatastore();
+  datastore.put(datastore.add('t'), 'k', { a: 1 });
+  const digits = async (statement: string) => String((await query(datastore, statement))[0]);
+  const read = 'SELECT RAW TO_STRING(META().cas) FROM t USE KEYS "k"';
+  const before = await digits(read);
+  assert.match(before, /^\d{19}$/);
+  const returned = `UPDATE t SET a = 2 WHERE META().cas = ${before} RETURNING RAW TO_STRING(META().cas)`;
+  const after = await digits(returned);
+  assert.equal(await digits(read), after);
+  const same = `SELECT RAW META().cas IN [${after}, $cas] AND META().cas = $cas FROM t`;
+  const cas = numberLiteral(after);
+  assert.deepEqual(await query(datastore, same, { named: new Map([['cas', cas]]) }), [true]);
 });
 
 test('a MERGE ends at a key that is no text, after the changes before it', async () => {

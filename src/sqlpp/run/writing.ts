@@ -9,6 +9,7 @@ import { valueAt } from '../values/json-scan.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import type { BlockCompiler } from './code.ts';
 import { DelayedWrites } from './delayed-writes.ts';
+import { casValue } from './documents.ts';
 import { documentBytes, encoded } from './encoded-changes.ts';
 import { compileProjection } from './projection.ts';
 import type { Row } from './row.ts';
@@ -165,8 +166,7 @@ export class Writer {
 function writtenMeta(write: DocumentWrite, cas: bigint, before: Value): Value {
   const meta = newObject();
   if (typeof before === 'object' && before !== null) Object.assign(meta, before);
-  const number = Number(cas);
-  meta['cas'] = Number.isSafeInteger(number) ? number : BigInt.asIntN(64, cas);
+  meta['cas'] = casValue(cas);
   meta['id'] = write.id;
   meta['flags'] ??= 0;
   meta['type'] ??= 'json';
