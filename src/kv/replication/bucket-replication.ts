@@ -9,7 +9,7 @@ import type { BucketReplicationOptions } from './bucket-replication-options.ts';
 import { CheckTimes } from './check-times.ts';
 import { confirmation, isUnconfirmed } from './confirmation.ts';
 import { ContinuedBoots } from './continued-boots.ts';
-import { CopyIntake } from './copy-intake.ts';
+import { CopyIntake, type ShardIntake } from './copy-intake.ts';
 import { positionOf, takeHistories } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
 import { CopyRollbacks } from './copy-rollbacks.ts';
@@ -27,18 +27,12 @@ import { UnappliedBytes } from './unapplied-bytes.ts';
 /** The pause between requests for a change while the store cannot be reached. */
 const storeRetryMs = 500;
 
-interface Intake {
-  readonly node: string;
-  readonly epoch: number;
-  readonly intake: CopyIntake;
-}
-
 export class BucketReplication {
   private readonly options: BucketReplicationOptions;
   private specs: readonly ShardSpec[] = [];
   private revision = -1;
   private readonly actives = new Map<number, ActiveShard>();
-  private readonly intakes = new Map<number, Intake>();
+  private readonly intakes = new Map<number, ShardIntake>();
   private readonly unapplied = new UnappliedBytes();
   private readonly earlier: EarlierActives;
   private readonly drops: ShardDrops;
@@ -58,6 +52,7 @@ export class BucketReplication {
   /** The outcome of a change is unknown: the map is written again before anything else. */
   private isMapUnknown = false;
   private readonly checks: CheckTimes;
+  private readonly endNotices: () => void;
   private isClosed = false;
 
   constructor(options: BucketReplicationOptions) {
@@ -84,7 +79,7 @@ export class BucketReplication {
     this.boots = new ContinuedBoots({ ...options, own: options.bucket.stoppedBoots });
     this.epochWrites = new EpochWrites({ ...options, boots: this.boots, vbsOf: this.vbsOf });
     options.bucket.servedUntilMs = (vb) => this.servedUntilMs(vb);
-    options.bucket.progress.notifyPersisted((vb) => this.persisted(vb));
+    this.endNotices = options.bucket.progress.notifyPersisted((vb) => this.persisted(vb));
   }
 
   /** Brings the shards to the states of this map, unless a newer one was seen. */
@@ -136,6 +131,7 @@ export class BucketReplication {
 
   close(): void {
     this.isClosed = true;
+    this.endNotices();
     this.checks.stop();
     this.rollbacks.close();
     for (const active of this.actives.values()) active.close();
@@ -365,7 +361,7 @@ export class BucketReplication {
     this.endIntake(shard);
   }
 
-  private closeIntake(shard: number): Intake | undefined {
+  private closeIntake(shard: number): ShardIntake | undefined {
     const closed = this.intakes.get(shard);
     if (!this.intakes.delete(shard) || closed === undefined) return undefined;
     this.unapplied.add(closed.node, closed.intake.close());

@@ -30,6 +30,13 @@ interface QueuedBatch {
 
 const noBody: BatchBody = { bytes: Buffer.alloc(0), start: 0, end: 0, items: 0 };
 
+/** The intake of a shard, from the active of this epoch on this node. */
+export interface ShardIntake {
+  readonly node: string;
+  readonly epoch: number;
+  readonly intake: CopyIntake;
+}
+
 export class CopyIntake {
   private readonly options: CopyIntakeOptions;
   private readonly queue: QueuedBatch[] = [];

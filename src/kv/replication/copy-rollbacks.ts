@@ -56,6 +56,7 @@ export class CopyRollbacks {
   private readonly failures = new Map<number, number>();
   /** Rollbacks of a bucket run one after another, so that the versions of only one vbucket are in memory. The one that was requested last. */
   private last: Promise<unknown> = Promise.resolve();
+  private isClosed = false;
 
   constructor(options: CopyRollbacksOptions) {
     this.options = options;
@@ -75,7 +76,9 @@ export class CopyRollbacks {
     this.requests.disconnected(node);
   }
 
+  /** A rollback that runs changes nothing more. */
   close(): void {
+    this.isClosed = true;
     this.requests.close();
   }
 
@@ -114,7 +117,7 @@ export class CopyRollbacks {
   }
 
   private isExpected(shard: number, epoch: number): boolean {
-    return epoch >= this.options.epochOf(shard) && !this.options.actives.has(shard);
+    return !this.isClosed && epoch >= this.options.epochOf(shard) && !this.options.actives.has(shard);
   }
 
   private async run(source: Source, histories: readonly ActiveHistory[]): Promise<void> {

@@ -47,6 +47,17 @@ describe('VbucketProgress', () => {
     assert.ok(!progress.hasMajority(0), 'this node alone is no majority of two');
   });
 
+  it('notifies of commits until that is ended, as by the replication of a bucket that is flushed', () => {
+    const { progress } = aProgress(1);
+    const noticed: string[] = [];
+    const endFirst = progress.notifyPersisted((vb) => noticed.push(`first ${vb}`));
+    progress.notifyPersisted((vb) => noticed.push(`second ${vb}`));
+    progress.advance(1, 3);
+    endFirst();
+    progress.advance(1, 4);
+    assert.deepEqual(noticed, ['first 1', 'second 1', 'second 1']);
+  });
+
   it('waits for a joining member before the configuration lists it, and acknowledges only afterwards', () => {
     const { progress, columns } = aProgress(1);
     progress.setMembers(0, { others: ['b'], size: 1, isFrozen: false });

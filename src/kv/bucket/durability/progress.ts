@@ -62,9 +62,13 @@ export class VbucketProgress {
     this.commitFollowers = followers;
   }
 
-  /** Calls back after each commit of the vbucket's file. */
-  notifyPersisted(persisted: (vb: number) => void): void {
-    this.followers = [...this.followers, { persisted }];
+  /** Calls back after each commit of the vbucket's file, until the returned function is called. */
+  notifyPersisted(persisted: (vb: number) => void): () => void {
+    const added = { persisted };
+    this.followers = [...this.followers, added];
+    return () => {
+      this.followers = this.followers.filter((follower) => follower !== added);
+    };
   }
 
   /** The persisted seqno. */
