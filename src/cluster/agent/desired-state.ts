@@ -14,7 +14,13 @@ import {
 } from '#kv/admin.ts';
 import { Feature } from '#wire/features.ts';
 import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
-import type { BucketMap, ManifestState, NodeState, StoredBucket } from '../config/cluster-state.ts';
+import {
+  type BucketMap,
+  isFailedOver,
+  type ManifestState,
+  type NodeState,
+  type StoredBucket,
+} from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { effectiveDataSettings } from '../data-settings/data-settings.ts';
@@ -90,9 +96,6 @@ function clusterPart(view: ClusterView, { identity, nodeTls }: NodePart): { clus
  * name its process until the new actives have confirmed, and one that restarts before that hands the shard back to this process.
  */
 const hasDocuments = ({ isActive, self }: ClusterView): boolean => isActive || isFailedOver(self);
-
-const isFailedOver = ({ membership, recovery }: NodeState): boolean =>
-  membership === 'inactiveFailed' || recovery !== undefined;
 
 /** Whether the node keeps copies that the maps do not give it: delta recovery of a failed-over node sends only the changes that they lack. */
 function keepsCopies({ cluster }: ClusterView, nodeId: string): boolean {

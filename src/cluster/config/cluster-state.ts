@@ -333,6 +333,10 @@ export interface CollectionState {
   maxTTL?: number;
 }
 
+/** Whether the node was failed over and not activated since; it may wait for its recovery. */
+export const isFailedOver = ({ membership, recovery }: NodeState): boolean =>
+  membership === 'inactiveFailed' || recovery !== undefined;
+
 export const initialManifest = (): ManifestState => ({
   uid: '0',
   nextId: 8,

@@ -3,7 +3,7 @@ import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import { type ClusterState, isFailedOver, type NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { losesShards } from '../config/only-copies.ts';
 import { until } from '../config/until.ts';
@@ -160,10 +160,8 @@ const isActive = ({ membership }: NodeState): boolean => membership === 'active'
 
 /** Only documents and indexes can be brought up to date; other services start empty. */
 function canRecover(node: NodeState, type: 'full' | 'delta'): boolean {
-  const { membership, recovery, services } = node;
-  const keepsFiles = isDataNode(node) || (services?.includes('index') ?? false);
-  const isOut = membership === 'inactiveFailed' || (membership === 'inactiveAdded' && recovery !== undefined);
-  return isOut && (type === 'full' || keepsFiles);
+  const keepsFiles = isDataNode(node) || (node.services?.includes('index') ?? false);
+  return isFailedOver(node) && (type === 'full' || keepsFiles);
 }
 
 const changed = (state: ClusterState, node: NodeState): ClusterState => ({
