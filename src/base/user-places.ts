@@ -42,7 +42,7 @@ export class UserPlaces {
     else this.#counts.delete(user);
   }
 
-  /** The index in `waiting` of the user with the fewest places, among those who may take another one; -1 if none may. */
+  /** The index in `waiting` of the first item whose user may take another place and has the fewest; -1: no user may. */
   next(waiting: readonly { readonly user: string }[]): number {
     let best = -1;
     let fewest = Infinity;
