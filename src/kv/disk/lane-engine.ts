@@ -34,10 +34,9 @@ import { CopyPace } from './copy-pace.ts';
 import type { Lane } from './lane.ts';
 import { Compactions } from './lane-compactions.ts';
 import { type LaneLease, LanePool } from './lane-pool.ts';
+import { LoggedCommits } from './logged-commits.ts';
 
 const noKey = Buffer.alloc(0);
-/** Where durable writes and reads of the disk alternate, the log of cuts would only add its own sync to that of the rows. */
-const unloggedAfterRead = 8;
 
 export type LaneWork = 'write' | 'read' | 'copy';
 
@@ -55,19 +54,18 @@ export class LaneEngine implements DiskEngine {
   /** By bucket, its current files. Those of buckets in `readFrom` are open in reading lanes. */
   private readonly specs = new Map<string, readonly DataFileSpec[]>();
   private readonly readFrom = new Set<string>();
-  /** Files whose last commits may be only in the log of cuts, which other lanes do not read, with the call that writes that log into rows. */
-  private readonly logged = new Map<string, Promise<void> | null>();
-  /** By file, how many of the next urgent commits are written into rows at once, since a read had to wait until the log of cuts was in rows. */
-  private readonly unloggedLeft = new Map<string, number>();
+  private readonly logged = new LoggedCommits((bucketUuid, file) =>
+    this.laneOf(bucketUuid, file).call('writeLogged', bucketUuid, file),
+  );
   private readonly queues = new WeakMap<Lane, CommitQueue>();
   private readonly backfills = new BackfillCalls((bucketUuid, file, requests) =>
     this.read(bucketUuid, file, (lane, spec) => lane.call('backfillPages', spec, requests)),
   );
 
   constructor(startLane: (work: LaneWork) => Lane, clock: Pick<Clock, 'monotonicMs' | 'sleep'>) {
-    this.writers = new LanePool(() => startLane('write'), { keepsIdle: true });
-    this.readers = new LanePool(() => startLane('read'), { keepsIdle: true });
-    this.copiers = new LanePool(() => startLane('copy'), { keepsIdle: false });
+    this.writers = new LanePool(() => startLane('write'), { keepsIdle: true, clock });
+    this.readers = new LanePool(() => startLane('read'), { keepsIdle: true, clock });
+    this.copiers = new LanePool(() => startLane('copy'), { keepsIdle: false, clock });
     this.pace = new CopyPace(clock);
     this.compactions = new Compactions(this.copiers, this.pace);
   }
@@ -121,8 +119,7 @@ export class LaneEngine implements DiskEngine {
 
   async commit(bucketUuid: string, file: number, cuts: CutBuffer, isUrgent = false): Promise<void> {
     const lane = this.laneOf(bucketUuid, file);
-    const isLogged = isUrgent && !this.isReadOften(keyOf(bucketUuid, file));
-    if (isLogged) this.logged.set(keyOf(bucketUuid, file), null);
+    const isLogged = isUrgent && this.logged.take(bucketUuid, file);
     await this.pace.commit(() => lane.call('commit', bucketUuid, file, cuts, isLogged));
   }
 
@@ -210,8 +207,8 @@ export class LaneEngine implements DiskEngine {
     this.buckets.delete(bucketUuid);
     this.incomplete.delete(bucketUuid);
     await this.compactions.cancel(bucketUuid);
-    await this.closeReaders(bucketUuid);
     try {
+      await this.closeReaders(bucketUuid);
       await this.eachLane(bucketUuid, (lane) => lane.call('close', bucketUuid, clean, by));
     } finally {
       await this.leaveLanes(bucketUuid);
@@ -278,13 +275,21 @@ export class LaneEngine implements DiskEngine {
     for (const lane of this.readers.lanes) lane.call('closeReaders', bucketUuid).catch(() => {});
   }
 
-  /** Runs a read in a reading lane; repeats it when the file was replaced before the lane had opened it. */
+  /**
+   * Runs a read in a reading lane; repeats it when the file was replaced before the lane had opened it. On a full disk only the file's own lane has its
+   * last commits.
+   */
   private async read<T>(
     bucketUuid: string,
     file: number,
     act: (lane: Lane, spec: DataFileSpec) => Promise<T>,
   ): Promise<T> {
-    await this.writeLogged(bucketUuid, file);
+    try {
+      await this.logged.writeIntoRows(bucketUuid, file);
+    } catch (error) {
+      if (!(error instanceof DiskFullError)) throw error;
+      return await act(this.laneOf(bucketUuid, file), this.specToRead(bucketUuid, file));
+    }
     const spec = this.specToRead(bucketUuid, file);
     try {
       return await this.readers.use((lane) => act(lane, spec));
@@ -308,31 +313,6 @@ export class LaneEngine implements DiskEngine {
     return await queue.next();
   }
 
-  /** Whether commits of the file alternate with reads of the disk. Counts this commit. */
-  private isReadOften(key: string): boolean {
-    const left = this.unloggedLeft.get(key) ?? 0;
-    if (left > 1) this.unloggedLeft.set(key, left - 1);
-    else this.unloggedLeft.delete(key);
-    return left > 0;
-  }
-
-  /** Writes the log of cuts into rows, so that other lanes can read the commits so far. */
-  private async writeLogged(bucketUuid: string, file: number): Promise<void> {
-    const key = keyOf(bucketUuid, file);
-    const present = this.logged.get(key);
-    if (present === undefined) return;
-    this.unloggedLeft.set(key, unloggedAfterRead);
-    const writing = present ?? this.laneOf(bucketUuid, file).call('writeLogged', bucketUuid, file);
-    this.logged.set(key, writing);
-    try {
-      await writing;
-      if (this.logged.get(key) === writing) this.logged.delete(key);
-    } catch (error) {
-      if (this.logged.get(key) === writing) this.logged.set(key, null);
-      throw error;
-    }
-  }
-
   private specToRead(bucketUuid: string, file: number): DataFileSpec {
     const spec = this.specs.get(bucketUuid)?.find((candidate) => candidate.file === file);
     if (spec === undefined) throw new Error(`bucket ${bucketUuid} is not open`);
@@ -343,12 +323,9 @@ export class LaneEngine implements DiskEngine {
   /** Called before a bucket's files are replaced or closed. Later fetches fail. */
   private async closeReaders(bucketUuid: string): Promise<void> {
     this.specs.delete(bucketUuid);
-    for (const file of this.fileLanesOf(bucketUuid).keys()) {
-      this.logged.delete(keyOf(bucketUuid, file));
-      this.unloggedLeft.delete(keyOf(bucketUuid, file));
-    }
+    for (const file of this.fileLanesOf(bucketUuid).keys()) this.logged.forget(bucketUuid, file);
     if (!this.readFrom.delete(bucketUuid)) return;
-    await Promise.all(this.readers.lanes.map((lane) => lane.call('closeReaders', bucketUuid)));
+    await Promise.all(this.readers.lanes.map((lane) => closeReadersIn(lane, bucketUuid)));
   }
 
   /** Waits for all of the bucket's lanes even when one rejects, so that no call is still running afterwards. */
@@ -386,7 +363,14 @@ export class LaneEngine implements DiskEngine {
   }
 }
 
-const keyOf = (bucketUuid: string, file: number): string => `${bucketUuid}/${file}`;
+/** A thread that ends meanwhile has closed its connections too. */
+async function closeReadersIn(lane: Lane, bucketUuid: string): Promise<void> {
+  try {
+    await lane.call('closeReaders', bucketUuid);
+  } catch (error) {
+    if (!lane.hasEnded) throw error;
+  }
+}
 
 function allDamaged(files: BucketFiles, { path, reason }: DamagedFileError): OpenResult {
   const numbers = Array.from({ length: files.fileCount }, (_, file) => file);

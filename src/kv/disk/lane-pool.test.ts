@@ -1,23 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deferred } from '#base/deferred.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { Lane } from './lane.ts';
 import { LanePool } from './lane-pool.ts';
 
 function aPool({ keepsIdle = true, sizeMax = 1 } = {}) {
   const running = new Set<number>();
+  const clock = new ManualClock();
   let started = 0;
   const startLane = (): Lane => {
     const number = ++started;
     running.add(number);
     return {
+      get hasEnded() {
+        return !running.has(number);
+      },
       call: () => Promise.reject(new Error('not called')),
       stop: async () => void running.delete(number),
     };
   };
-  const pool = new LanePool(startLane, { keepsIdle });
+  const pool = new LanePool(startLane, { keepsIdle, clock });
   pool.resize(sizeMax);
-  return { pool, running: () => [...running] };
+  return { pool, clock, running: () => [...running], end: (number: number) => running.delete(number) };
 }
 
 describe('a pool of lanes', () => {
@@ -64,6 +69,33 @@ describe('a pool of lanes', () => {
     assert.equal(await used, 'text');
     await Promise.resolve();
     assert.deepEqual(running(), []);
+  });
+
+  it('starts another lane in place of one that has ended, at most once a second', async () => {
+    const { pool, clock, running, end } = aPool();
+    const first = pool.enter();
+    end(1);
+    assert.notEqual(pool.enter(), first);
+    await pool.leave(first);
+    assert.deepEqual(running(), [2]);
+    end(2);
+    assert.equal(pool.enter().lane.hasEnded, true);
+    assert.deepEqual(running(), []);
+    await clock.advance(1000);
+    assert.equal(pool.first().hasEnded, false);
+    assert.deepEqual(running(), [3]);
+  });
+
+  it('uses other lanes in place of one that has ended', async () => {
+    const { pool, running, end } = aPool({ sizeMax: 3 });
+    const [first, second] = [pool.enter(), pool.enter()];
+    await Promise.all([pool.leave(first), pool.leave(second)]);
+    end(1);
+    assert.equal(pool.enter(), second);
+    end(2);
+    const third = pool.enter();
+    assert.deepEqual(running(), [3]);
+    assert.deepEqual(pool.lanes, [third.lane]);
   });
 
   it('ends all lanes when it stops', async () => {

@@ -1,6 +1,10 @@
 // A bounded pool of lanes of one kind. Another lane starts only when all existing ones are busy, so that a node with little
-// load has few threads.
+// load has few threads. A lane whose thread has ended by itself is replaced.
+import type { Clock } from '#ports/clock.ts';
 import type { Lane } from './lane.ts';
+
+/** Lanes that end again and again, as at a read that exhausts their memory, are replaced no more often than this. Until then their calls fail. */
+const replacementPauseMs = 1000;
 
 /** A lane, and how many calls use it. */
 export interface LaneLease {
@@ -13,15 +17,19 @@ export class LanePool {
   /** Whether idle lanes stay; otherwise a lane ends with its last call. */
   private readonly keepsIdle: boolean;
   private sizeMax = 1;
+  private readonly clock: Pick<Clock, 'monotonicMs'>;
   private leases: LaneLease[] = [];
+  private lastReplacementMs = -replacementPauseMs;
 
-  constructor(startLane: () => Lane, options: { keepsIdle: boolean }) {
+  constructor(startLane: () => Lane, options: { keepsIdle: boolean; clock: Pick<Clock, 'monotonicMs'> }) {
     this.startLane = startLane;
     this.keepsIdle = options.keepsIdle;
+    this.clock = options.clock;
   }
 
+  /** Lanes that take calls. */
   get lanes(): Lane[] {
-    return this.leases.map(({ lane }) => lane);
+    return this.leases.map(({ lane }) => lane).filter(({ hasEnded }) => !hasEnded);
   }
 
   /** Changes the size; lanes above a smaller size end when their calls have ended. */
@@ -32,6 +40,7 @@ export class LanePool {
 
   /** The first lane, which stays as long as idle lanes do. */
   first(): Lane {
+    this.removeEnded();
     return (this.leases[0] ?? this.add()).lane;
   }
 
@@ -62,11 +71,21 @@ export class LanePool {
   }
 
   private leastUsed(): LaneLease {
+    this.removeEnded();
     const usable = this.leases.slice(0, this.sizeMax);
     const [first, ...others] = usable;
-    const found = first && others.reduce((best, next) => (next.uses < best.uses ? next : best), first);
+    const found = first && others.reduce((best, next) => (isBetter(next, best) ? next : best), first);
     if (found && (found.uses === 0 || usable.length === this.sizeMax)) return found;
     return this.add();
+  }
+
+  /** Others start in their place when they are needed. */
+  private removeEnded(): void {
+    if (!this.leases.some(({ lane }) => lane.hasEnded)) return;
+    const nowMs = this.clock.monotonicMs();
+    if (nowMs - this.lastReplacementMs < replacementPauseMs) return;
+    this.lastReplacementMs = nowMs;
+    this.leases = this.leases.filter(({ lane }) => !lane.hasEnded);
   }
 
   private add(): LaneLease {
@@ -83,3 +102,6 @@ export class LanePool {
     await Promise.all(surplus.map(({ lane }) => lane.stop()));
   }
 }
+
+const isBetter = (lease: LaneLease, other: LaneLease): boolean =>
+  lease.lane.hasEnded === other.lane.hasEnded ? lease.uses < other.uses : other.lane.hasEnded;

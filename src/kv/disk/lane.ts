@@ -34,6 +34,8 @@ export type LaneResult<K extends LaneOperation> = ReturnType<SqliteLane[K]>;
 
 /** Calls to one lane are served in the order in which they were made. */
 export interface Lane {
+  /** True once the lane's thread has ended by itself: all calls fail. */
+  readonly hasEnded: boolean;
   call<K extends LaneOperation>(operation: K, ...args: LaneArguments<K>): Promise<LaneResult<K>>;
   /** Ends the lane after all earlier calls. */
   stop(): Promise<void>;

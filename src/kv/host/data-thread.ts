@@ -18,12 +18,13 @@ assert(parentPort !== null, 'the data service does not run in a worker thread');
 const port = parentPort;
 const sendMessage = (message: ThreadMessage): void => port.postMessage(message);
 
+const log = forwardingLog('kv', sendMessage);
 const service = new DataService({
   clock: realClock,
   random: realRandom,
-  log: forwardingLog('kv', sendMessage),
+  log,
   kdf: realKdf,
-  disk: workerDiskEngine(),
+  disk: workerDiskEngine({}, (thread, reason) => log.error('disk.thread_failed', { thread, reason })),
   heavy: new HeavyThread(realClock),
   processors: availableParallelism(),
   work: workerData as DataThreadInput,

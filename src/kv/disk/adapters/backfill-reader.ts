@@ -1,4 +1,4 @@
-// Reads a vbucket's rows in seqno order over a separate read-only connection: neither it nor a commit waits for the other.
+// Reads a vbucket's rows in seqno order, usually over a separate read-only connection: neither it nor a commit waits for the other.
 // Each call is one short transaction, so that none delays a checkpoint.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
@@ -16,6 +16,7 @@ import { readVbRow, stateOf } from '../vb-row.ts';
 import type { DataFileSpec } from './file-format.ts';
 import { PackedRows } from './packed-rows.ts';
 import { arrayStatement, RowReader } from './row-reader.ts';
+import { inOneTransaction } from './transaction.ts';
 
 /** Several pages in one buffer. */
 export interface PackedPages {
@@ -42,10 +43,15 @@ export class BackfillReader {
   private writer = new CutWriter(0);
   private bytesSinceShrink = 0;
 
-  constructor(spec: DataFileSpec) {
+  static open(spec: DataFileSpec): BackfillReader {
+    const db = new DatabaseSync(spec.path, { readOnly: true });
+    db.exec(backfillSql);
+    return new BackfillReader(spec, db);
+  }
+
+  constructor(spec: DataFileSpec, db: DatabaseSync) {
     this.spec = spec;
-    this.db = new DatabaseSync(spec.path, { readOnly: true });
-    this.db.exec(backfillSql);
+    this.db = db;
     this.vbuckets = arrayStatement(this.db, sql.vbucketsFrom);
     this.packed = new PackedRows(this.db, 'bySeqno');
     this.reader = new RowReader(this.db);
@@ -55,7 +61,7 @@ export class BackfillReader {
     const bytes = requests.reduce((sum, { targetBytes }) => sum + targetBytes, 0);
     this.writer = new CutWriter(bytes + (bytes >> 3));
     // A document that is larger than its page leaves no room for the last pages, which are then empty.
-    const pages = this.inOneTransaction(() => requests.map((request) => this.readPage(request, bytes)));
+    const pages = inOneTransaction(this.db, () => requests.map((request) => this.readPage(request, bytes)));
     this.bytesSinceShrink += bytes;
     const isAllRead = pages.every((page) => 'reason' in page || page.toSeqno === page.endSeqno);
     if (isAllRead && this.bytesSinceShrink >= shrinkAfterBytes) this.shrink();
@@ -79,15 +85,6 @@ export class BackfillReader {
       if (writer.isOpen) writer.abandon();
       const { file, path } = this.spec;
       return { file, path, reason: (error as Error).message };
-    }
-  }
-
-  private inOneTransaction<T>(read: () => T): T {
-    this.db.exec('begin');
-    try {
-      return read();
-    } finally {
-      this.db.exec('rollback');
     }
   }
 

@@ -14,6 +14,7 @@ import { SqliteLane } from './sqlite-lane.ts';
 function laneWith(before: (operation: LaneOperation) => Promise<void>): Lane {
   const lane = new SqliteLane(realClock);
   return {
+    hasEnded: false,
     async call<K extends LaneOperation>(operation: K, ...args: LaneArguments<K>): Promise<LaneResult<K>> {
       await before(operation);
       const act = lane[operation] as (...args: LaneArguments<K>) => LaneResult<K>;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { cutsOf, type Doc, docTexts, loaded } from '../../../../test/support/cuts.ts';
+import { cutsOf, type Doc, docsOf, docTexts, loaded } from '../../../../test/support/cuts.ts';
 import { needs } from '../../../../test/support/needs.ts';
 import { aSeed } from '../../../../test/support/random.ts';
 import { SmallDisk } from '../../../../test/support/small-disk.ts';
@@ -321,16 +321,35 @@ test('a stop on a full disk completes, and the log has its commits for the next 
   assert.deepEqual(docTexts(await loaded(engine, files)), newest(5));
 });
 
-test('reads wait for space when the log cannot be written into rows, and then find its commits', {
+test('on a full disk reads find the commits of the log, which becomes rows once there is space', {
   skip: needs('mount'),
 }, async (t) => {
   await using setup = await onSmallDisk(t);
   const { disk, engine, files, urgent } = setup;
-  await urgent(1);
+  const { bucketUuid } = files;
+  const large = 'L'.repeat(5000);
+  await engine.commit(bucketUuid, 0, cutsOf([doc(1), doc(2)]));
+  await urgent(3);
   disk.fill();
-  await urgent(2);
-  await assert.rejects(engine.fetchItems(files.bucketUuid, 0, []), DiskFullError);
+  await urgent(4);
+  await engine.commit(bucketUuid, 0, cutsOf([{ vb: 4, key: 'k3', value: large, seqno: 5 }]), true);
+  for (let round = 0; round < 2; round++) {
+    const keys = ['k1', 'k3', 'k9'].map((key) => ({ vb: 4, key: Buffer.from(key) }));
+    const { batch, damaged } = await engine.fetchItems(bucketUuid, 0, keys);
+    assert.deepEqual(docTexts(docsOf(batch)), ['4 1 k1=v1', `4 5 k3=${large}`]);
+    assert.deepEqual(damaged, []);
+    const page = await engine.backfill(bucketUuid, 0, 4, 1);
+    assert.deepEqual(docTexts(docsOf(page.batch)), [`4 5 k3=${large}`]);
+    assert.deepEqual([page.toSeqno, page.endSeqno], [5, 5]);
+    const request = { prefix: Buffer.from('k'), after: null, limit: 10 };
+    const found = await engine.collectionKeys(bucketUuid, 0, request);
+    assert.deepEqual(
+      found.map(({ vb, key }) => `${vb} ${key.toString('latin1')}`),
+      ['0 k2', '0 k4', '4 k1', '4 k3'],
+    );
+    assert.equal(rowsIn(files.folder), 2);
+  }
   disk.free();
-  await engine.fetchItems(files.bucketUuid, 0, []);
-  assert.equal(rowsIn(files.folder), 2);
+  await engine.fetchItems(bucketUuid, 0, []);
+  assert.equal(rowsIn(files.folder), 4);
 });

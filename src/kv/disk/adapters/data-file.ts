@@ -16,10 +16,12 @@ import {
 import { connectionSql, formatVersion, pageBytes, shrinkSql, sql } from '../schema.ts';
 import { CutLog, cutLogBytes, cutLogPath, readCutLog, removeCutLog } from './cut-log.ts';
 import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
+import { closedBy, commitsIn, headerOf } from './file-header.ts';
 import { checkSpace, isSqliteFull, lacksSpace } from './no-space.ts';
 import { PageCounts } from './page-counts.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
 import { RowWriter } from './row-writer.ts';
+import { readChanged } from './transaction.ts';
 
 /** Another process that opened the file may hold a lock this long before a commit fails. */
 const busyTimeoutMs = 2000;
@@ -110,6 +112,17 @@ export class DataFile {
     if (this.isBehind)
       throw new Error(`the last commits of ${this.spec.path} are in its log until the next start`);
     if (this.hasLogged) this.transact(() => {});
+  }
+
+  /** Calls `read` with rows that include the log of cuts for these vbuckets, without writing them: the disk may be full. */
+  readWithLogged<T>(vbs: ReadonlySet<number> | null, read: (db: DatabaseSync) => T): T {
+    this.refuseAfterFailure();
+    const { db } = this;
+    return readChanged(
+      db,
+      () => this.writer.writeAll(this.log?.cuts() ?? [], vbs),
+      () => read(db),
+    );
   }
 
   /** Whether the log has room for the cuts, and it is certain that they can be written into rows later. */
@@ -354,26 +367,6 @@ export class DataFile {
     this.log = null;
   }
 }
-
-const headerOf = (db: DatabaseSync): Map<unknown, unknown> =>
-  new Map(
-    db
-      .prepare(sql.header)
-      .all()
-      .map((row) => [row['k'], row['v']]),
-  );
-
-/** Null in files of older versions, which did not count commits. */
-const commitsIn = (header: ReadonlyMap<unknown, unknown>): number | null => {
-  const commits = header.get('commits');
-  return typeof commits === 'number' ? commits : null;
-};
-
-/** Null in files of older versions too. */
-const closedBy = (header: ReadonlyMap<unknown, unknown>): string | null => {
-  const by = header.get('closedBy');
-  return typeof by === 'string' && by !== '' ? by : null;
-};
 
 function checkCommitsOf(spec: DataFileSpec, header: ReadonlyMap<unknown, unknown>, hadWal: boolean): void {
   const inRows = commitsIn(header);

@@ -1,11 +1,12 @@
-// Reads single documents over a separate read-only connection: in WAL mode a reader never waits for a commit, nor a commit for
-// a reader.
+// Reads single documents, usually over a separate read-only connection: in WAL mode a reader never waits for a commit, nor a commit
+// for a reader.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CutWriter, stateOfVbucket } from '#kv/data/cut.ts';
 import type { ExpiredKeysRequest, FetchedItems, LargeItems } from '../../data/disk-engine.ts';
 import { type DocumentKey, decodeKeys, encodeKeys, endOfPrefix } from '../../data/document-keys.ts';
 import { readerSql, sql } from '../schema.ts';
 import { arrayStatement, type DocRow, RowReader } from './row-reader.ts';
+import { inOneTransaction } from './transaction.ts';
 
 /** A fetch of more keys is several read transactions, since a long one delays checkpoints. */
 const keysPerRead = 512;
@@ -42,9 +43,14 @@ export class Fetcher {
   private readonly large: StatementSync;
   private readonly reader: RowReader;
 
-  constructor(path: string) {
-    this.db = new DatabaseSync(path, { readOnly: true });
-    this.db.exec(readerSql);
+  static open(path: string): Fetcher {
+    const db = new DatabaseSync(path, { readOnly: true });
+    db.exec(readerSql);
+    return new Fetcher(db);
+  }
+
+  constructor(db: DatabaseSync) {
+    this.db = db;
     this.row = arrayStatement(this.db, sql.rowOf);
     this.expired = arrayStatement(this.db, sql.expired);
     this.sameExpiry = arrayStatement(this.db, sql.sameExpiry);
@@ -114,13 +120,10 @@ export class Fetcher {
 
   /** Row and large value must be read in one transaction: a commit in between removes the old value. */
   private read(keys: readonly DocumentKey[], from: number, writer: CutWriter, damaged: number[]): void {
-    this.db.exec('begin');
-    try {
+    inOneTransaction(this.db, () => {
       const to = Math.min(from + keysPerRead, keys.length);
       for (let i = from; i < to; i++) if (!this.readOne(keys[i] as DocumentKey, writer)) damaged.push(i);
-    } finally {
-      this.db.exec('rollback');
-    }
+    });
   }
 
   /** False when a row fails its check. */

@@ -46,16 +46,18 @@ export class RowWriter {
     }
   }
 
-  /** As `write` of each, oldest first, without versions and states that a later one replaces. */
-  writeAll(batches: readonly Uint8Array[]): void {
+  /** As `write` of each, oldest first, without versions and states that a later one replaces. With `vbs`, those of these vbuckets alone. */
+  writeAll(batches: readonly Uint8Array[], vbs: ReadonlySet<number> | null = null): void {
     const newest = new NewestVersions(batches);
     let cut = 0;
     for (const batch of batches) {
       const reader = new CutReader(batch);
       while (reader.nextCut()) {
         const { state, item } = reader;
+        const isLast = newest.isLastCut(state.vb, cut++);
+        if (vbs?.has(state.vb) === false) continue;
         while (reader.nextItem()) if (newest.isNewest(state.vb, item)) this.writeItem(state.vb, item);
-        if (newest.isLastCut(state.vb, cut++)) this.writeState(state);
+        if (isLast) this.writeState(state);
       }
     }
   }

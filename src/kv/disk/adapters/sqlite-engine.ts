@@ -11,6 +11,7 @@ export function sqliteEngine(): DiskEngine {
 
 function localLane(lane: SqliteLane): Lane {
   return {
+    hasEnded: false,
     async call<K extends LaneOperation>(operation: K, ...args: LaneArguments<K>): Promise<LaneResult<K>> {
       const act = lane[operation] as (...args: LaneArguments<K>) => LaneResult<K>;
       const result = act.apply(lane, args);

@@ -16,6 +16,7 @@ import {
   type OpenResult,
   type PurgedVbucket,
 } from '../../data/disk-engine.ts';
+import { decodeKeys } from '../../data/document-keys.ts';
 import { BackfillReader, type PackedPages } from './backfill-reader.ts';
 import {
   layoutPath,
@@ -127,32 +128,41 @@ export class SqliteLane {
     return this.find(bucketUuid, file).loadPage(cursor, values);
   }
 
-  /** Uses a read-only connection, opened when it is first needed. Another lane or this one may write the file. */
+  /**
+   * Uses a read-only connection, opened when it is first needed. The lane that writes the file is asked only while the disk has no space for the rows
+   * of the log of cuts: it reads as if they were written.
+   */
   fetchItems(spec: DataFileSpec, keys: Uint8Array): FetchedItems {
-    return this.fetcherOf(spec).fetchItems(keys);
+    const vbs = (): number[] => decodeKeys(keys).map(({ vb }) => vb);
+    return this.fetch(spec, (fetcher) => fetcher.fetchItems(keys), vbs);
   }
 
-  /** Uses the connection of `fetchItems`. */
+  /** Reads as `fetchItems` does. */
   expiredKeys(spec: DataFileSpec, request: EncodedExpiredRequest): EncodedExpiredKeys {
-    return this.fetcherOf(spec).expiredKeys(request);
+    return this.fetch(spec, (fetcher) => fetcher.expiredKeys(request));
   }
 
-  /** Uses the connection of `fetchItems`. `after` is one encoded key; its key may be empty, to begin at the vbucket's start. */
+  /** Reads as `fetchItems` does. `after` is one encoded key; its key may be empty, to begin at the vbucket's start. */
   collectionKeys(spec: DataFileSpec, prefix: Uint8Array, after: Uint8Array, limit: number): Uint8Array {
-    return this.fetcherOf(spec).collectionKeys(prefix, after, limit);
+    return this.fetch(spec, (fetcher) => fetcher.collectionKeys(prefix, after, limit));
   }
 
-  /** Uses the connection of `fetchItems`. */
+  /** Reads as `fetchItems` does. */
   largeItems(spec: DataFileSpec, after: number): LargeItems {
-    return this.fetcherOf(spec).largeItems(after);
+    return this.fetch(spec, (fetcher) => fetcher.largeItems(after));
   }
 
   /** As `fetchItems`, over another connection: a damaged row fails its page and nothing else. */
   backfillPages(spec: DataFileSpec, requests: readonly BackfillRequest[]): PackedPages {
     const key = keyOf(spec.bucketUuid, spec.file);
+    const data = this.files.get(key);
     try {
+      if (data) {
+        const vbs = new Set(requests.map(({ vb }) => vb));
+        return data.readWithLogged(vbs, (db) => new BackfillReader(spec, db).readPages(requests));
+      }
       const present = this.backfills.get(key);
-      const reader = present ?? new BackfillReader(spec);
+      const reader = present ?? BackfillReader.open(spec);
       if (!present) this.backfills.set(key, reader);
       return reader.readPages(requests);
     } catch (error) {
@@ -263,12 +273,15 @@ export class SqliteLane {
     this.uncheckpointed.clear();
   }
 
-  private fetcherOf(spec: DataFileSpec): Fetcher {
+  /** `vbs`: the vbuckets that are read; without it, any. */
+  private fetch<T>(spec: DataFileSpec, read: (fetcher: Fetcher) => T, vbs?: () => number[]): T {
     const key = keyOf(spec.bucketUuid, spec.file);
+    const data = this.files.get(key);
+    if (data) return data.readWithLogged(vbs ? new Set(vbs()) : null, (db) => read(new Fetcher(db)));
     const present = this.fetchers.get(key);
-    const fetcher = present ?? new Fetcher(spec.path);
+    const fetcher = present ?? Fetcher.open(spec.path);
     if (!present) this.fetchers.set(key, fetcher);
-    return fetcher;
+    return read(fetcher);
   }
 
   /** The old file is not written to any more, whether or not this fails: `files.json` may name the new one already. */

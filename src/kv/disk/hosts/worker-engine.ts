@@ -14,9 +14,15 @@ import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts'
 import { LaneEngine, type LaneWork } from '../lane-engine.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
 
+/** Called when a thread ends by itself, with its name and the reason. */
+type ThreadFailed = (thread: string, reason: string) => void;
+
 /** Each worker costs about 12 MB. One writes, one more starts at the first fetch, and one while a compaction runs. */
-export function workerDiskEngine(threads: Partial<DiskThreads> = {}): DiskEngine {
-  const engine = new LaneEngine((work) => new WorkerLane(work), realClock);
+export function workerDiskEngine(
+  threads: Partial<DiskThreads> = {},
+  threadFailed: ThreadFailed = () => {},
+): DiskEngine {
+  const engine = new LaneEngine((work) => new WorkerLane(work, threadFailed), realClock);
   engine.setThreads({ readers: 1, writers: 1, compactors: 1, ...threads });
   return engine;
 }
@@ -33,10 +39,16 @@ class WorkerLane implements Lane {
   private stopped: Error | null = null;
   private lastId = 0;
   private readonly work: LaneWork;
+  private readonly threadFailed: ThreadFailed;
   private readonly waiting = new Map<number, Deferred<unknown>>();
 
-  constructor(work: LaneWork) {
+  constructor(work: LaneWork, threadFailed: ThreadFailed) {
     this.work = work;
+    this.threadFailed = threadFailed;
+  }
+
+  get hasEnded(): boolean {
+    return this.stopped !== null;
   }
 
   /** The first call starts the thread. */
@@ -67,9 +79,14 @@ class WorkerLane implements Lane {
       name: threadNames[this.work],
     });
     worker.on('message', (reply: LaneReply) => this.receive(reply));
-    worker.on('error', (error) => this.fail(new Error(`the disk worker failed: ${error.message}`)));
-    worker.on('exit', (code) => this.fail(new Error(`the disk worker ended with code ${code}`)));
+    worker.on('error', (error) => this.end(`the disk worker failed: ${error.message}`));
+    worker.on('exit', (code) => this.end(`the disk worker ended with code ${code}`));
     return worker;
+  }
+
+  private end(reason: string): void {
+    if (this.stopped === null) this.threadFailed(threadNames[this.work], reason);
+    this.fail(new Error(reason));
   }
 
   private receive(reply: LaneReply): void {

@@ -1,0 +1,26 @@
+// Transactions of reads, which never change a file.
+import type { DatabaseSync } from 'node:sqlite';
+import { shrinkSql } from '../schema.ts';
+
+/** All that `read` finds is of one moment. Within a transaction of the caller it finds the caller's changes too. */
+export function inOneTransaction<T>(db: DatabaseSync, read: () => T): T {
+  if (db.isTransaction) return read();
+  db.exec('begin');
+  try {
+    return read();
+  } finally {
+    db.exec('rollback');
+  }
+}
+
+/** `read` finds what `change` wrote, which is taken back afterwards: changed pages stay in memory, so that a full disk does not matter. */
+export function readChanged<T>(db: DatabaseSync, change: () => void, read: () => T): T {
+  db.exec('pragma cache_spill=off; begin immediate');
+  try {
+    change();
+    return read();
+  } finally {
+    if (db.isTransaction) db.exec('rollback');
+    db.exec(`pragma cache_spill=on; ${shrinkSql}`);
+  }
+}
