@@ -23,8 +23,8 @@ const aNode = (uuid: string, membership: NodeState['membership'] = 'active'): No
 
 type Answer = (name: string, body: unknown) => unknown;
 
-/** Node `a` is the founder. Notes what it does, in order; `next` answers for the node that takes over. */
-async function aFounder(others: readonly NodeState[], next: Answer) {
+/** Node `a` is the founder. Notes what node `self` does, in order; `next` answers the others' requests, after `answerMs`. */
+async function aFounder(others: readonly NodeState[], next: Answer, { self = 'a', answerMs = 10 } = {}) {
   const clock = new SimulatedClock();
   const store = new MemoryConfigStore();
   const cluster: ClusterState = {
@@ -35,6 +35,7 @@ async function aFounder(others: readonly NodeState[], next: Answer) {
     quotas: { indexMemoryQuota: 0, ftsMemoryQuota: 0, cbasMemoryQuota: 0, eventingMemoryQuota: 0 },
   };
   await store.put(clusterKey, cluster, 0);
+  const founder = { id: 'a' };
   const done: string[] = [];
   const note = async (what: string): Promise<void> => void done.push(what);
   const founderTransfer: FounderTransfer = {
@@ -55,8 +56,13 @@ async function aFounder(others: readonly NodeState[], next: Answer) {
     store,
     founderTransfer,
     log: silentLog,
-    identity: { nodeId: 'a', bootId: 'boot' },
-    view: { cluster, revisionEpoch: 1 },
+    identity: { nodeId: self, bootId: 'boot' },
+    view: {
+      revisionEpoch: 1,
+      get cluster() {
+        return { ...cluster, founder: founder.id };
+      },
+    },
     joinParametersFor: (founder) => ({
       clusterUuid: 'c',
       clusterKey: '',
@@ -67,16 +73,17 @@ async function aFounder(others: readonly NodeState[], next: Answer) {
     stopServing: () => note('stop serving'),
     peers: {
       answer: () => {},
-      async ask<Value>(to: string, name: string, body: unknown) {
+      async ask<Value>(to: string, name: string, body: unknown, timeoutMs: number) {
         done.push(`${name} ${to}`);
-        await clock.sleep(10);
+        await clock.sleep(Math.min(answerMs, timeoutMs));
+        if (answerMs > timeoutMs) throw new Error('no answer');
         return (await next(name, body)) as Value;
       },
     },
   });
   const before = () => clock.until(handover.prepareDeparture([aNode('a')]));
   const epoch = async () => (await store.get<ClusterState>(clusterKey))?.value.revEpoch;
-  return { before, done, epoch, clock };
+  return { before, done, epoch, clock, founder };
 }
 
 const loseConnection = (): never => {
@@ -124,5 +131,24 @@ describe('a founder that leaves', () => {
     await assert.rejects(before(), /could not hand it over/);
     assert.ok(clock.monotonicMs() - beganMs < 31_000);
     assert.equal(await epoch(), 3);
+  });
+});
+
+describe('a node that requests the handover from the founder', () => {
+  const founderAnswers = { self: 'b', answerMs: 61_000 };
+
+  it('waits as long as the founder may take for it', async () => {
+    const { before, done } = await aFounder([aNode('b')], () => null, founderAnswers);
+    await before();
+    assert.deepEqual(done, ['founder/hand-over a']);
+  });
+
+  it('continues where the answer was lost and another node is the founder by then', async () => {
+    const setup = await aFounder([aNode('b')], () => (setup.founder.id = 'b') && loseConnection(), {
+      self: 'b',
+    });
+    await setup.before();
+    const stayed = await aFounder([aNode('b')], loseConnection, { self: 'b' });
+    await assert.rejects(stayed.before(), /could not hand it over: the connection was lost/);
   });
 });

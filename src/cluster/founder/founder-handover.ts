@@ -35,8 +35,10 @@ export interface FounderHandoverDeps {
 const unknownMs = 30_000;
 /** The time limit for the next founder, which writes the whole configuration. */
 const takeMs = 30_000;
-/** How long a node that requests the handover from the founder waits for the end of it. */
-const requestMs = 15_000;
+/** The time limit for the question whether the next founder has taken the configuration. */
+const takenMs = 3_000;
+/** How long a node that requests the handover from the founder waits for its outcome: longer than the founder may take. */
+const requestMs = takeMs + unknownMs + takenMs + 15_000;
 const againMs = 500;
 
 export class FounderHandover {
@@ -72,6 +74,8 @@ export class FounderHandover {
       else await peers.ask(founder.uuid, 'founder/hand-over', { to: next.uuid }, requestMs);
     } catch (error) {
       const reason = (error as Error).message;
+      // The connection to the founder may be lost after it handed the configuration over.
+      if (view.cluster.founder === next.uuid) return;
       throw failoverRefusals.founderStays({ otpNode: founder.otpNode, reason });
     }
   }
@@ -115,7 +119,7 @@ export class FounderHandover {
       const untilMs = clock.monotonicMs() + unknownMs;
       while (clock.monotonicMs() < untilMs) {
         const knownEpoch = await peers
-          .ask<number | null>(to, 'founder/taken', null, takeMs)
+          .ask<number | null>(to, 'founder/taken', null, takenMs)
           .catch(() => null);
         if (knownEpoch !== null) return knownEpoch >= epoch ? 'taken' : 'refused';
         await clock.sleep(againMs);
