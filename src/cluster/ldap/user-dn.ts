@@ -6,14 +6,14 @@ import { bindForQueries, LdapRefusalError } from './query-login.ts';
 
 export async function dnOf(client: Client, settings: LdapSettings, name: string): Promise<string> {
   const mapping = settings.userDNMapping as Partial<{ template: string; query: string }> & Partial<DnMapping>;
-  if (mapping.template !== undefined) return mapping.template.replaceAll('%u', escapedDn(name));
+  if (mapping.template !== undefined) return filled(mapping.template, escapedDn(name));
   const query = parseDnQuery(mapping.query ?? '');
   // Without a mapping the name is the distinguished name.
   if (query === null) return name;
   await bindForQueries(client, settings);
-  const { searchEntries } = await client.search(query.base.replaceAll('%u', escapedDn(name)), {
+  const { searchEntries } = await client.search(filled(query.base, escapedDn(name)), {
     scope: query.scope,
-    filter: query.filter.replaceAll('%u', escapedFilter(name)),
+    filter: filled(query.filter, escapedFilter(name)),
     attributes: [noAttributes],
     sizeLimit: 2,
   });
@@ -22,3 +22,6 @@ export async function dnOf(client: Client, settings: LdapSettings, name: string)
   if (others.length > 0) throw new LdapRefusalError('several entries have that name');
   return found.dn;
 }
+
+/** The replacement is a function, since `$` has a meaning in a replacement text: the name `a$$b` would be looked up as `a$b`. */
+const filled = (text: string, name: string): string => text.replaceAll('%u', () => name);
