@@ -1,6 +1,6 @@
 // Settings describe their values in words, for people. Descriptions of a known form are converted to JSON Schema.
 import type { JsonSchema } from '#contract/json-schema.ts';
-import { missingFeatures, type Setting } from '../settings/setting.ts';
+import { type Change, type Effect, missingFeatures, type Setting } from '../settings/setting.ts';
 
 export function settingSchema(setting: Setting): JsonSchema {
   const fallback = /^(?:`([^`]*)`|(-?\d+(?:\.\d+)?))$/.exec(setting.default);
@@ -49,10 +49,21 @@ function number(range: string): JsonSchema | null {
 }
 
 function describe({ range, default: fallback, change, effect, note }: Setting): string {
-  const waits =
-    effect in missingFeatures
-      ? `waits for ${missingFeatures[effect as keyof typeof missingFeatures]}`
-      : effect;
-  const parts = [`Accepted: ${range}.`, `Default: ${fallback}.`, `A change is ${change}; it ${waits}.`];
-  return [...parts, ...(note === undefined ? [] : [`${note}.`])].join(' ');
+  const parts = [`Accepted: ${range}.`, `Default: ${fallback}.`, changeTexts[change], effectText(effect)];
+  return [...parts, note === undefined ? '' : `${note}.`].filter((part) => part !== '').join(' ');
+}
+
+const changeTexts: Readonly<Record<Change, string>> = {
+  live: '',
+  'bucket restart': 'A change restarts the bucket.',
+  'bucket start': 'A change takes effect when the bucket starts next.',
+  'creation only': 'Cannot be changed later.',
+  'before provisioning': 'Can be changed only before the node is provisioned.',
+};
+
+function effectText(effect: Effect): string {
+  if (effect === 'effective') return '';
+  if (effect === 'fixed') return 'No other value is accepted.';
+  if (effect === 'kept') return 'The value is stored and has no effect.';
+  return `The value is stored and has no effect: this version does not have ${missingFeatures[effect]}.`;
 }
