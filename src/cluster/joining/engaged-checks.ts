@@ -2,6 +2,7 @@
 import type { BucketsState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { clusterVersion, nodeVersion, releaseName } from '../config/node-versions.ts';
+import { compatVersionText } from '../config/product.ts';
 import { joiningRefusals } from '../refusals/joining.refusals.ts';
 import type { EngagedNode } from './join-messages.ts';
 import { nodeAt } from './node-names.ts';
@@ -27,7 +28,10 @@ export function checkEngaged(checks: EngagedChecks): void {
   const present = nodeAt(nodes, host, engaged.ports);
   if (present !== undefined) throw joiningRefusals.exists({ otpNode: present.otpNode });
   if (Math.abs(engaged.compatibility - compatibility) > 1)
-    throw joiningRefusals.otherVersion({ theirs: engaged.compatibility, ours: compatibility });
+    throw joiningRefusals.otherVersion({
+      theirs: compatVersionText(engaged.compatibility),
+      ours: compatVersionText(compatibility),
+    });
   checkVersion(nodeVersion(engaged), clusterVersion(nodes));
   const lacking = services.filter((name) => !engaged.supportedServices.includes(name));
   if (lacking.length > 0)

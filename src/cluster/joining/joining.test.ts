@@ -199,7 +199,7 @@ describe('addNode', () => {
       [() => ({ nodeId: self?.uuid ?? '' }), 'Joining node to itself is not allowed.'],
       [
         () => ({ compatibility: 458755 }),
-        'Prepare join failed. The node has compatibility version 458755, and this cluster 458753; they may differ by one minor version.',
+        'Prepare join failed. The node has compatibility version 7.3, and this cluster 7.1; they may differ by one minor version.',
       ],
       [
         () => ({ version: undefined as never }),
