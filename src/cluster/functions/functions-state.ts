@@ -1,5 +1,5 @@
-// Key `functions`: the functions that users defined by statements. That names are unique and their number limited is one invariant, so
-// all functions are in one key.
+// Key `functions`: the functions that users defined by statements. All are in one key, so that a compare-and-set keeps their names unique and
+// their number within the limit.
 
 export const functionsKey = 'functions';
 

@@ -120,7 +120,7 @@ test('libraries and functions in JavaScript are refused while a node has a versi
   );
 });
 
-test('keeps a later change of another node that is seen before its own has ended', async () => {
+test('keeps a later change of another node that arrives before the own change has ended', async () => {
   const { store, service, functions } = aService();
   await service.start();
   await functions.start();

@@ -108,7 +108,7 @@ test('reports that an index exists, also where a new one would be refused', asyn
   await service.stop();
 });
 
-test('keeps a later change of another node that is seen before its own has ended', async () => {
+test('keeps a later change of another node that arrives before the own change has ended', async () => {
   const store = new MemoryConfigStore();
   const service = serviceOn(store, oneBucket);
   await service.start();

@@ -1,5 +1,6 @@
-// Definitions of indexes. Those of a bucket are in one key, so that a compare-and-set keeps names unique; limits are checked before it, so
-// concurrent statements may exceed them. Each change is sent to the index service; deletion of a collection or bucket deletes its indexes.
+// Definitions of indexes. Those of a bucket are in one key, so that a compare-and-set keeps names unique; limits are checked before the
+// compare-and-set, so concurrent statements may exceed them. Each change is sent to the index service; deletion of a collection or bucket
+// deletes its indexes.
 import type {
   BuildOutcome,
   CreateOutcome,
@@ -92,7 +93,7 @@ export class IndexesService implements IndexDefinitions {
     const placement = this.#placementOf(wanted);
     if ('refused' in placement) {
       // IF NOT EXISTS succeeds also where a limit, or the nodes that are left, would refuse the index.
-      const known = this.#known(wanted);
+      const known = this.#indexOfThatName(wanted);
       return known
         ? { kind: 'exists', id: known.definition.id }
         : { kind: 'refused', reason: placement.refused };
@@ -159,7 +160,7 @@ export class IndexesService implements IndexDefinitions {
     return outcome;
   }
 
-  #known({ keyspace, name }: NewIndex): WantedIndex | undefined {
+  #indexOfThatName({ keyspace, name }: NewIndex): WantedIndex | undefined {
     const { bucketUuid, collectionId } = keyspace;
     return this.all().find(
       ({ definition: known }) =>

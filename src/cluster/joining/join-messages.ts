@@ -12,6 +12,7 @@ import type { AlternateAddresses, NodeNetwork, NodePaths, NodePorts } from '../c
 export interface EngageRequest {
   /** The uuid of the cluster that adds the node. */
   readonly clusterUuid: string;
+  /** The published compatibility version of the cluster: 65536 times the major version, plus the minor version. */
   readonly compatibility: number;
   /** The version of the cluster's protocols and records that all its nodes know; absent: that of Divan 0.2. */
   readonly version?: number;

@@ -42,7 +42,7 @@ export interface JoiningDeps {
   random: Random;
 }
 
-/** `complete` is refused later than this after `engage`. */
+/** How long after `engage` a `complete` is accepted. */
 const engagedMs = 120_000;
 /** The other cluster's answer comes only after this node has started as a member; `join` does not wait for it. */
 const joinTimeoutMs = 90_000;

@@ -16,8 +16,9 @@ export interface WantedBundle {
 /** Writes this node's bundle and resolves with its path. */
 type WriteBundle = (wanted: WantedBundle, signal: AbortSignal) => Promise<string>;
 
-/** A node that hangs is reported after this time. */
+/** A node that does not answer a ping in this time is reported, and not asked for a bundle. */
 const pingMs = 5_000;
+/** The time in which a node must write its bundle. */
 const writeMs = 600_000;
 
 export class NodeBundles {

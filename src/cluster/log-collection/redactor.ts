@@ -13,7 +13,7 @@ const compoundMember = new RegExp(
 );
 /** A text of a compound member, with its name in an object. */
 const textOfMember = new RegExp(`((?:${string}\\s*:\\s*)?)(${string})`, 'g');
-/** The domain of a user is not about the user. */
+/** The member `domain` (`local` or `external`) is kept: it does not identify the user. */
 const domainName = /^"domain"/;
 /** A path segment that names a user, a group or a document. */
 const namingPath = /(\/rbac\/users\/\w+\/|\/rbac\/groups\/|\/docs\/)([^/?\s"\\]+)/g;
@@ -22,7 +22,7 @@ const word = /[\p{L}\p{N}_.@+-]+/gu;
 /** Also matches a replaced text, whose parts are no words. */
 const wordOrMark = new RegExp(`<ud>[0-9a-f]{40}</ud>|${word.source}`, 'gu');
 const punctuation = '.@+-';
-/** The node's own accounts and the name of the product's nodes. */
+/** Accounts of the node itself begin with `@`, and names of nodes with `ns_1@`: both are kept. */
 const ownName = /^(@|ns_1@)/;
 
 export class Redactor {

@@ -147,7 +147,7 @@ test('computes a quantile from the histograms of all nodes', async (t) => {
       gauge('kv_disk_seconds_bucket', { bucket: 'a', le: le as string }, value as number),
     );
   const { query } = await aClusterOf({ samples: { one: histogram(0, 1), two: histogram(3, 3) } }, t);
-  // Three of four values are at most 1: three quarters of them end there.
+  // Three of the four values of both nodes are at most 1, so the 75th percentile is 1.
   const { data } = await query('kv_disk_seconds_bucket', { sent: { nodesAggregation: 'p75' } });
   assert.deepEqual(data, [['one:8091 two:8091', 'a', '1']]);
 });

@@ -23,7 +23,7 @@ export interface StableNodeSnapshot {
   serverGroup: string | null;
   /** The local address of the client's connection: shown as the host of a node without a name. */
   localAddress: string;
-  /** Figures of all live buckets; null before the first report. */
+  /** Figures of all live buckets, by uuid; null before the first report. */
   measured: ReadonlyMap<string, MeasuredBucket | null>;
 }
 

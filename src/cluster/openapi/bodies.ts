@@ -1,4 +1,5 @@
-// Facts about bodies beyond the settings page: required fields, fields that are no settings, and a working example.
+// What the OpenAPI document says about request bodies in addition to the catalog of settings: required fields, fields that are no settings,
+// and a working example.
 import { type JsonSchema, shape } from '#contract/json-schema.ts';
 
 export interface BodyNotes {

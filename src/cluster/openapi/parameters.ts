@@ -25,7 +25,7 @@ const meanings: Record<string, string> = {
   metric: 'Name of a metric.',
   functions: 'Names of functions, with `/` between them.',
   uid: 'Uid of a manifest, in hex.',
-  authority: 'Number of an authority.',
+  authority: 'Id of a trusted certificate authority.',
 };
 
 export const parameterOf = (name: string) => ({

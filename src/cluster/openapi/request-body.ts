@@ -1,4 +1,4 @@
-// The body of a request: fields that the route declares, otherwise those of the settings page.
+// The body of a request: the fields that the route declares, otherwise those of the catalog of settings.
 import type { Field, Form } from '#contract/fields.ts';
 import type { JsonSchema } from '#contract/json-schema.ts';
 import type { BodyKind, RouteDefinition } from '#contract/route.ts';

@@ -5,10 +5,10 @@ import { within } from '#ports/within.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import type { CopyStates, ShardPosition } from './failover-map.ts';
 
-/** More than a node needs unless it is overloaded. Clients cannot use the documents of the failed node meanwhile. */
+/** More than a node needs for the answer unless it is overloaded. While the orchestrator waits, the documents of the failed node are unavailable. */
 const answerTimeoutMs = 500;
 
-/** The positions of the copies of one node, by shard; empty where it has none or cannot say. */
+/** The positions of the copies of one node, by shard; null: the node has no copy of the shard. An empty list: it has none, or does not know. */
 export interface NodePositions {
   readonly boot: string;
   readonly shards: readonly (ShardPosition | null)[];
@@ -34,7 +34,7 @@ export class CopyPositions {
     deps.peers.answer('shardPositions', ({ bucket }: { bucket: string }) => this.#ownPositions(bucket));
   }
 
-  /** States of the copies that are left when these nodes fail. Of a node that does not answer in time nothing is known. */
+  /** States of the copies that are left when these nodes fail. The state of a copy is unknown if its node does not answer in time. */
   async statesAfter(bucket: string, map: BucketMap, failed: readonly string[]): Promise<CopyStates> {
     const nodes = candidates(map, failed).filter((node) => !this.#deps.isDown(node));
     const answers = await Promise.all(

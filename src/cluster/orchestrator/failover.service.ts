@@ -42,7 +42,7 @@ export class FailoverService {
     const names = namesIn(form);
     const allowUnsafe = flagIn(form['allowUnsafe']);
     const id = this.#deps.random.uuid();
-    if (await this.#takesOver(names, allowUnsafe, id)) return id;
+    if (await this.#takeOverFromLostFounder(names, allowUnsafe, id)) return id;
     const failingIn = (state: ClusterState): NodeState[] => {
       const failing = nodesToFailOver(state, names);
       if (state.balance !== undefined) throw failoverRefusals.rebalancing();
@@ -109,8 +109,15 @@ export class FailoverService {
     });
   }
 
-  /** While the founder cannot be reached, no plan can be written: this node takes the configuration over, with the plan in it. */
-  async #takesOver(names: readonly string[], allowUnsafe: boolean, planId: string): Promise<boolean> {
+  /**
+   * If the founder is one of the failed nodes and cannot be reached, no plan can be written: this node then takes the configuration over, with
+   * the plan in it. Resolves with whether it did.
+   */
+  async #takeOverFromLostFounder(
+    names: readonly string[],
+    allowUnsafe: boolean,
+    planId: string,
+  ): Promise<boolean> {
     const { view, founderChange, orchestration } = this.#deps;
     const { cluster } = view;
     const failing = cluster.nodes.filter(({ otpNode }) => names.includes(otpNode));

@@ -36,7 +36,7 @@ export interface HeartbeatsDeps {
   /** For how long this node's own disk has failed; 0: it works. */
   diskFailsMs?: () => number;
   clock: Clock;
-  /** Called after each beat. */
+  /** Called each time that the heartbeats to all other nodes have been sent. */
   beat?: () => void;
 }
 

@@ -1,6 +1,5 @@
 // This node's part in the orchestration of its cluster: the lease, heartbeats, and, while this node is the orchestrator, rebalances and
-// automatic failovers.
-// A node that is alone runs none of it.
+// automatic failovers. The only node of a cluster runs none of this.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
@@ -26,7 +25,7 @@ import { rebalanceEnded } from './rebalance-ended.ts';
 import { RebalanceRetries, retryDefaults, retrySetting } from './rebalance-retry.ts';
 import { Rebalancer } from './rebalancer.ts';
 
-const heartbeatMs = 2_000;
+const heartbeatTimeoutMs = 2_000;
 
 /** Requests between managers. */
 export interface HeartbeatLinks {
@@ -93,7 +92,7 @@ export class Orchestration {
           ...this.#founderPort(),
           storeTerm: { ...(epoch !== undefined && { epoch }), ...(founder !== undefined && { founder }) },
         };
-        const answered = peers.ask(to, 'heartbeat', sent, heartbeatMs);
+        const answered = peers.ask(to, 'heartbeat', sent, heartbeatTimeoutMs);
         answered.then((notice) => deps.founderChange.noticed(notice)).catch(() => {});
       },
     });
@@ -180,7 +179,7 @@ export class Orchestration {
     return this.#heartbeats.receivesFrom(node);
   }
 
-  /** Whether neither this node nor one that it hears gets heartbeats of that node. */
+  /** Whether neither this node nor any node whose heartbeats it receives gets heartbeats of that node. */
   isDown(nodeId: string): boolean {
     return this.#heartbeats.isDown(nodeId);
   }

@@ -1,6 +1,6 @@
-// Which node is the orchestrator. It writes its key each second; another active node takes the key over once it has seen no change of it
-// for some seconds on its own clock. Each take-over raises the term, which fences the plans of earlier orchestrators. Two that act
-// at once do no harm to documents: every step of theirs is a compare-and-set.
+// Which node is the orchestrator. The orchestrator writes the key `orchestrator` each second; another active node takes the key over once it
+// has seen no change of the key for some seconds on its own clock. Each take-over raises the term, which fences the plans of earlier
+// orchestrators. Two orchestrators that act at once do no harm to documents: each of their steps is a compare-and-set.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
@@ -10,7 +10,7 @@ export const orchestratorKey = 'orchestrator';
 const renewMs = 1_000;
 /** Without a change for this long, the key may be taken over. */
 export const leaseMs = 5_000;
-/** The same, where the key names a node that has left: as published, the orchestrator is unknown for this time. */
+/** The same, where the key names a node that has left: as in published servers, the orchestrator is unknown for this time. */
 export const vacancyMs = 10_000;
 
 export interface OrchestratorState {
@@ -105,7 +105,7 @@ export class OrchestratorLease {
     const isOwn = entry?.value.node === identity.nodeId && entry.value.boot === identity.bootId;
     if (!isOwn) this.#lose();
     if (entry === null || isOwn) await this.#write(entry?.value.term ?? 1, entry?.revision ?? 0);
-    else if (this.#isOver()) await this.#write(entry.value.term + 1, entry.revision);
+    else if (this.#hasExpired()) await this.#write(entry.value.term + 1, entry.revision);
   }
 
   #see(entry: Entry<OrchestratorState> | null): void {
@@ -115,7 +115,7 @@ export class OrchestratorLease {
     this.#seen = { value, revision, seenMs: nowMs, sinceMs: nowMs };
   }
 
-  #isOver(): boolean {
+  #hasExpired(): boolean {
     if (this.#seen === null) return false;
     const { clock, activeNodes } = this.#deps;
     const limitMs = activeNodes().includes(this.#seen.value.node) ? leaseMs : vacancyMs;

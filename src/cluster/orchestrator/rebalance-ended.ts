@@ -1,4 +1,4 @@
-// What follows a rebalance: its event, and after success automatic failover may act again.
+// What follows a rebalance: its event is recorded, and after success the count of automatic failovers starts again at 0.
 import type { ConfigStore } from '#replog/config-store.ts';
 import { FailoverSettingsService } from '../auto-failover/auto-failover.service.ts';
 import type { RebalanceOutcome } from '../config/cluster-state.ts';

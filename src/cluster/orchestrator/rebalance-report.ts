@@ -123,7 +123,7 @@ function failureOf({ lastBalance }: ClusterState): { errorMessage?: string } {
   return { errorMessage: `${name} failed. See logs for detailed reason. You can try again.` };
 }
 
-/** A bucket whose turn has not come counts as not begun. */
+/** The share of the work that is done, 0 to 1. `parts`: one for each bucket; null: the rebalance has not begun with the bucket. */
 function share(parts: readonly (Progress | null)[]): number {
   if (parts.length === 0) return 0;
   const done = parts.reduce((sum, part) => {

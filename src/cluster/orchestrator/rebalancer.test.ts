@@ -207,11 +207,11 @@ describe('the rebalancer', () => {
     assert.equal((await state()).balance, undefined);
     const { nodes, shards, forward } = await map('first');
     assert.equal(forward, undefined);
-    const isUnsettled = ({ chain, incoming = [], confirmed, inSync = [] }: ShardPlacement): boolean =>
+    const isMoving = ({ chain, incoming = [], confirmed, inSync = [] }: ShardPlacement): boolean =>
       incoming.length > 0 || confirmed === undefined || inSync.some(([member]) => !chain.includes(member));
-    const unsettled = shards.filter(isUnsettled);
-    assert.ok(unsettled.length > 0, 'the stop found shards on their way');
-    for (const { chain, incoming = [] } of unsettled)
+    const moving = shards.filter(isMoving);
+    assert.ok(moving.length > 0, 'no shard was being moved when the rebalance was stopped');
+    for (const { chain, incoming = [] } of moving)
       assert.ok([...chain, ...incoming].some((position) => nodes[position] === 'b'));
   });
 
@@ -352,7 +352,7 @@ describe('the rebalancer', () => {
     assert.equal((await state()).nodes[0]?.membership, 'inactiveFailed');
   });
 
-  it('takes the actives from a node before it is failed over', async () => {
+  it('moves the actives away from a node before it is failed over gracefully', async () => {
     const { orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b c');
     await orchestrator(1);
     await change({ balance: plan({ kind: 'gracefulFailover', nodes: ['b', 'c'], failing: ['a'] }) });

@@ -216,25 +216,25 @@ export class Rebalancer {
   async #failOver(plan: RebalancePlan, bucket: StoredBucket, entry: Entry<BucketMap>): Promise<boolean> {
     const { failing = [], allowUnsafe = false } = plan;
     const positions = failing.map((id) => entry.value.nodes.indexOf(id));
-    const names = ({ chain, incoming = [] }: ShardPlacement): boolean =>
+    const hasFailed = ({ chain, incoming = [] }: ShardPlacement): boolean =>
       [...chain, ...incoming].some((node) => node >= 0 && positions.includes(node));
-    if (plan.stopping || !entry.value.shards.some(names)) return true;
+    if (plan.stopping || !entry.value.shards.some(hasFailed)) return true;
     if (!(await this.#change(plan.id, (found) => found))) return false;
     const copies = await this.#deps.copies?.(bucket.uuid, entry.value, failing);
     if (this.#promoted.plan !== plan.id) this.#promoted = { plan: plan.id, shards: new Set() };
     const promoted = this.#promoted.shards;
-    const name = (node: string, shard: number): string => `${bucket.uuid} ${shard} ${node}`;
+    const promotionOf = (node: string, shard: number): string => `${bucket.uuid} ${shard} ${node}`;
     const { map, unsafe } = failoverMap(entry.value, {
       failed: failing,
       ...copies,
       allowUnsafe,
-      lacks: (node, shard) => promoted.has(name(node, shard)),
+      lacks: (node, shard) => promoted.has(promotionOf(node, shard)),
     });
     if (unsafe.length > 0 && !allowUnsafe) await this.#fail(plan, unsafeReason(bucket));
     else if (await this.#put(entry, map))
       for (const [shard, { chain, epoch }] of map.shards.entries())
         if (epoch !== entry.value.shards[shard]?.epoch)
-          promoted.add(name(map.nodes[chain[0] ?? -1] ?? '', shard));
+          promoted.add(promotionOf(map.nodes[chain[0] ?? -1] ?? '', shard));
     return false;
   }
 
@@ -301,7 +301,7 @@ export class Rebalancer {
     return isEnded;
   }
 
-  /** False if the rebalance is over. */
+  /** False if the rebalance has ended. A write of the unchanged plan proves that it still runs, which a read cannot, since it may be stale. */
   async #change(id: string, change: (plan: RebalancePlan) => RebalancePlan): Promise<boolean> {
     let isFound = false;
     await update<ClusterState | null>(this.#deps.store, clusterKey, null, (cluster) => {

@@ -170,7 +170,7 @@ describe('moves of shards', () => {
     assert.equal(advance(filling, 64), null, 'copies are filling');
   });
 
-  it('name another member when an active has stopped by itself', () => {
+  it('promote another member of the in-sync set when an active has stopped by itself', () => {
     const from = stable(planned('a b', 1));
     const stopped = from.shards.map((shard, index) => {
       const { confirmed: _, ...rest } = shard;
@@ -182,7 +182,7 @@ describe('moves of shards', () => {
     assert.equal(map?.shards[1], from.shards[1]);
   });
 
-  it('name the same active again when it has stopped and no other member is in sync', () => {
+  it('make the same node the active again when it has stopped and no other member is in sync', () => {
     const from = stable(planned('a b', 1));
     const [first] = from.shards as [ShardPlacement];
     const { confirmed: _, ...rest } = first;

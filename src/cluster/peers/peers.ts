@@ -20,8 +20,8 @@ export interface PeersDeps {
 /** The limit of requests to one node that wait for their answers. */
 const waitingMax = 1_000;
 /**
- * A connection on which no answer arrives for so long, although some are due, is replaced by another one. After a fault of the network it would
- * go on only when TCP repeats what was lost, which may be as long after the fault as that lasted.
+ * A connection on which no answer arrives for so long, although some are due, is replaced by another one. After a network fault the old
+ * connection continues only when TCP retransmits what was lost, which may be as long after the end of the fault as the fault lasted.
  */
 export const silentMs = 4_000;
 
@@ -85,7 +85,7 @@ export class Peers {
 class PeerLink {
   readonly #nodeId: string;
   readonly #deps: PeersDeps;
-  /** Takes the next request; null: that opens another connection. */
+  /** The connection for the next request; null: the next request opens one. */
   #current: AskedConnection | null = null;
   readonly #open = new Set<AskedConnection>();
   #isReplacing = false;
@@ -132,7 +132,7 @@ class PeerLink {
       const isNeeded = !this.#isClosed && (this.#current === silent || this.#current === null);
       if (isNeeded) this.#current = this.#connectionOn(Promise.resolve(channel));
       else channel.close();
-      silent.leave();
+      silent.retire();
     } catch {
       // The next request that is not answered in time tries again.
     } finally {
@@ -161,8 +161,8 @@ class AskedConnection {
   #lastId = 0;
   /** When the last answer arrived, or the connection began. */
   #heardMs: number;
-  /** After the last answer that is due the connection is closed. */
-  #isLeft = false;
+  /** Whether the connection gets no further requests, and is closed after the last answer that is due. */
+  #isRetired = false;
   #hasEnded = false;
 
   constructor(options: AskedConnectionOptions) {
@@ -195,16 +195,16 @@ class AskedConnection {
     });
   }
 
-  /** The connection gets no further requests. */
-  leave(): void {
-    this.#isLeft = true;
+  /** Call when the connection gets no further requests. */
+  retire(): void {
+    this.#isRetired = true;
     this.#closeIfDone();
   }
 
   close(reason: string): void {
     this.#options.opening.then(
       (channel) => channel.close(),
-      () => {}, // the requests that wait for it got its error
+      () => {}, // the requests that wait for the connection were rejected with this error
     );
     this.#end(reason);
   }
@@ -225,7 +225,7 @@ class AskedConnection {
   }
 
   #closeIfDone(): void {
-    if (this.#isLeft && this.#waiting.size === 0) this.close('the other node was silent');
+    if (this.#isRetired && this.#waiting.size === 0) this.close('the other node was silent');
   }
 
   #end(reason: string, error = new Error(reason)): void {

@@ -1,4 +1,4 @@
-// The cluster as `/pools` and `/pools/default` show it. Only paths that exist are included.
+// The cluster as `/pools` and `/pools/default` show it. Of the published links, only those to paths that this version serves are included.
 import type { ListedAlert } from '../alerts/alert-list.ts';
 import type { AlertKind } from '../alerts/alert-settings.ts';
 import { clusterCompaction, shownClusterCompaction } from '../auto-compaction/settings.ts';

@@ -27,7 +27,7 @@ export interface PoolRoutesDeps {
   view: ClusterView;
   data: DataService;
   snapshots: NodeSnapshots;
-  /** Changes when another node starts or stops answering. */
+  /** Notifies when another node starts or stops answering. */
   nodeFigures: ChangeNotifier;
   product: Product;
   clock: Clock;

@@ -10,6 +10,7 @@ import { type NodeSnapshot, statusOf } from '../nodes/node-record.ts';
 import { rebalanceTask } from '../orchestrator/rebalance-report.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 
+/** The range of the parameter `rebalanceStatusTimeout`, which has no effect: the list needs no other node for the rebalance. */
 const timeoutMs = { min: 1_000, max: 120_000 };
 const refreshSeconds = 2;
 

@@ -21,7 +21,7 @@ const aSlowManager = (provisioned: boolean) => aManager({ provisioned, store: ne
 
 const names = ['first', 'second', 'third', 'fourth'];
 
-/** Wrong credentials would be answered after a delay of the clock, which does not run here. */
+/** The name of the administrator, read with the credentials of `winner`. (Wrong ones would be answered after a delay, and the clock stands still.) */
 async function administratorBy(request: Awaited<ReturnType<typeof aManager>>['request'], winner: string) {
   const { status, body } = await request('/settings/web', { as: `${winner}:password` });
   return [status, body.username];

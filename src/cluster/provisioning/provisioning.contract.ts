@@ -1,4 +1,4 @@
-// Routes that set a node up. Those marked open need no credentials until the first administrator's are set.
+// Routes that set a node up. Those with `openBeforeProvisioning` need no credentials until the first administrator is set.
 import { type Access, defineRoute, type Method } from '#contract/route.ts';
 import { indexSettingsShape, statsSettingsShape, webSettingsShape } from '../settings/settings.shapes.ts';
 

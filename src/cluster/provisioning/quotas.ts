@@ -18,7 +18,7 @@ export const quotaServices: Record<QuotaName, string> = {
   eventingMemoryQuota: 'eventing',
 };
 
-/** Keeps sums in bytes exact numbers. */
+/** The largest quota that is accepted: so sums of quotas, in bytes, are exact numbers. */
 export const quotaMbMax = 2 ** 32;
 
 const mib = 1024 * 1024;

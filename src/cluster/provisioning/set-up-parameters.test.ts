@@ -267,7 +267,7 @@ test('a node accepts several folders for analytics, each once', async (t) => {
   assert.deepEqual(await readAnalyticsFolders(), ['/ours/c', '/ours/d']);
 });
 
-test('a node accepts its own names', async (t) => {
+test('a node accepts as its name only a name or address on which it can listen', async (t) => {
   await using target = await managerTarget();
   await checkSettings(t, target, {
     write: '/node/controller/rename',

@@ -1,5 +1,5 @@
-// The query services of all nodes: each has its own rows of the system catalog, which a statement on any node reads, and uses definitions
-// that a statement on any node may change.
+// The query services of all nodes. Each has its own rows of the system catalog, which a statement on any node reads; and all use the same
+// definitions (of functions, for example), which a statement on any node may change.
 
 import { urlHost } from '#base/host-and-port.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -26,7 +26,7 @@ export interface QueryNodesDeps {
   readonly clock: Clock;
 }
 
-/** Definitions of one kind in the configuration. */
+/** Definitions of one kind (functions, for example) in the configuration. */
 export interface Definitions extends ChangeNotifier {
   /** The configuration's revision of the newest change that this node knows. */
   readonly revision: number;
@@ -48,9 +48,9 @@ interface KnownQuestion {
 }
 
 const askMs = 5_000;
-/** How long a change of a definition waits for the other nodes: one that hangs learns of it when it is back. */
+/** How long a change of a definition waits for the other nodes: a node that does not answer in this time learns of the change later. */
 const knownMs = 2_000;
-/** Added to `knownMs`, for sending the request and the answer. */
+/** Added to `knownMs` in the timeout of the request: the time for sending request and answer. */
 const marginMs = 500;
 
 export class QueryNodes implements OtherQueryNodes {
@@ -123,7 +123,7 @@ export class QueryNodes implements OtherQueryNodes {
 
   async discardPrepared(replaced: ReplacedStatement): Promise<void> {
     const { peers } = this.#deps;
-    // A node that does not answer may still run the earlier statement, as if PREPARE had come later.
+    // A node that does not answer may still run the earlier statement, as it could have done before the PREPARE.
     const asked = this.#up().map(({ uuid }) =>
       peers.ask(uuid, 'discardPreparedQuery', replaced, askMs).catch(() => {}),
     );

@@ -27,7 +27,7 @@ export interface LoadedSample {
   readonly indexes: number;
 }
 
-/** How long a load waits for the indexes of this node at most; their builds then continue without it. */
+/** How long a load waits for the indexes of this node at most; after that it is complete, and the builds continue. */
 const indexWaitMs = 120_000;
 
 export class SampleLoader {
@@ -37,7 +37,7 @@ export class SampleLoader {
     this.#deps = deps;
   }
 
-  /** The bucket with this id, or a new one. @throws AppError if it is refused */
+  /** The bucket with this uuid; null: creates it. @throws AppError if its creation is refused */
   async bucketOf(name: string, uuid: string | null, quotaMb: number): Promise<StoredBucket> {
     const { view, buckets } = this.#deps;
     if (uuid !== null) {
@@ -75,7 +75,7 @@ export class SampleLoader {
       else scope.collections.push({ name });
       return true;
     });
-    // Needs no check of permissions: the load was permitted.
+    // The permission to install the sample includes its collections, so nothing is checked for each.
     const check = (): void => {};
     if (missing.length > 0) await collections.replace(bucket, scopes, manifest.uid, check);
   }

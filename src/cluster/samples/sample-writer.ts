@@ -62,7 +62,7 @@ export class SampleWriter {
       const stored = [Status.success, Status.keyExists] as number[];
       const failed = requests.filter((_, index) => !stored.includes(replies[index]?.status as number));
       const status = replies.find((reply) => !stored.includes(reply.status))?.status ?? Status.success;
-      // A node may get a new collection later than this one.
+      // Another node may learn later than this node that the collection was created.
       if (status !== Status.success && !isTransient(status) && status !== Status.unknownCollection)
         throw new Error(`a document was refused: ${statusName(status)}`);
       return { remaining: failed, problem: `no document was stored: ${statusName(status)}` };

@@ -1,4 +1,4 @@
-// Requests about sample buckets: what is refused, and what becomes of loads that do not end well.
+// Requests about sample buckets: what is refused, and how loads continue that failed or were interrupted.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Entry } from '#replog/config-store.ts';
@@ -31,7 +31,7 @@ class StoreForTwo extends MemoryConfigStore {
   }
 }
 
-/** Lets the load of a node without a data port give up. */
+/** Advances the clock until the load has failed, since the node has no data port. */
 async function untilFailed(node: Node): Promise<void> {
   await eventually(async () => {
     node.clock.advance(30_000);
@@ -114,7 +114,7 @@ describe('sample buckets', () => {
     await node.manager.stop();
   });
 
-  it('end when their bucket is deleted, and can then be installed anew', async () => {
+  it('are no longer loaded when their bucket is deleted, and can then be installed again', async () => {
     const node = await aManager();
     await install(node, [sample]);
     const { uuid } = (await node.request(`/pools/default/buckets/${sample}`)).body;

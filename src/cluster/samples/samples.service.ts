@@ -19,11 +19,11 @@ export interface SamplesDeps {
   readonly log: Log;
 }
 
-/** On each node with documents. */
+/** The memory quota of the bucket of a sample on each data node. */
 const sampleQuotaMb = 100;
 const mib = 1024 * 1024;
 
-/** The documents are made only when they are needed. */
+/** The module of a sample is imported only when the sample is installed. */
 const samples: Readonly<Record<string, () => Promise<SampleBucket>>> = {
   'travel-sample': async () => (await import('./travel/travel-sample.ts')).travelSample,
 };
@@ -101,7 +101,7 @@ export class SamplesService {
       throw sampleRefusals.noQuota({ quota });
   }
 
-  /** The load of a sample whose bucket exists, or is yet to be created, and is not complete. */
+  /** The load of this sample, unless it is complete: its bucket exists or is still to be created. */
   #unfinished(name: string): SampleLoad | undefined {
     const { loads, view } = this.#deps;
     const { byName } = loads.value;
@@ -144,7 +144,7 @@ export class SamplesService {
     }
   }
 
-  /** A bucket of this name was created by the load: its request was accepted because there was none. */
+  /** If the load has no bucket id, a bucket of this name is one that the load created: it was accepted because there was none. */
   async #resumed(name: string, load: SampleLoad): Promise<StoredBucket> {
     const bucketUuid = load.bucketUuid ?? this.#deps.view.liveBucket(name)?.uuid ?? null;
     return await this.#created(name, { ...load, bucketUuid });

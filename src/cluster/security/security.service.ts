@@ -29,7 +29,7 @@ export interface SecurityDeps {
   insecureReferences: () => readonly string[];
   /** Resolves when there is a certificate with an RSA key, if one can be generated. */
   addRsaCertificate: () => Promise<void>;
-  /** Key types of the node's certificates, as Node names them; empty while there is none. */
+  /** Types of the keys of the node's certificates, as Node.js names them (`rsa`, `ec`); empty while there is no certificate. */
   keyKinds: () => readonly string[];
   log: Log;
 }

@@ -1,4 +1,4 @@
-// The rules of server groups. Maps follow at the next rebalance.
+// The rules of server groups. The vbucket maps of buckets follow the groups at the next rebalance.
 import type { Form } from '#contract/route.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
@@ -80,13 +80,14 @@ function refuseTaken(groups: readonly NodeGroup[], name: string): void {
   if (groups.some((group) => group.name === name)) throw serverGroupRefusals.exists();
 }
 
+/** All groups. @throws AppError when none has this uuid */
 function groupsWith(state: ClusterState, uuid: string): readonly NodeGroup[] {
   const groups = groupsOf(state);
   if (!groups.some((group) => group.uuid === uuid)) throw serverGroupRefusals.unknown({ uuid });
   return groups;
 }
 
-/** Each node names its group, so that it stays there when the first group changes. */
+/** Stores the group of each node: a node without a stored one is in the first group, which may be another group after a deletion. */
 function withOwnGroups(state: ClusterState): ClusterState {
   const byNode = new Map(
     groupsOf(state).flatMap(({ uuid }) =>
@@ -99,7 +100,7 @@ function withOwnGroups(state: ClusterState): ClusterState {
   };
 }
 
-/** The uuid of the group of each node, by the node's name. */
+/** The uuid of the group of each node, by the node's `otpNode`. */
 function assignmentsIn(body: unknown): Map<string, string> {
   const groups = (body as { groups?: unknown } | null)?.groups;
   if (!Array.isArray(groups))

@@ -1,5 +1,5 @@
-// The data service's global settings. Those without an effect tune parts of another server, and are stored for tools that
-// set them.
+// The data service's global settings. Those without an effect tune parts that only published servers have; they are stored for tools
+// that set them.
 import { dataRules, dataSettingNames, integerMax, threadsMax } from '../data-settings/data-settings.ts';
 import { type Change, type Effect, type SettingGroup, setting } from './setting.ts';
 

@@ -19,8 +19,8 @@ export const missingFeatures = {
 export type Effect = 'effective' | 'fixed' | 'kept' | keyof typeof missingFeatures;
 
 /**
- * When a change takes effect: at once, after an automatic restart of the bucket, at the bucket's next start, or never,
- * because the value is chosen when the bucket is created, or before the node is provisioned.
+ * When a change takes effect: at once (`live`), after a restart of the bucket that the node makes itself, or at the bucket's next start. The
+ * last two cannot be changed later: they are given when the bucket is created, and before the node is provisioned.
  */
 export type Change = 'live' | 'bucket restart' | 'bucket start' | 'creation only' | 'before provisioning';
 

@@ -1,4 +1,4 @@
-// Whether a bucket's map has all copies on the data nodes. A rebalance that failed or was stopped may leave another one.
+// Whether a bucket's map has all copies on the data nodes. A rebalance that failed or was stopped may leave a map that has not.
 import type { BucketMap } from '../config/cluster-state.ts';
 
 /**

@@ -82,7 +82,7 @@ describe('planMap', () => {
     }
   });
 
-  it('fills only what nodes lack, for added, removed and swapped nodes', (t) => {
+  it('fills no more copies than added, removed and swapped nodes require', (t) => {
     const random = aSeed(t);
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
     for (let round = 0; round < 20; round++) {

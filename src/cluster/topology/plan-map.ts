@@ -1,5 +1,5 @@
-// Plans which nodes hold which shards of a bucket: balanced, copies in different server groups, and with the fewest copies to fill.
-// Two steps, each solved exactly: first the nodes of every shard, then which of them is the active.
+// Plans which nodes hold which shards of a bucket: balanced, copies in different server groups, and with the fewest copies to fill (new ones,
+// which must receive all documents). Two steps, each solved exactly: first the nodes of every shard, then which of them is the active.
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import { FlowNetwork } from './min-cost-flow.ts';
 import { paddedChain, shardCount } from './vbucket-map.ts';
@@ -69,7 +69,7 @@ function chooseHolders(nodes: readonly DataNode[], copies: number, before: reado
     });
   });
   network.fill(source, sink);
-  return choices.map((of) => of.filter(({ edge }) => network.flow(edge) > 0).map(({ id }) => id));
+  return choices.map((options) => options.filter(({ edge }) => network.flow(edge) > 0).map(({ id }) => id));
 }
 
 /** The active of each shard, one of its nodes; undefined where it has none. */
@@ -92,7 +92,7 @@ function chooseActives(
     });
   });
   network.fill(source, sink);
-  return choices.map((of) => of.find(({ edge }) => network.flow(edge) > 0)?.id);
+  return choices.map((options) => options.find(({ edge }) => network.flow(edge) > 0)?.id);
 }
 
 /** Adds a vertex for each node, from which each further shard costs more than the one before. */

@@ -1,4 +1,5 @@
-// The placement of a shard after another node was promoted: it is the active of the next epoch.
+// The placement of a shard after another node was promoted to the active of the next epoch. Numbers of nodes are positions in the `nodes` of
+// the bucket's map.
 import type { LastActive, ShardPlacement } from '../config/cluster-state.ts';
 import { paddedChain } from './vbucket-map.ts';
 

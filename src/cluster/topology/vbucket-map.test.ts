@@ -18,7 +18,7 @@ test('one node holds every vbucket, and no replica of it', () => {
   }
 });
 
-test('several nodes hold shards by the map, in the positions of the configuration', () => {
+test('the rows of a map of several nodes have the positions of the nodes in the configuration', () => {
   const shards = Array.from({ length: 64 }, (_, shard) => ({
     epoch: shard,
     chain: [shard % 2, 1 - (shard % 2)],

@@ -1,4 +1,4 @@
-// Serves the web console, unless it is disabled for the kind of port, and opens and ends its sessions.
+// Serves the web console, unless a setting disables it for ports with or without TLS, and opens and ends its sessions.
 
 import type { ConsoleAnswer, ConsoleSite } from '#console/console-site.ts';
 import { type BoundRoute, bind, type Context, type Reply, reply } from '#contract/route.ts';

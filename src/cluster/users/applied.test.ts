@@ -1,4 +1,4 @@
-// Answered changes of accounts are in effect at the data port.
+// A change of an account is answered after it is in effect at the data port.
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { aManager } from '../../../test/support/manager.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 
-test("requires the right to grant a group's roles for adding a user to it", async () => {
+test('adding a user to a group requires the right to grant the roles of the group', async () => {
   const { request } = await aManager();
   const put = (id: string, form: Record<string, string>, as?: string) =>
     request(`/settings/rbac/users/local/${id}`, { method: 'PUT', form, ...(as && { as }) });
@@ -24,7 +24,7 @@ test("requires the right to grant a group's roles for adding a user to it", asyn
   );
 });
 
-test('requires the right to change external users for changing or deleting a group of the LDAP server', async () => {
+test('changing or deleting a group with an LDAP group requires the right to change external users', async () => {
   const { request } = await aManager();
   await request('/pools/default/buckets', { form: { name: 'travel', ramQuota: 100 } });
   for (const domain of ['local', 'external'])

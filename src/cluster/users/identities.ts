@@ -1,5 +1,5 @@
-// The current identities: who may log in, with which roles, and their rights in the data service. Roles of
-// users and groups on a deleted bucket, scope or collection do not apply.
+// The current identities: who may log in, with which roles, and their rights in the data service. Roles for a deleted bucket, scope or
+// collection do not apply.
 import type { IdentitySource, KnownIdentity } from '#auth/authenticator.ts';
 import { type BucketTarget, compileGrants, fullGrants } from '#auth/grants.ts';
 import type { DataUserLimits, UserSpec } from '#auth/privileges.ts';
@@ -25,10 +25,10 @@ export interface LimitsEnforcement extends ChangeNotifier {
   readonly isOn: boolean;
 }
 
-/** A role and its source. */
+/** A role, and where the user has it from. */
 export interface RoleWithOrigins {
   readonly role: GrantedRole;
-  /** Null for the user's own, else the name of a group. */
+  /** Null: the user was given the role directly; else the name of a group. */
   readonly origins: readonly (string | null)[];
 }
 
@@ -95,7 +95,7 @@ export class Identities implements IdentitySource, ChangeNotifier {
     return found?.identity.domain === domain ? found : null;
   }
 
-  /** Names of all users, and the full names that they were given. */
+  /** Login names of all users, and their full names; an empty text for none. */
   allNames(): string[] {
     const { administrator, users, external = [] } = this.#store.state;
     const names = [...users, ...external].flatMap(({ id, name }) => [id, name ?? '']);
@@ -133,7 +133,7 @@ export class Identities implements IdentitySource, ChangeNotifier {
     return [...byText.values()].map(({ role, origins }) => ({ role, origins: origins.toSorted(byOrigin) }));
   }
 
-  /** All accounts of the data port. `manifests`: those that the data service will use, by bucket name; they have the ids of scopes and collections. */
+  /** All accounts of the data port. `manifests`: by bucket name, those that the data service gets with the accounts; they have the ids of scopes and collections. */
   specs(manifests: ReadonlyMap<string, Pick<BucketTarget, 'scopes'>>): UserSpec[] {
     const { administrator, users, external = [] } = this.#store.state;
     const target = (name: string) => {

@@ -42,7 +42,10 @@ function listRoles(
   return reply.json(listed.map(([definition, role]) => contract.listedRole(role, definition)));
 }
 
-/** A role for any names; with a permission also for each name, and only where the role grants the permission. */
+/**
+ * The role without names (for every bucket, scope and collection). With a permission (`text`): this role and the role for the bucket, scope
+ * and collection that the permission names, as far as they grant the permission.
+ */
 function rolesGranting(
   definition: RoleDefinition,
   text: string | undefined,
@@ -68,7 +71,7 @@ function rolesGranting(
 function whoAmI({ service, identities }: UsersRoutesDeps, context: Context) {
   const { name: id, domain } = context.identity;
   if (domain === 'anonymous') {
-    // Before there is an administrator, every caller may use the open routes.
+    // Before there is an administrator, every caller may use the routes that are open then, and is shown as an administrator.
     return { id, domain, roles: identities.provisioned() ? [] : [{ role: 'admin' }] };
   }
   const roles = identities.findIn(id, domain)?.roles.map(contract.roleRecord) ?? [];

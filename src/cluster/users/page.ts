@@ -3,12 +3,13 @@
 export interface PageQuery {
   readonly pageSize: number;
   readonly order: 'asc' | 'desc';
-  /** The page starts at the position of this id, which need not exist any more. */
+  /** The page starts with the item of this id or, if it no longer exists, with the next one. */
   readonly startFrom?: string | undefined;
 }
 
 export interface Page<T> {
   readonly total: number;
+  /** The number of items before the page. */
   readonly skipped: number;
   readonly items: readonly T[];
   readonly links: Readonly<Record<string, string>>;
@@ -19,7 +20,7 @@ export interface PageOptions<T> {
   /** A path and query to which the start is added. */
   readonly link: string;
   readonly startParams: (item: T) => Record<string, string>;
-  /** Tells which of several items with the id of `startFrom` the page starts with; absent: ids are unique. */
+  /** Which of several items with the id of `startFrom` the page starts with; absent: ids are unique. */
   readonly isStart?: (item: T) => boolean;
 }
 

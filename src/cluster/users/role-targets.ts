@@ -19,7 +19,7 @@ export const targetsOf = (view: ClusterView): RoleTargets => ({
   onChange: (listener) => view.onChange(listener),
 });
 
-/** Roles with the ids of their resources; those that name a missing one go to `invalid`. */
+/** Roles with the ids of their resources. `invalid`: roles that name a resource that does not exist. */
 export function resolveRoles(
   roles: readonly GrantedRole[],
   targets: RoleTargets,

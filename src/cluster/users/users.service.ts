@@ -45,12 +45,12 @@ export interface UsersDeps {
   readonly passwordPolicy?: () => PasswordPolicy;
   /** Resolves once the data service applies what was stored, or after a timeout. */
   readonly applied?: () => Promise<unknown>;
-  /** Called with every password set here, so that its first login needs no hash. */
+  /** Called with every password that is set here: the first login with it then need not compute a hash. */
   readonly passwordSet?: (name: string, credentialId: string, password: string) => void;
 }
 
 /** Limits that keep users and groups small, since they are one value of the configuration store. */
-const limits = { users: 5_000, communityUsers: 20, groups: 1_000, rolesOfOne: 1_000, textCharacters: 1_024 };
+const limits = { users: 5_000, communityUsers: 20, groups: 1_000, rolesEach: 1_000, textCharacters: 1_024 };
 
 export interface UserChange {
   readonly name: string | null;
@@ -92,8 +92,8 @@ export class UsersService {
   }
 
   /**
-   * Sets or replaces the administrator; from then on requests need credentials. The same credentials again change nothing. Of several
-   * requests for the `first` one, only one succeeds.
+   * Sets or replaces the administrator; from then on requests need credentials. The same credentials again change nothing. With `first` an
+   * administrator is set only if there is none.
    */
   async setAdministrator(name: string, password: string, which: 'first' | 'any' = 'any'): Promise<void> {
     const problems = this.administratorProblems(name, password);
@@ -329,8 +329,8 @@ export class UsersService {
     const hidden = roles.filter((role) => !this.#isVisible(role.role)).map((role) => role.role);
     const all = [...parsed.invalid, ...invalid, ...hidden];
     if (all.length > 0) problems['roles'] = badRoles(all);
-    else if (roles.length > limits.rolesOfOne)
-      problems['roles'] = `At most ${limits.rolesOfOne} roles can be given.`;
+    else if (roles.length > limits.rolesEach)
+      problems['roles'] = `At most ${limits.rolesEach} roles can be given.`;
     return roles;
   }
 

@@ -201,7 +201,7 @@ test('stores the users of two domains separately, and refuses other domains', as
   assert.equal((await call('GET', '/settings/rbac/users/external')).body[0].id, 'x');
 });
 
-test('accepts user names that objects treat specially', async () => {
+test('accepts __proto__ as the name of a user', async () => {
   const { call, put } = await aNode();
   assert.equal((await call('GET', '/settings/rbac/users/local/__proto__')).status, 404);
   assert.equal((await put('__proto__', 'password=secret1&roles=admin')).status, 200);
@@ -242,7 +242,7 @@ test('keeps sessions valid when a user is stored with the same password again', 
   );
 });
 
-test('accepts the older security role as both of its successors', async () => {
+test('stores the role security_admin of earlier versions as the two roles that replaced it', async () => {
   const { call, put } = await aNode();
   assert.equal((await put('u', 'password=secret1&roles=security_admin,ro_admin')).status, 200);
   const { roles } = (await call('GET', '/settings/rbac/users/local/u')).body;

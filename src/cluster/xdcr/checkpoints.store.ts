@@ -1,12 +1,12 @@
-// Keys `ckpt/<replication>/<shard>`: checkpoints of replications to other clusters. They outlive the replication, so that another
-// replication between the same buckets continues from them.
+// Keys `ckpt/<uuid of the target cluster>/<hash of the replication's id>/<shard>`: checkpoints of replications to other clusters. They
+// outlive the replication, so that another replication between the same buckets continues from them.
 import { createHash } from 'node:crypto';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { CheckpointStore, ShardCheckpoint } from '#xdcr/xdcr.contract.ts';
 
 const checkpointPrefix = 'ckpt/';
 
-export class CheckpointsStore implements CheckpointStore {
+export class CheckpointsInConfig implements CheckpointStore {
   readonly #store: ConfigStore;
 
   constructor(store: ConfigStore) {
@@ -29,7 +29,7 @@ export class CheckpointsStore implements CheckpointStore {
   }
 }
 
-/** Names of buckets have characters that keys cannot have. */
+/** The id contains names of buckets, which may have characters that keys cannot have; so the key has a hash of the id. */
 function keyOf(replication: string): string {
   const [cluster = ''] = replication.split('/');
   const buckets = createHash('sha256').update(replication).digest('hex').slice(0, 32);

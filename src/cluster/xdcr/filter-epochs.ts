@@ -5,12 +5,15 @@ import type { Random } from '#ports/random.ts';
 
 const epochsMax = 20;
 
-/** The epochs of a new replication: one that is created again with the same filter continues. Without a filter the epoch is the empty string. */
+/**
+ * The epochs of a new replication: a hash of its filter, so that a replication that is created again with the same filter continues from
+ * the checkpoints of the deleted one. Without a filter the epoch is the empty string.
+ */
 export const firstEpochs = (expression: string): readonly string[] => [
   expression === '' ? '' : createHash('sha256').update(expression).digest('hex').slice(0, 32),
 ];
 
-/** The epochs after a change of the filter. */
+/** The epochs after a change of the filter, newest first. `isContinued` (`filterSkipRestream`): checkpoints of earlier filters stay valid. */
 export const nextEpochs = (
   epochs: readonly string[],
   isContinued: boolean,

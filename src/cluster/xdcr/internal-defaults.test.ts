@@ -11,7 +11,7 @@ test('takes defaults of replications from the internal settings that were set', 
   await post('/pools/default/remoteClusters', reference);
   const defaults = async () => (await request('/settings/replications')).body;
   assert.equal((await defaults()).checkpointInterval, 600);
-  // A size of batches above what a replication may have counts as the largest that it may have.
+  // docBatchSizeKb of a replication is at most 10000: a greater internal setting counts as that.
   const form = { xdcrCheckpointInterval: '61', xdcrWorkerBatchSize: '501', xdcrDocBatchSizeKb: '100000' };
   assert.equal((await post('/internalSettings', form)).status, 200);
   const changed = await post('/settings/replications', { workerBatchSize: '10' });

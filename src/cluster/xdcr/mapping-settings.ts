@@ -48,7 +48,7 @@ export async function readMapping(
   const skipsCheck = readSwitch(form, skipSourceCheckField, false, problems);
   const mapping = { mode, rules };
   const hasRules = form['colMappingRules'] !== undefined;
-  // Rules that do not apply may belong to another mode.
+  // The implicit mode ignores rules: those that are stored may be for another mode, so they are not checked.
   if (Object.keys(problems).length > 0 || (mode === 'implicit' && !hasRules)) return { mapping, problems };
   const checksSources = !skipsCheck && mode !== 'migration' && (hasRules || mode !== before.mode);
   const problem =
@@ -90,7 +90,7 @@ function rulesIn({ colMappingRules }: Form, before: CollectionMapping, problems:
   return before.rules;
 }
 
-/** A changed mapping continues from the checkpoints of the last ones. */
+/** The replication with another mapping. It keeps its last mappings, since it continues from checkpoints that were made under them. */
 export function withMapping(replication: StoredReplication, mapping: CollectionMapping): StoredReplication {
   const { mapping: before, formerMappings } = replication;
   const id = mappingId(mapping);

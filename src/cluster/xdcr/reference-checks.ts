@@ -1,5 +1,5 @@
-// Whether the clusters of references can be reached: while there are references, each node of them is asked at an interval. What this finds
-// is shown as `connectivityStatus`, and the nodes that a cluster has gained or lost are stored in its reference.
+// Whether the clusters of references can be reached: while there are references, each node of their clusters is called at an interval. The
+// result is shown as `connectivityStatus`, and the present nodes of a cluster are stored in its reference.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
@@ -18,8 +18,9 @@ export const connectivityStatuses = ['RC_INIT', 'RC_OK', 'RC_AUTH_ERR', 'RC_DEGR
 export type ConnectivityStatus = (typeof connectivityStatuses)[number];
 
 const everyMs = 15_000;
-/** References that are checked at a time, and nodes of one cluster that are asked. */
+/** How many references are checked at the same time. */
 const atOnce = 8;
+/** The most nodes of one cluster that are called. */
 const nodesMax = 32;
 
 export interface ReferenceChecksDeps {
@@ -30,13 +31,13 @@ export interface ReferenceChecksDeps {
   readonly log: Log;
 }
 
-interface Measured {
+interface MeasuredStatus {
   /** `accessOf` the reference when it was measured: a status counts only while that is the same. */
   readonly access: string;
   readonly status: ConnectivityStatus;
 }
 
-interface Asked {
+interface NodeAnswer {
   readonly node: string;
   /** Null: the node did not answer, or belongs to another cluster. */
   readonly found: FoundCluster | null;
@@ -47,7 +48,7 @@ export class ReferenceChecks {
   readonly #deps: ReferenceChecksDeps;
   readonly #task: PeriodicTask;
   /** By the uuid of the cluster. */
-  readonly #measured = new Map<string, Measured>();
+  readonly #measured = new Map<string, MeasuredStatus>();
   #watch: { stop(): void } | null = null;
   #isRunning = false;
   #isMeasuringNew = false;
@@ -88,7 +89,7 @@ export class ReferenceChecks {
     void this.#measureNew();
   }
 
-  /** References that are new or changed are not left without a status until the next check. */
+  /** Checks new and changed references at once, so that they have a status before the next periodic check. */
   async #measureNew(): Promise<void> {
     if (this.#isMeasuringNew) return;
     this.#isMeasuringNew = true;
@@ -125,7 +126,7 @@ export class ReferenceChecks {
     if (nodes !== null && !isSameSet(nodes.all, reference.nodes)) await this.#store(reference, nodes.all);
   }
 
-  async #ask(reference: StoredReference, account: TargetAccount): Promise<Asked> {
+  async #ask(reference: StoredReference, account: TargetAccount): Promise<NodeAnswer> {
     const node = account.hostname;
     try {
       const found = await findCluster(this.#deps.callTarget, account);
@@ -148,8 +149,8 @@ export class ReferenceChecks {
   }
 }
 
-/** Null where no node says which nodes the cluster has. */
-function nodesAfter({ nodes }: StoredReference, asked: readonly Asked[]) {
+/** The nodes that the cluster names, and those that its reference stores from now on. Null: no node answered. */
+function nodesAfter({ nodes }: StoredReference, asked: readonly NodeAnswer[]) {
   const first = asked.find(({ found }) => found !== null);
   if (first?.found == null) return null;
   // The address that answered is the first of `found.nodes`, whether or not the cluster names its node by it.
@@ -159,7 +160,7 @@ function nodesAfter({ nodes }: StoredReference, asked: readonly Asked[]) {
   return { named, all };
 }
 
-function statusOf(asked: readonly Asked[]): ConnectivityStatus {
+function statusOf(asked: readonly NodeAnswer[]): ConnectivityStatus {
   if (asked.some(({ isLoginRefused }) => isLoginRefused)) return 'RC_AUTH_ERR';
   const reached = asked.filter(({ found }) => found !== null).length;
   if (reached === 0) return 'RC_ERROR';

@@ -65,7 +65,7 @@ export class ReferencesService {
     const found = await this.#findCluster(form);
     const reference = this.#seal(form, found);
     const add = (state: XdcrState): XdcrState => {
-      // The level may have changed while the target was asked.
+      // The encryption level may have changed while the target was called.
       this.#checkEncryption(form);
       if (state.references.some(({ name }) => name === form.name)) throw xdcrRefusals.duplicateName();
       const same = state.references.find(({ uuid }) => uuid === found.uuid);

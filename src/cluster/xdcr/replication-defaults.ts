@@ -10,7 +10,7 @@ export const internalNames = {
   xdcrWorkerBatchSize: 'workerBatchSize',
 } as const satisfies Partial<Record<keyof InternalSettings, keyof typeof integerRules>>;
 
-/** A value above what a replication may have counts as its maximum. */
+/** A value above the maximum of the replication's setting counts as this maximum. */
 export function replicationDefaults(chosen: Partial<InternalSettings>): Partial<ReplicationSettings> {
   const names = Object.keys(internalNames) as (keyof typeof internalNames)[];
   return Object.fromEntries(

@@ -58,16 +58,16 @@ const gauges = [
 const bytes = ['data_replicated', 'size_rep_queue', 'bandwidth_usage'] as const;
 const milliseconds = ['wtavg_docs_latency', 'wtavg_meta_latency', 'time_committing'] as const;
 
-interface Measured {
+interface FigureMetric {
   readonly metric: MetricName;
   /** The figure in the sample series is the metric times this. */
   readonly factor: number;
 }
 
-const described = <Name extends string>(names: readonly Name[], describe: (name: Name) => Measured) =>
+const described = <Name extends string>(names: readonly Name[], describe: (name: Name) => FigureMetric) =>
   names.map((name) => [name, describe(name)] as const);
 
-const figures: Readonly<Record<string, Measured>> = Object.fromEntries<Measured>([
+const figures: Readonly<Record<string, FigureMetric>> = Object.fromEntries<FigureMetric>([
   ...described(counters, (name) => ({ metric: `xdcr_${name}_total`, factor: 1 })),
   ...described(gauges, (name) => ({ metric: `xdcr_${name}`, factor: 1 })),
   ...described(bytes, (name) => ({ metric: `xdcr_${name}_bytes`, factor: 1 })),
@@ -112,7 +112,7 @@ export function replicationIdOf(labels: Labels): string | null {
 }
 
 /** The metric behind `replications/<id>/<name>`; null: there is none of that name. */
-export function replicationFigure(path: string): (Measured & { readonly labels: Labels }) | null {
+export function replicationFigure(path: string): (FigureMetric & { readonly labels: Labels }) | null {
   const [, id = '', name = ''] = /^replications\/([^/]+\/[^/]+\/[^/]+)\/([a-z_]+)$/.exec(path) ?? [];
   const figure = Object.hasOwn(figures, name) ? figures[name] : undefined;
   return figure === undefined ? null : { ...figure, labels: labelsOf(id) };

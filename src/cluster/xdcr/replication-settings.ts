@@ -18,6 +18,7 @@ const integer = (min: number, max: number, fallback: number): IntegerRule => ({
   default: fallback,
 });
 
+/** The units of integer settings are documented with the fields of `DataPathSettings`. */
 export const integerRules = {
   checkpointInterval: integer(60, 14_400, 600),
   workerBatchSize: integer(10, 10_000, 500),

@@ -139,7 +139,7 @@ test('refuses each wrong field of a replication, and names it', async () => {
   }
 });
 
-test('every setting takes the ends of its range and its values in any case, and no value beyond', async () => {
+test('every setting accepts the limits of its range and its values in upper and lower case, and no other value', async () => {
   const { post, request } = await aNodeWithTarget();
   await post(referencesPath, reference);
   await post('/controller/createReplication', replication);
@@ -164,7 +164,7 @@ test('every setting takes the ends of its range and its values in any case, and 
     }
     for (const text of ['', 'other']) await refuses(name, text);
   }
-  // The expression is applied to removals only where these are left out otherwise.
+  // The settings that apply the expression to deletions and expirations require the filters that leave these out.
   await post(path, { ...removals, filterExpression: 'META().id = "k"', filterSkipRestream: 'true' });
   const independent = switches.filter((name) => !Object.hasOwn(removals, name));
   for (const name of [...independent, 'filterDeletionsWithExpression', 'filterExpirationsWithExpression']) {
@@ -177,7 +177,7 @@ test('every setting takes the ends of its range and its values in any case, and 
 
 const removals = { filterDeletion: 'true', filterExpiration: 'true' };
 
-test('a mapping belongs to one replication, and the rest of it stays when a part changes', async () => {
+test('a mapping is a setting of one replication, and changing a part of the mapping keeps the other parts', async () => {
   const { post, request } = await aNodeWithTarget();
   await post(referencesPath, reference);
   await post('/pools/default/buckets/b/scopes', { name: 's' });
@@ -204,7 +204,7 @@ test('a mapping belongs to one replication, and the rest of it stays when a part
   const change = async (form: Record<string, string>) => (await post(path, form)).body.colMappingRules;
   await change({ pauseRequested: 'true' });
   assert.deepEqual(await shown(), [true, false, rules]);
-  // Rules that do not count are not checked, but those that are sent are.
+  // The implicit mode ignores the stored rules, and they are not checked; rules in the form are.
   assert.deepEqual(await change({ collectionsExplicitMapping: 'false' }), rules);
   assert.deepEqual(await shown(), [false, false, rules]);
   assert.match(await change({ collectionsMigrationMode: 'true' }), /^s -> t seems like a scope to scope/);
@@ -228,7 +228,7 @@ test('a mapping belongs to one replication, and the rest of it stays when a part
   }
 });
 
-test('refuses a target bucket that cannot take the documents, and a second replication', async () => {
+test('refuses a target bucket with another conflict resolution, type or number of vbuckets, and a second replication to a bucket', async () => {
   const { post, current } = await aNodeWithTarget();
   await post(referencesPath, reference);
   const errors = async () => (await post('/controller/createReplication', replication)).body.errors;
@@ -322,7 +322,7 @@ test('a replication can use another network than its reference', async (t) => {
   }
 });
 
-test('a filter expression belongs to one replication, and is changed only together with filterSkipRestream', async () => {
+test('a filter expression is a setting of one replication, and a change of it requires filterSkipRestream', async () => {
   const { post, request } = await aNodeWithTarget();
   await post(referencesPath, reference);
   await post('/controller/createReplication', { ...replication, filterExpression: ' EXISTS(a) ' });

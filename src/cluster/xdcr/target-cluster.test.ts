@@ -1,4 +1,4 @@
-// Which certificates of another cluster are accepted, and how this one shows its own.
+// Which certificates of another cluster are accepted, and how this cluster logs in with its client certificate.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
@@ -12,7 +12,7 @@ import { findCluster, type TargetAccount, TargetError } from './target-cluster.t
 const names = 'DNS:localhost,IP:127.0.0.1';
 const uuid = 'c'.repeat(32);
 
-/** A cluster that accepts every password, or certificates of these clients only; the header names who logged in. */
+/** A cluster that accepts every password; with `clients`, only client certificates of this authority. `logins`: who logged in. */
 async function aCluster(pair: Pair, clients?: OpensslAuthority) {
   const logins: string[] = [];
   const server = createServer(
@@ -87,7 +87,7 @@ test('a client certificate logs in without a password, if the target accepts its
     const problem = await problemOf(shows(pair));
     assert.match(problem, /refuses the TLS connection|Could not connect/);
   }
-  // The system may report the end of the connection before what the target said.
+  // The operating system may report the closed connection before the TLS alert that the target sent.
   const without = await problemOf(aLogin(target.hostname, authority.certificate));
   assert.match(
     without,

@@ -69,7 +69,7 @@ export async function findCluster(call: CallTarget, account: TargetAccount): Pro
   return { uuid, nodes: nodeAddresses(nodesExt, hostname, account.certificate !== '') };
 }
 
-/** The certificate of the authority of the cluster, as PEM. It is public, and comes without encryption. @throws TargetError */
+/** The certificate of the cluster's certificate authority, as PEM. It is public, and requested without encryption. @throws TargetError */
 export async function findAuthority(call: CallTarget, hostname: string): Promise<string> {
   const { host, port } = hostAndPortOf(hostname);
   const target = { host, port, timeoutMs, answerBytesMax };
@@ -130,7 +130,7 @@ function nodeAddresses(nodes: readonly ExtendedNode[], answering: string, hasTls
   return [...new Set([answering, ...found])];
 }
 
-/** The address of the TLS port: the given one if it speaks TLS, else the one that the plain port names. */
+/** The address of the TLS port: the address of the account if that port has TLS, else the TLS port that the unencrypted port names. */
 async function tlsAddress(call: CallTarget, account: TargetAccount): Promise<string> {
   const { host, port } = hostAndPortOf(account.hostname);
   const target = { host, port, ...tlsOf(account), timeoutMs };

@@ -37,7 +37,7 @@ export function replicationTask(replication: StoredReplication, report: Replicat
   };
 }
 
-/** Paused only when the connections are closed: until then documents are still sent. */
+/** `paused` only when the connections are closed: until then the replication still sends documents. */
 function statusOf(pauseRequested: boolean, report: ReplicationReport | undefined): string {
   if (report === undefined) return 'notRunning';
   return pauseRequested && !report.isConnected ? 'paused' : 'running';

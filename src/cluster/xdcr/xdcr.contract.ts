@@ -51,7 +51,7 @@ const settingsShape = {
   filterExpression: shape.string,
   ...fixedShapes,
 };
-/** Only of replications that chose it; others use the network of their reference. */
+/** Shown only for replications that were given a network; others use the network of their reference. */
 const networkShape = { network_type: shape.oneOf('default', 'external') };
 const defaultsAnswer = shape.named('ReplicationDefaults', shape.object(settingsShape));
 const settingsAnswer = shape.named(
@@ -70,7 +70,8 @@ const replicationShape = shape.named(
     networkShape,
   ),
 );
-const nothingDone = shape.array(shape.any);
+/** An empty array: the answer to a request that is only validated, and to a deletion. */
+const emptyAnswer = shape.array(shape.any);
 
 export const ListReferences = defineRoute({
   id: 'xdcr.references',
@@ -88,7 +89,7 @@ export const CreateReference = defineRoute({
   access: writeReferencesAccess,
   bodyKind: 'form',
   acceptsJustValidate: 'by handler',
-  answer: { json: shape.either(referenceShape, nothingDone) },
+  answer: { json: shape.either(referenceShape, emptyAnswer) },
   doc: 'Stores a reference to another cluster, after that cluster accepted the credentials.',
 });
 
@@ -99,7 +100,7 @@ export const EditReference = defineRoute({
   access: writeReferencesAccess,
   bodyKind: 'form',
   acceptsJustValidate: 'by handler',
-  answer: { json: shape.either(referenceShape, nothingDone) },
+  answer: { json: shape.either(referenceShape, emptyAnswer) },
   doc: 'Replaces a reference; all fields are sent again, and the cluster must be the same one.',
 });
 
@@ -124,7 +125,7 @@ export const CreateReplication = defineRoute({
   doc: 'Starts the continuous replication of a bucket to a bucket of another cluster; collections replicate to those of the same names.',
 });
 
-const cancel = { access: writeReplicationsAccess, answer: { json: nothingDone } } as const;
+const cancel = { access: writeReplicationsAccess, answer: { json: emptyAnswer } } as const;
 const cancelDoc =
   'Deletes a replication. One that is created later between the same buckets continues where this one ended.';
 
@@ -185,7 +186,7 @@ export const ChangeDefaults = defineRoute({
   access: permission('xdcr.settings!write'),
   bodyKind: 'form',
   acceptsJustValidate: 'by handler',
-  answer: { json: shape.either(defaultsAnswer, nothingDone) },
+  answer: { json: shape.either(defaultsAnswer, emptyAnswer) },
   doc: 'Changes the settings of replications that are created later.',
 });
 
@@ -205,7 +206,7 @@ export const ChangeReplicationSettings = defineRoute({
   access: executeReplicationsAccess,
   bodyKind: 'form',
   acceptsJustValidate: 'by handler',
-  answer: { json: shape.either(settingsAnswer, nothingDone) },
+  answer: { json: shape.either(settingsAnswer, emptyAnswer) },
   doc: 'Changes settings of a replication, or pauses (`pauseRequested=true`) and resumes it. Other settings need the permission `write`.',
 });
 

@@ -1,4 +1,4 @@
-// Replication between clusters as a part of the manager: its services, and the wanted state that the data path follows.
+// Replication between clusters in the cluster manager: its services, and the wanted replications, which the data path applies.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -9,7 +9,7 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
 import { chosenInternalSettings } from '../internal-settings/internal-settings.ts';
 import type { Peers } from '../peers/peers.ts';
-import { CheckpointsStore } from './checkpoints.store.ts';
+import { CheckpointsInConfig } from './checkpoints.store.ts';
 import { mergedReports } from './merged-reports.ts';
 import { ReferenceChecks } from './reference-checks.ts';
 import { ReferencesService } from './references.service.ts';
@@ -59,7 +59,7 @@ export class Xdcr {
     this.#deps = deps;
     this.#admin = deps.xdcr ?? noDataPath;
     this.#state = new WatchedSetting(deps.store, xdcrSetting, noXdcr);
-    const checkpoints = new CheckpointsStore(deps.store);
+    const checkpoints = new CheckpointsInConfig(deps.store);
     this.#admin.useCheckpoints(checkpoints);
     deps.peers.answer('xdcrReports', () => this.#admin.reports());
     const serviceDeps = {

@@ -5,7 +5,7 @@ import { cpus } from 'node:os';
 import type { CpuShares, HostCpuShares } from '../system.ts';
 import type { CgroupFigures } from './cgroup.adapter.ts';
 
-/** Since the machine started, in any unit. `user` includes programs of low priority, `irq` interrupts of both kinds. */
+/** Processor times since the machine started, all in the same unit. `user` includes programs of low priority, `irq` interrupts of both kinds. */
 export interface CpuTimes {
   total: number;
   idle: number;

@@ -55,7 +55,7 @@ test('follows links of the existing part of a path, and keeps the rest as writte
   assert.equal(await environment.physicalPath(long), long.slice(0, -1));
 });
 
-test('has a loopback address of its own if it listens on one that nodes do not share', () => {
+test('a loopback address is the own one of a node if the node listens on it and it is not one of the usual three', () => {
   const isOwnName = (listenHost: string, name: string) => new OsEnvironment(listenHost).isOwnLoopback(name);
   assert.equal(isOwnName('127.64.1.2', '127.64.1.2'), true);
   assert.equal(isOwnName('127.64.1.2', '127.64.1.3'), false);

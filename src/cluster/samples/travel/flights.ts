@@ -36,7 +36,7 @@ const firstRouteId = 10_000;
 const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const airlineWords = ['Air', 'Airways', 'Airlines', 'Express', 'Jet', 'Wings'];
 const equipment = ['319', '320', '321', '332', '738', '752', '777', 'CRJ', 'E70', 'E90'];
-/** Routes of tutorials begin or end here: every second route does. */
+/** Airports that routes in tutorials use: every second invented route begins at one of them. */
 const hubs = new Set(['SFO', 'LAX', 'SEA', 'ATL', 'JFK', 'BOS', 'MSP', 'LHR', 'CDG', 'NCE']);
 const daysOfWeek = 7;
 const earthKm = 6_371;

@@ -20,6 +20,7 @@ interface KnownAirport extends Position {
   readonly city: string;
   readonly faa: string;
   readonly icao: string;
+  /** Feet above sea level. */
   readonly alt: number;
 }
 
@@ -234,7 +235,7 @@ export interface KnownRoute {
 
 type RouteRow = readonly [airline: string, airlineId: number, from: string, to: string, stops?: number];
 
-/** Routes for which tutorials look, some of airlines of other countries, which no document describes. */
+/** Routes that statements of tutorials find. Some are of airlines of other countries, which have no document. */
 const routeRows: readonly RouteRow[] = [
   ['AF', 137, 'TLV', 'MRS'],
   ['AF', 137, 'TLV', 'NCE'],

@@ -107,7 +107,7 @@ describe('the travel sample', () => {
         codes.has(from) && codes.has(to) && airlines.get(airlineid as string)?.['iata'] === airline;
       if (!isKnown) elsewhere++;
     }
-    // Airlines and airports of other countries have no documents, as in the original.
+    // Airlines and airports of other countries have no documents, as in the published sample.
     assert.ok(elsewhere <= 7, String(elsewhere));
   });
 

@@ -8,7 +8,7 @@ import { bookingsOf, usersOf } from './tenants.ts';
 import { defaultIndexes, inventoryIndexes } from './travel-indexes.ts';
 
 const seed = 1;
-/** Airlines and hotels are as many as in the original; the others are fewer, so that the bucket is installed within seconds. */
+/** As many airlines and hotels as the published sample has; the others are fewer, so that the bucket is installed within seconds. */
 const counts = { airlines: 187, airports: 400, routes: 4_000, landmarks: 1_200, hotels: 917 } as const;
 const tenantCount = 5;
 const ofTenant = { users: 10, bookings: 10 } as const;

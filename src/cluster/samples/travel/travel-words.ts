@@ -89,7 +89,7 @@ export const reviewText = (random: Prng): string =>
 
 export const description = (random: Prng): string => random.pick(descriptions);
 
-/** A number of a kind that is not given to anybody. */
+/** A number from the range 555-0100 to 555-0199, which is reserved for fiction. */
 export const phoneNumber = (random: Prng): string => `+1 555-01${String(random.below(100)).padStart(2, '0')}`;
 
 export const twoFigures = (value: number): string => String(value).padStart(2, '0');
