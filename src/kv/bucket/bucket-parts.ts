@@ -56,7 +56,7 @@ export interface BucketOptions {
   /** Shared by all buckets of a thread; the host sets it before it passes input on. */
   now: Now;
   clock: Clock;
-  /** Counts work towards the thread's turn that the request which causes the work does not count. */
+  /** Adds work to that of the thread's turn: work that the request which causes it does not count. */
   spend?: ((workBytes: number) => void) | undefined;
   random: Random;
   log: Log;

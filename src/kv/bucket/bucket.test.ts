@@ -299,7 +299,7 @@ test('a damaged file makes only its own vbuckets unavailable', async () => {
   await after.bucket.stop();
 });
 
-test('a flush outlives a restart', async () => {
+test('a flushed document is still gone after a restart, and later ones are still there', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   b.store('k', { vb: 5 });

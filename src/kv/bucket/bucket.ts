@@ -48,7 +48,7 @@ export class Bucket {
   /** Whether files were opened, which removes their marks of a clean stop: no later process can continue that stop. */
   hasOpenedFiles = false;
   private isServing = false;
-  /** Recovery from an unclean stop is written to the files: they may be closed as clean. */
+  /** Whether the files may be closed as clean: what the recovery from an unclean stop changed is written to them. */
   private isRecovered = false;
   private isDiskLost = false;
   /** Vbuckets whose file could be read. */
@@ -307,7 +307,7 @@ export class Bucket {
     this.refuseAll();
     const stopped = this.parts.warmUp?.stop();
     const { fileWork, rollbacks } = this;
-    // What ends may begin other work, as a removal does, which writes states at its end.
+    // Work that ends may begin other work: a removal writes states at its end.
     while (fileWork.size > 0 || rollbacks.ended !== null) await Promise.all([...fileWork, rollbacks.ended]);
     await Promise.all([stopped, this.starting]);
     await this.compaction.stop();
@@ -333,7 +333,7 @@ export class Bucket {
     if (!this.files) return;
     await this.options.storage?.disk.reset(this.files.bucketUuid, incarnation);
     this.files = { ...this.files, incarnation };
-    // Not before, where the disk had no space to open the earlier files.
+    // Set again: if the disk had no space, the earlier files were never opened.
     this.isOpen = true;
     this.isRecovered = true;
     this.parts.flusher?.discardFailures();

@@ -91,7 +91,7 @@ export class ChangeFeed implements ChangeSource {
 
   storedSeqno(vb: number): number {
     if (this.options.backfill === null) return this.highSeqno(vb);
-    return this.options.progress.seqno(vb);
+    return this.options.progress.persistedSeqno(vb);
   }
 
   purgeSeqno(vb: number): number {

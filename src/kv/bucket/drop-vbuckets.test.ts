@@ -188,7 +188,7 @@ test('a bucket that stops first ends its removals and the work that waits for th
   assert.deepEqual(await written, [6]);
 });
 
-test('a removal begins after the state writes under way: their states would bring the vbucket back without documents', async () => {
+test('a removal begins after the writes of states under way, which would otherwise bring the vbucket back without documents', async () => {
   const engine = new MemoryDisk().engine();
   const b = await startToDrop(engine);
   const gate = deferred<void>();
@@ -242,7 +242,7 @@ test('a removal that waits for a write of states under way delays no client that
   await b.bucket.stop();
 });
 
-test('states are written after the removal of their vbucket: a crash after it would bring the vbucket back without documents', async () => {
+test('states are written after the removal of their vbucket: otherwise the vbucket would be back, without documents, after a crash', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
   const b = await startToDrop(engine);

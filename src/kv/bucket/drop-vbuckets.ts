@@ -27,7 +27,7 @@ export function dropVbuckets(vbs: readonly number[], options: DropOptions): Prom
 async function remove(vbs: readonly number[], options: DropOptions): Promise<void> {
   const { isServing, parts } = options;
   const { events, flusher, residency, vbuckets } = parts;
-  // Waits for this before the pause, since a paused flusher writes no changes that clients wait for.
+  // Waits for the writes of states before the pause, since a paused flusher writes no changes that clients wait for.
   await flusher?.statesWritten();
   await flusher?.pause();
   // Waits until no cut of these vbuckets is on its way to the disk, or waits for space: it would bring their rows back.

@@ -33,7 +33,7 @@ export class MemoryPage {
     return this.writer.bytes + this.inPlaceBytes >= this.targetBytes;
   }
 
-  /** Adds a change with a later seqno than the one before. Removes the value from the item if that stays where it is. */
+  /** Adds a change with a later seqno than the one before. Removes the value from the item if the page only refers to the value's memory. */
   add(item: CutItem): void {
     const valueBytes = item.valueEnd - item.valueStart;
     if (valueBytes >= ownMemoryBytes && !this.withLargeValues) {

@@ -173,7 +173,7 @@ test('begins a new history after a crash in active vbuckets alone', async () => 
   assert.deepEqual(
     allOf(after).filter(([, log], vb) => vb !== active && log.length > 0),
     [],
-    'a flush begins none either',
+    'a flush began a history of a copy',
   );
   await after.bucket.stop();
 });

@@ -231,7 +231,7 @@ export function stoppedBootsOf({ damaged, opened }: Pick<OpenResult, 'damaged' |
 
 /**
  * Only an active vbucket begins a new history: after a crash, and where it was a copy inside of a snapshot. Returns whether a new failover entry
- * must be written to the file. For a vbucket without a record it need not be: its first cut contains the entry, and before that no client can have
+ * must be written to the file. For a vbucket without a record it need not be written: its first cut contains the entry, and before that no client can have
  * a seqno of the vbucket.
  */
 function restoreState(
@@ -268,7 +268,7 @@ function restoreRecord(vbuckets: Vbuckets, record: VbucketRecord, casJump: numbe
   columns.snapEnd[vb] = record.snapEnd;
   columns.cutWholeSeqno[vb] = wholeSeqno(columns, vb);
   columns.copy[vb] = record.copy;
-  // The epoch in the configuration is the lower one after the configuration went back to an older state.
+  // After the configuration store went back to an older state, the configuration has a lower epoch than the file.
   columns.epoch[vb] = Math.max(columns.epoch[vb] as number, record.epoch);
   columns.maxDeletedRev[vb] = record.maxDeletedRev;
   const cas = new DataView(record.maxCas.buffer, record.maxCas.byteOffset, record.maxCas.byteLength);

@@ -182,9 +182,9 @@ export class ActiveShard {
     this.followJoining();
     // Until the outcome of a request to stop is known, the successor may serve already.
     const successor = this.takeOverSeqnos === null ? this.successor() : null;
-    const isBegun =
+    const beganHandover =
       this.change?.kind !== 'stop' && this.handover.follow(successor === null ? null : copyKey(successor));
-    if (isBegun) for (const { feed } of this.copies.values()) feed.resume();
+    if (beganHandover) for (const { feed } of this.copies.values()) feed.resume();
     this.options.bucket.serveUntil(this.options.vbs, this.servedUntilMs());
   }
 
@@ -324,8 +324,8 @@ export class ActiveShard {
   }
 
   /**
-   * Whether commits wait for a node that restarts: without it the set has no majority, and the next process soon has what the one before it had, in
-   * whose place it then joins.
+   * Whether a member stays in the set while its node restarts: without it the set has no majority. The next process of the node soon has what the
+   * earlier one had, and then joins in its place.
    */
   private mayReturn(node: string, connectedBoot: string | null): boolean {
     if (!this.needsEveryMember || this.takeOverSeqnos !== null) return false;
@@ -373,7 +373,7 @@ export class ActiveShard {
 
   private isVbucketOnDisk(vb: number, seqno: number): boolean {
     const { bucket } = this.options;
-    return !bucket.isOnDisk || bucket.progress.seqno(vb) >= seqno;
+    return !bucket.isOnDisk || bucket.progress.persistedSeqno(vb) >= seqno;
   }
 
   private newFeed(node: string): CopyFeed {

@@ -34,7 +34,7 @@ export function decodeLog(base64: string): FailoverEntry[] {
 const endOf = (log: readonly FailoverEntry[], index: number): number =>
   index === 0 ? Infinity : (log[index - 1]?.seqno ?? 0);
 
-/** Whether all changes of the copy are changes of the active. The rest of the snapshot that the copy is receiving counts too. */
+/** Whether the active has all changes of the copy, and also all changes up to the end of the snapshot that the copy is receiving. */
 export function isContinued(
   { log, high, snapEnd }: Omit<CopyHistory, 'snapStart'>,
   active: History,
@@ -60,7 +60,7 @@ export function branchOf(copy: CopyHistory, active: History): number {
   const branch = Math.min(common, copy.high);
   const isWhole = copy.snapEnd <= copy.high;
   if (isWhole || copy.snapEnd <= common) return branch;
-  // Before the snapshot it lacked nothing.
+  // Before the snapshot the copy lacked nothing.
   return Math.max(0, Math.min(branch, copy.snapStart - 1));
 }
 

@@ -46,6 +46,7 @@ export class BucketReplication {
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
   private readonly handovers: Handovers;
+  /** A change of the map is requested, and its outcome is not known yet. */
   private isChanging = false;
   /** No change is requested before this monotonic time, because the store could not be reached. */
   private notBeforeMs = -Infinity;
@@ -158,7 +159,7 @@ export class BucketReplication {
     const followed = bucket.followShards(states);
     for (const active of this.actives.values()) active.feedCopies();
     this.openEarly();
-    // Confirmations do not wait for the next beat.
+    // Confirmations do not wait for the next heartbeat.
     this.options.clock.soon(() => this.checkShards());
     followed.then(
       (isChanged) => isChanged && changed(),
@@ -336,7 +337,7 @@ export class BucketReplication {
   private raiseEpoch(shard: number, epoch: number, active: string): void {
     const { columns } = this.options.bucket;
     for (const vb of this.vbsOf(shard)) columns.epoch[vb] = Math.max(columns.epoch[vb] as number, epoch);
-    // Sent before any later answer of this node to a beat, which the earlier active would take for a promise.
+    // Sent before any later answer of this node to a heartbeat, which the earlier active would take for a promise.
     const earlier = this.earlier.nodeOf(shard);
     if (earlier !== undefined && earlier !== active) this.sendEpoch('refused', earlier, shard, epoch);
   }
@@ -375,6 +376,7 @@ export class BucketReplication {
     if (epoch !== undefined && node !== undefined) this.sendEpoch('failed', node, shard, epoch);
   };
 
+  /** The shards that the map no longer gives to this node, which still has vbuckets of them. */
   private readonly leftovers = (): number[] =>
     this.drops.leftovers(this.specs, this.options.self.node, this.vbsOf);
 

@@ -101,7 +101,7 @@ test('an active that was killed continues if the bucket cannot start on another 
     Node,
     Node,
   ];
-  // The bucket `b` of all tests. Node b is asked after it has failed there, node c before.
+  // The bucket of these tests is named `b`, too. Node a asks node b after the bucket has failed to start there, and node c before that.
   b.replication.failed('b', []);
   await all.start('a');
   await clock.run(20_000);

@@ -8,7 +8,7 @@ import type { ShardDrops } from './shard-drops.ts';
 
 interface ConfirmationParts {
   shard: number;
-  /** The highest of the shard that any message named. */
+  /** The highest epoch of the shard that any message named. */
   epoch: number;
   self: SyncMember;
   /** Vbuckets whose removal is under way are removed first: the disk may still have rows of them. */

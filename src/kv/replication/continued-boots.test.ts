@@ -7,11 +7,11 @@ import type { PeerMessage } from './frames.ts';
 it('a connected process that has not said which processes it continues is unknown, unless its version never says that', () => {
   const sent: PeerMessage[] = [];
   const boots = new Map<string, string>();
-  const speakers = new Set(['b']);
+  const nodesThatSay = new Set(['b']);
   const peers = {
     bootOf: (node: string) => boots.get(node) ?? null,
     connected: () => [...boots.keys()],
-    saysContinued: (node: string) => speakers.has(node),
+    saysContinued: (node: string) => nodesThatSay.has(node),
     send: (_: string, message: PeerMessage) => void sent.push(message),
   };
   const continued = new ContinuedBoots({ uuid: 'bucket', own: ['a 1'], peers });

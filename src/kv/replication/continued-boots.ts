@@ -25,7 +25,7 @@ export class ContinuedBoots {
     for (const node of options.peers.connected()) this.connected(node);
   }
 
-  /** Either side may have the bucket later than the connection: the later one asks. */
+  /** Either node may open the bucket after the connection was made: the one that opens it later asks the other. */
   connected(node: string): void {
     this.say(node, true);
   }

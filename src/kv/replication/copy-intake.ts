@@ -113,16 +113,16 @@ export class CopyIntake {
 
   /** True: the item can be applied later, and another attempt is scheduled. */
   private retriesLater(status: DocumentResult): boolean {
-    const isForDisk = status === notResident;
-    const isForMemory = status === Status.temporaryFailure || status === Status.outOfMemory;
-    this.isWaiting = this.isBegun && (isForDisk || isForMemory);
+    const needsDisk = status === notResident;
+    const needsMemory = status === Status.temporaryFailure || status === Status.outOfMemory;
+    this.isWaiting = this.isBegun && (needsDisk || needsMemory);
     if (!this.isWaiting) return false;
-    if (isForDisk) this.options.applier.awaitDisk((fetched) => this.diskAnswered(fetched));
+    if (needsDisk) this.options.applier.awaitDisk((fetched) => this.diskAnswered(fetched));
     else this.resumeLater();
     return true;
   }
 
-  /** A read that is refused is refused at once, before the batch is in the queue: the next attempt has to come later. */
+  /** A refused read calls this function at once, before the batch is in the queue: the next attempt has to come later. */
   private diskAnswered(fetched: FetchedDocument | Status): void {
     if (typeof fetched === 'object') this.resume();
     else this.resumeLater();

@@ -12,7 +12,7 @@ import { sendVersions } from './sent-versions.ts';
 import type { ShardDrops } from './shard-drops.ts';
 import { VersionRequests } from './version-requests.ts';
 
-/** Above these, a vbucket begins from nothing. */
+/** A rollback by key that needs more than this is not made: the copy is emptied, and the active feeds it from the first seqno. */
 export interface RollbackLimits {
   /** Rows that are rolled back, as a part of all rows of the vbucket. */
   readonly share: number;
@@ -21,7 +21,7 @@ export interface RollbackLimits {
   readonly bytes: number;
 }
 
-const usualLimits: RollbackLimits = { share: 0.1, rows: 20_000, bytes: 32 * 1024 * 1024 };
+const defaultLimits: RollbackLimits = { share: 0.1, rows: 20_000, bytes: 32 * 1024 * 1024 };
 
 /** After this many attempts that failed in a row, the vbuckets of a shard begin from nothing. */
 const attemptsMax = 2;
@@ -54,13 +54,13 @@ export class CopyRollbacks {
   private readonly requests: VersionRequests;
   /** By shard: attempts that failed since the last one that succeeded. */
   private readonly failures = new Map<number, number>();
-  /** Rollbacks of a bucket run one after another, so that the versions of only one vbucket are in memory. The one that was requested last. */
+  /** The end of the rollback that was requested last: those of a bucket run one after another, so that the versions of only one vbucket are in memory. */
   private last: Promise<unknown> = Promise.resolve();
   private isClosed = false;
 
   constructor(options: CopyRollbacksOptions) {
     this.options = options;
-    this.limits = options.rollbackLimits ?? usualLimits;
+    this.limits = options.rollbackLimits ?? defaultLimits;
     this.requests = new VersionRequests({ ...options, limits: this.limits });
   }
 
@@ -160,7 +160,7 @@ export class CopyRollbacks {
     return true;
   }
 
-  /** `none`: the copy has nothing that the active lacks. */
+  /** The rows to roll back. `none`: the copy has nothing that the active lacks. Null: the vbucket must begin from nothing. */
   private async rowsAbove({ failover, high, purge, vb }: ActiveHistory): Promise<RowsAbove | 'none' | null> {
     const { limits } = this;
     const { bucket } = this.options;
@@ -179,6 +179,7 @@ export class CopyRollbacks {
     return await bucket.rollbacks.rowsAbove(vb, seqno, rowsMax);
   }
 
+  /** The active's versions of the keys of these rows. Null: the vbucket must begin from nothing. */
   private async versionsFor(
     source: Source,
     { failover, vb }: ActiveHistory,

@@ -1,5 +1,5 @@
-// The copies of a shard that have changes which its active does not have. Once such a copy has left the in-sync set, its active sends it what
-// to remove.
+// The copies of a shard that have changes which its active does not have. Once such a copy has left the in-sync set, its active tells it to
+// remove them.
 import type { Log } from '#ports/log.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { vbucketHistory } from './copy-position.ts';

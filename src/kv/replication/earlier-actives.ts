@@ -26,8 +26,8 @@ export class EarlierActives {
 
   /**
    * Stops giving promises for the shard to the earlier active, and returns that node, so that the caller sends it the higher epoch; null: that
-   * was done before, or there is none. An active that has the higher epoch ignores later answers to its heartbeats. Without it, they would
-   * let it go on serving, and it could not be replaced.
+   * was done before, or there is none. An active that has the higher epoch ignores later answers to its heartbeats. Without the epoch, these
+   * answers would let it serve on, and it could not be replaced.
    */
   refuse(shard: number): string | null {
     const node = this.nodes.get(shard);

@@ -6,7 +6,7 @@ import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { type ContinuedBoots, firstComplete } from './continued-boots.ts';
 
-/** A process that has just started knows its peers after this time. */
+/** How long a confirmation waits for reports of what the other members have: after a start they have reported by then. */
 const unknownMaxMs = 1_000;
 
 export interface EpochWritesOptions {
@@ -38,8 +38,8 @@ export class EpochWrites {
   }
 
   /**
-   * Returns the changes to request: a confirmation whose epoch is not on disk passes its shard on where another member can serve it. While
-   * that is not known it is left out.
+   * Writes the epochs of the confirmations. Returns the changes to request: a confirmation whose epoch is not on disk is replaced by a change that
+   * passes its shard on, where another member can serve it, and is left out while it is not known whether one can.
    */
   async write(changes: readonly ShardChange[], specs: readonly ShardSpec[]): Promise<readonly ShardChange[]> {
     const { bucket, clock, vbsOf } = this.options;

@@ -202,7 +202,7 @@ test('a copy joins the set once it has what the active has committed', async () 
   assert.deepEqual(
     changes,
     [],
-    'a copy joined that lacks the write, since it is only at the end that its feed had when it was opened',
+    'a copy that lacks the write joined: it has reached only the end that its feed had when it was opened',
   );
   got('c', 1);
   b.tick(200);

@@ -64,7 +64,7 @@ export class FrameDecoder {
     }
   }
 
-  /** Reads the frame from `start` to `end`. @throws Error when it is none. */
+  /** Reads the frame from `start` to `end`. @throws Error when these bytes are no frame. */
   decode(bytes: Buffer, start = 0, end = bytes.length): DecodedFrame {
     const form = bytes[start + lengthBytes];
     if (form === FrameForm.batch) return this.batch(bytes, start, end);

@@ -19,7 +19,7 @@ import {
 
 /** Memory is allocated in pieces of this size, which are used again: what is sent would cost V8 many collections otherwise. */
 const pieceBytes = 128 * 1024;
-/** A frame of batches gets no further one from this size on, so that its receiver can begin with it. */
+/** A frame of batches gets no further batch from this size on, so that its receiver can begin to apply it. */
 const batchesBytes = 32 * 1024;
 const noBytes = Buffer.alloc(0);
 const none = -1;
@@ -48,7 +48,7 @@ export class FrameWriter {
     return this.end - this.start;
   }
 
-  /** Returns the size of the frame. */
+  /** Appends the frame of a message. Returns its size. */
   add(message: PeerMessage, body: Uint8Array = noBytes): number {
     const before = this.bytes;
     this.batchesAt = none;
@@ -58,7 +58,7 @@ export class FrameWriter {
     return this.bytes - before;
   }
 
-  /** The frame of a batch without its body, which must be sent next. Returns the size without the body. */
+  /** Appends the frame of a batch without its body, which must be sent next. Returns the size without the body. */
   addHead(batch: CopyBatch, bodyBytes: number): number {
     const before = this.bytes;
     this.batchesAt = none;
@@ -66,7 +66,7 @@ export class FrameWriter {
     return this.bytes - before;
   }
 
-  /** Whole frames of another form. Returns their size. */
+  /** Appends whole frames that another form encoded. Returns their size. */
   addEncoded(frames: Uint8Array): number {
     this.reserve(frames.length);
     this.batchesAt = none;
@@ -74,7 +74,7 @@ export class FrameWriter {
     return frames.length;
   }
 
-  /** Begins a batch of changes; `item` for each, then `endBatch` or `abandonBatch`. Those of one turn share a frame. */
+  /** Begins a batch of changes; `item` for each, then `endBatch` or `abandonBatch`. Batches of one turn share a frame. */
   beginBatch(shard: ShardRef, vb: number, failover: Uint8Array = noBytes): void {
     assert(this.partAt === none, 'a batch is open');
     const { bucket, epoch } = shard;

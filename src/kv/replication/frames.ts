@@ -10,7 +10,7 @@
 //
 //   the head of a batch: u16 shard, u48 epoch, u16 vb, u8 bits (1: live, 2: awaited, 4: awaits disk), u48 start, u48 to, u48 end, u16 failover bytes
 
-/** A document of the largest size with its key, and the header. */
+/** Enough for a document of the largest size with its key, and for the header. */
 export const peerFrameBytesMax = 32 * 1024 * 1024;
 export const lengthBytes = 4;
 export const FrameForm = { text: 1, batch: 2, got: 3, batches: 4, textWithBody: 5 } as const;
@@ -48,14 +48,14 @@ export interface PeerHello {
   readonly rollsBack?: boolean;
 }
 
-/** Sent by both sides every 200 ms; the answer (`beaten`) repeats the time. */
+/** A heartbeat, which both sides send every 200 ms, and the answer (`beaten`), which repeats its `sentMs`. */
 export interface Beat {
   readonly kind: 'beat' | 'beaten';
   readonly sentMs: number;
   readonly wallMs: number;
   /** In an answer: for this time after it the sender confirms no higher epoch. */
   readonly promiseMs?: number;
-  /** In a beat: whether the sender serves only as long as such promises last; it does unless it says no. */
+  /** In a heartbeat: whether the sender serves only as long as such promises last; absent: it does. */
   readonly needsPromise?: boolean;
 }
 

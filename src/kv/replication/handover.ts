@@ -1,5 +1,6 @@
-// Moves a shard to another member of its in-sync set: the active lets the successor write what it has, accepts no more writes, waits until
-// every member has all of its changes, and may then report that it has stopped. If that takes too long, it serves again and retries later.
+// Moves a shard to another member of its in-sync set: the active waits until the successor has written the shard to its disk, accepts no more
+// writes, waits until every member has all changes, and may then report that it has stopped. If that takes too long, it serves again and retries
+// later.
 import type { Clock } from '#ports/clock.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import type { ShardRef } from './frames.ts';
@@ -7,6 +8,7 @@ import type { Handovers } from './handovers.ts';
 
 /** The longest time for which requests wait. */
 const durationMsMax = 1_000;
+/** The pause after a handover that took too long. */
 const retryMs = 2_000;
 /** The longest time for which a handover waits for the disk of the successor, before requests wait for the handover. */
 const writingMsMax = 500;
@@ -79,7 +81,7 @@ export class Handover {
       this.named = { key, sinceMs: now, seqnos: vbs.map((vb) => bucket.columns.highSeqno[vb] as number) };
     const { seqnos, sinceMs } = this.named;
     const has = (vb: number, at: number): boolean =>
-      bucket.progress.persistedSeqno(vb, key) >= (seqnos[at] as number);
+      bucket.progress.copyPersistedSeqno(vb, key) >= (seqnos[at] as number);
     return now - sinceMs > writingMsMax || vbs.every(has);
   }
 

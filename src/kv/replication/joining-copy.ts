@@ -8,6 +8,7 @@ import { copyKey } from './copy-feed.ts';
 
 /** The longest time for which commits wait for a copy that is not a member. */
 const durationMsMax = 500;
+/** The pause after commits waited for a copy in vain. */
 const retryMs = 2_000;
 /** Commits wait only for a copy that receives a change within about this time. */
 const closeMs = 300;

@@ -2,7 +2,7 @@
 import type { KvStartOptions } from '../admin.ts';
 import type { LinkHost } from './link.ts';
 
-/** Null: this node has no such port. A port that is only preferred is replaced by a free one where it is in use. */
+/** Returns the port; null: this node has no such port. If the configured port is in use and only preferred, a free one is opened instead. */
 export async function listenForNodes(
   links: Pick<LinkHost<never>, 'listen'>,
   { host, isReplicationPortPreferred, replicationPort }: KvStartOptions,

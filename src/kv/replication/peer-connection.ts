@@ -17,7 +17,7 @@ export class PeerConnection {
   readonly decoder = new FrameDecoder();
   readonly outgoing = new FrameWriter();
   boot: string | null = null;
-  /** Until the hello of the other node says that it reads the present form of frames. */
+  /** Whether messages are sent in the form of version 0.2: until the other node's hello says that it reads the present form of frames. */
   isEarlier = true;
   /** What the hello of the other node says about its version; the meanings are in `PeerHello`. */
   saysPromise = false;

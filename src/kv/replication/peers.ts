@@ -75,14 +75,14 @@ export class PeerConnections {
   follow(specs: readonly PeerSpec[]): void {
     this.specs = specs;
     for (const node of [...this.connections.keys()])
-      if (!this.isMember(node)) this.connections.get(node)?.link.close('it left the cluster');
+      if (!this.isInCluster(node)) this.connections.get(node)?.link.close('it left the cluster');
     this.dial();
   }
 
   /** A node connected to this one. */
   accept(link: Link): void {
     if (this.isStopping) link.close('the node stops');
-    else if (this.isMember(link.node)) this.adopt(link);
+    else if (this.isInCluster(link.node)) this.adopt(link);
     else link.close('it is not a node of the cluster');
   }
 
@@ -106,7 +106,7 @@ export class PeerConnections {
   }
 
   /** Whether the node belongs to the cluster, connected or not. */
-  isMember(node: string): boolean {
+  isInCluster(node: string): boolean {
     return this.specs.some((spec) => spec.node === node);
   }
 

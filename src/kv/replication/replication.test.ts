@@ -229,7 +229,7 @@ for (const promiseMs of [10_000, 4_000])
     for (let i = 0; i < 2_000; i++) {
       await clock.run(1);
       a.tick();
-      assert.equal(a.bucket.documents.isActive(0), false, 'the answers to its beats are no promises');
+      assert.equal(a.bucket.documents.isActive(0), false, 'the answers to its heartbeats are no promises');
     }
     for (const node of nodes) node.crash();
   });

@@ -110,7 +110,7 @@ export class Replication {
     return replication;
   }
 
-  /** The files of the bucket, whose documents are loaded now, were not closed cleanly: members with their memory serve its shards. */
+  /** Call when the files of the bucket are open, were not closed cleanly, and the load of the documents begins: members that kept their memory serve the bucket's shards meanwhile. */
   warm(uuid: string): WarmingBucket {
     const { peers, warming } = this;
     warming.get(uuid)?.close();
@@ -133,7 +133,7 @@ export class Replication {
     this.failedBoots.delete(uuid);
   }
 
-  /** The bucket does not start in this process. Other nodes need not wait for what its memory lacks. */
+  /** Call when the bucket does not start in this process. Reports to the other nodes which processes this one continues, so that they do not wait for it. */
   failed(uuid: string, boots: readonly string[]): void {
     if (this.failedBoots.has(uuid) || this.buckets.has(uuid)) return;
     this.failedBoots.set(uuid, boots);

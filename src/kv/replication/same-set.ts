@@ -1,5 +1,5 @@
-// Whether two maps of a bucket have the same in-sync set of a shard, and as many copies that may join it: each change of the map contains those of
-// all shards, most of them unchanged.
+// Whether two maps of a bucket have the same in-sync set of a shard, and as many copies that may join it: each new map has all shards, most of
+// them unchanged.
 import type { ShardSpec } from '../admin.ts';
 
 export const hasSameSet = (one: ShardSpec, other: ShardSpec): boolean => {

@@ -13,7 +13,7 @@ function someDrops() {
   const clock = new ManualClock();
   const documents = { memUsed: 0 };
   const bucket = { documents, rules: { quotaBytes: 100 }, columns: { highSeqno: [5] } } as unknown as Bucket;
-  const peers = { answeredMs: () => 0, isMember: () => false };
+  const peers = { answeredMs: () => 0, isInCluster: () => false };
   const ends = { keepsCopies: () => false, ended: () => {}, log: silentLog };
   const drops = new ShardDrops({ uuid: 'b', bucket, peers, clock, ...ends });
   const isDue = (map: readonly ShardSpec[]): boolean => {

@@ -17,7 +17,7 @@ const waitMsMax = 5_000;
 interface ShardDropsOptions {
   uuid: string;
   bucket: Bucket;
-  peers: Pick<PeerConnections, 'answeredMs' | 'isMember'>;
+  peers: Pick<PeerConnections, 'answeredMs' | 'isInCluster'>;
   /** Whether this node keeps copies that the map no longer gives to it, for delta recovery. */
   keepsCopies: () => boolean;
   /** Called when a removal has completed or failed. */
@@ -90,12 +90,12 @@ export class ShardDrops {
 
   /**
    * Whether the active may still count what this copy reported: if the map gave the copy back at once, the copy would join the in-sync set with
-   * documents that this node has removed. The active has the message before it answers a later heartbeat.
+   * documents that this node has removed. The active has received the message that the feed ended before it answers a later heartbeat.
    */
   private mayActiveCount(shard: number): boolean {
     const { peers } = this.options;
     const fed = this.ended.get(shard);
-    return fed !== undefined && peers.isMember(fed.node) && peers.answeredMs(fed.node) <= fed.ms;
+    return fed !== undefined && peers.isInCluster(fed.node) && peers.answeredMs(fed.node) <= fed.ms;
   }
 
   /** Begins a removal. A failed one is logged, and is due again later. `remove` replaces the removal of all these vbuckets as a whole. */

@@ -74,12 +74,12 @@ export class ShardPreparation {
     });
     const shards = confirms.map(({ shard }) => shard);
     // The node that leaves an in-sync set of two may have the only disk with the documents.
-    const isLarge = (shard: number): boolean =>
+    const isSetLarge = (shard: number): boolean =>
       !specs[shard]?.isHandedOver &&
       (specs[shard]?.inSync?.length ?? 1) > Math.max(bucket.progress.majority, 2);
     const written = await Promise.all([
-      bucket.shards.prepare(shards.filter(isLarge).flatMap(vbsOf), false),
-      bucket.shards.prepare(shards.filter((shard) => !isLarge(shard)).flatMap(vbsOf), true),
+      bucket.shards.prepare(shards.filter(isSetLarge).flatMap(vbsOf), false),
+      bucket.shards.prepare(shards.filter((shard) => !isSetLarge(shard)).flatMap(vbsOf), true),
     ]);
     const onDisk = new Set(written.flat());
     for (const { entry, shard } of begun) entry.isOnDisk = vbsOf(shard).every((vb) => onDisk.has(vb));

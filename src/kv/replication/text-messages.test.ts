@@ -99,7 +99,7 @@ const hostile: readonly (readonly [TextMessage['kind'], object, string])[] = [
 ];
 
 describe('text messages between nodes', () => {
-  it('are taken where each field is right, with fields that only a later version knows', () => {
+  it('are accepted where each field is valid, also with fields that only a later version knows', () => {
     for (const message of valid) {
       assert.deepEqual(decodeText(JSON.stringify(message)), message);
       const later = { ...message, later: { field: 1 } };

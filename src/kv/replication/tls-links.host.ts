@@ -19,7 +19,7 @@ export interface LinkLimits {
   unauthenticated: number;
 }
 
-const usualLimits: LinkLimits = { connections: 2_048, unauthenticated: 256 };
+const defaultLimits: LinkLimits = { connections: 2_048, unauthenticated: 256 };
 /** A TLS record has at most this many bytes, and each read returns one record. */
 const readBytes = 16 * 1024;
 
@@ -34,7 +34,7 @@ export class TlsLinks implements LinkHost<PeerTls> {
   /** The buffer into which all links are read; null until the first link. */
   private shared: Buffer | null = null;
 
-  constructor(limits = usualLimits) {
+  constructor(limits = defaultLimits) {
     this.limits = limits;
     this.unauthenticated = unauthenticatedNodes(limits.unauthenticated);
   }

@@ -60,7 +60,7 @@ test('a node of another name, or with a certificate of another authority, is not
   await Promise.all([a.close(), b.close(), foreign.close()]);
 });
 
-test('a node is connected while strangers of its address hold more connections than are accepted', async () => {
+test('a node connects while clients without a certificate, from the same address, open more connections than are accepted', async () => {
   const issue = await aNodeAuthority();
   const [a, b] = [new TlsLinks(), new TlsLinks({ connections: 10, unauthenticated: 5 })];
   a.useTls(await issue('a'));

@@ -1,4 +1,4 @@
-// Sends the changes of one vbucket to one copy: older ones in pages, recent ones from memory, pending durable writes included. A page,
+// Sends the changes of one vbucket to one copy: older ones in pages from disk, recent ones from memory, pending durable writes included. A page,
 // or the content of memory, is the state at one time; if it is sent in several batches, a later batch may move the end of the snapshot.
 import type { Clock } from '#ports/clock.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
@@ -7,6 +7,7 @@ import type { DelayedWork } from './delayed-work.ts';
 
 const batchBytes = 256 * 1024;
 
+/** What a batch contains: the fields are those of `CopyBatch`. */
 export interface VbucketBatch {
   readonly start: number;
   readonly to: number;
@@ -170,7 +171,7 @@ export class VbucketFeed implements Follower {
         tooOld();
         return;
       }
-      // What is missing was neither on disk nor in memory: it is there after a change, which may have come while the page was read.
+      // The missing changes were neither on disk nor in memory. A call of `changed` follows when they are, perhaps while the page was read.
       if (page.toSeqno < start) {
         if (this.isChanged) this.resumeSoon();
         return;

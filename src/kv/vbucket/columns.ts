@@ -27,7 +27,7 @@ export class VbucketColumns {
   readonly snapStart: Float64Array;
   readonly snapEnd: Float64Array;
   readonly highSeqno: Float64Array;
-  /** End seqno of the last cut, and up to where that has whole snapshots. */
+  /** The end seqno of the last cut, and the seqno up to which the snapshots in that cut are whole. */
   readonly cutSeqno: Float64Array;
   readonly cutWholeSeqno: Float64Array;
   readonly persistedSeqno: Float64Array;

@@ -7,7 +7,7 @@ import { PageWalk } from '../memory/page-walk.ts';
 import type { Residency } from './residency.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
-/** Smaller ones gain nothing; larger ones would take too long to inflate for each reader that does not accept compressed values. */
+/** Values that are compressed: smaller ones gain nothing; larger ones would take too long to inflate for each reader that does not accept compressed values. */
 const valueBytes = { min: 128, max: 64 * 1024 };
 /** A slice ends after this many bytes of values, checked every `stepsAtOnce` items. */
 const sliceBytes = 256 * 1024;

@@ -58,6 +58,7 @@ export class Defragmenter {
     this.movedBytes += bytes;
   }
 
+  /** Whether the items of this page are to be moved: it is being emptied, or is sparse. */
   private empties(page: number): boolean {
     const { heap } = this.vbuckets;
     if (heap.isEvacuated(page)) return true;

@@ -53,7 +53,7 @@ export const draftBytes = (draft: Draft): number =>
   (draft.headEnd - draft.headStart) +
   (draft.valueEnd - draft.valueStart);
 
-/** The memory that an item of the draft may take over, because the value is where that of the item would be; else null. */
+/** The memory that an item of the draft may take over, because the value lies there at the offset that an item's value has; else null. */
 export function adoptedMemory(draft: Draft): SharedArrayBuffer | null {
   const { memory, value, valueStart } = draft;
   if (memory === null || value.buffer !== memory || draft.headEnd > draft.headStart) return null;

@@ -267,7 +267,7 @@ export class MemoryDocuments implements Documents {
   }
 
   persistedSeqno(vb: number): number {
-    return this.progress.seqno(vb);
+    return this.progress.persistedSeqno(vb);
   }
 
   watchPersisted(vb: number): number {

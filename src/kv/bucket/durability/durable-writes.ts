@@ -77,7 +77,7 @@ export class DurableWrites {
     return this.count === 0 ? Infinity : (this.queues[vb]?.[0]?.seqno ?? Infinity);
   }
 
-  /** The newest seqno up to this one that is not of an unresolved write: a client that awaited such a seqno would wait as long as copies are missing. */
+  /** The newest seqno up to this one that is not of an unresolved write: a client that waits for the seqno of such a write may wait as long as copies are missing. */
   newestResolved(vb: number, seqno: number): number {
     const writes = this.queues[vb] ?? [];
     let newest = seqno;
@@ -133,7 +133,7 @@ export class DurableWrites {
     this.commitAmbiguous(vb, queue);
   }
 
-  /** Commits writes whose clients wait no longer, and which copies cannot get now. */
+  /** Commits writes whose clients were answered as ambiguous, while the in-sync set has no majority that could receive the writes. */
   private commitAmbiguous(vb: number, queue: readonly DurableWrite[]): void {
     const { progress } = this;
     const isDue = ({ token, seqno }: DurableWrite): boolean =>

@@ -47,7 +47,7 @@ describe('VbucketProgress', () => {
     assert.ok(!progress.hasMajority(0), 'this node alone is no majority of two');
   });
 
-  it('notifies of commits until that is ended, as by the replication of a bucket that is flushed', () => {
+  it('notifies a follower of commits until the follower ends that, as the replication of a flushed bucket does', () => {
     const { progress } = aProgress(1);
     const noticed: string[] = [];
     const endFirst = progress.notifyPersisted((vb) => noticed.push(`first ${vb}`));

@@ -71,14 +71,14 @@ export class VbucketProgress {
     };
   }
 
-  /** The persisted seqno. */
-  seqno(vb: number): number {
+  /** What this node has on its disk. */
+  persistedSeqno(vb: number): number {
     return this.columns.persistedSeqno[vb] ?? 0;
   }
 
   /** Every member of the in-sync set has received everything up to here. */
   committedSeqno(vb: number): number {
-    return this.sets.seqno(vb);
+    return this.sets.committedSeqno(vb);
   }
 
   /** What a copy has received, member or not; 0 before it reported. */
@@ -87,7 +87,7 @@ export class VbucketProgress {
   }
 
   /** What a copy has on its disk, member or not; 0 before it reported. */
-  persistedSeqno(vb: number, node: string): number {
+  copyPersistedSeqno(vb: number, node: string): number {
     return this.sets.persisted(vb, node);
   }
 
@@ -99,7 +99,7 @@ export class VbucketProgress {
 
   /** Whether the in-sync set has other members for certain, and all of them have received what there is up to `seqno`. */
   isReceivedByOthers(vb: number, seqno: number): boolean {
-    return this.sets.size(vb) > 1 && this.sets.seqno(vb) >= seqno;
+    return this.sets.size(vb) > 1 && this.sets.committedSeqno(vb) >= seqno;
   }
 
   /** How many members the in-sync set needs for durable writes: more than half of the active and the configured copies. */
@@ -116,9 +116,10 @@ export class VbucketProgress {
   /** Whether everything up to `seqno` has this level. */
   reaches(vb: number, seqno: number, level: DurabilityLevel): boolean {
     const { sets } = this;
-    if (sets.isBelow(vb, this.majority) || (sets.hasOthers(vb) && seqno > sets.seqno(vb))) return false;
+    if (sets.isBelow(vb, this.majority) || (sets.hasOthers(vb) && seqno > sets.committedSeqno(vb)))
+      return false;
     if (level === DurabilityLevel.majority) return true;
-    if (level === DurabilityLevel.majorityAndPersistActive) return seqno <= this.seqno(vb);
+    if (level === DurabilityLevel.majorityAndPersistActive) return seqno <= this.persistedSeqno(vb);
     return sets.isPersistedBy(vb, seqno, this.majority);
   }
 
@@ -134,7 +135,7 @@ export class VbucketProgress {
   isSafeBelowMajority(vb: number, seqno: number): boolean {
     const { sets } = this;
     if (!sets.isCertainlyBelow(vb, this.majority)) return false;
-    return seqno <= sets.seqno(vb) && (!this.isOnDisk || seqno <= this.seqno(vb));
+    return seqno <= sets.committedSeqno(vb) && (!this.isOnDisk || seqno <= this.persistedSeqno(vb));
   }
 
   /** Sets the in-sync set of a vbucket that is active here; null: this node alone. */

@@ -40,7 +40,7 @@ export class SyncSets {
 
   /** Null: there are no other nodes. The committed seqno does not fall. */
   set(vb: number, set: SyncSet | null): void {
-    this.committed[vb] = this.seqno(vb);
+    this.committed[vb] = this.committedSeqno(vb);
     this.sets[vb] = set;
     this.members[vb] = set === null ? noMembers : set.others.map((node) => this.positionsOf(node));
     this.advance(vb);
@@ -78,7 +78,7 @@ export class SyncSets {
   }
 
   /** Everything up to here was received by every member. */
-  seqno(vb: number): number {
+  committedSeqno(vb: number): number {
     return (this.hasOthers(vb) ? this.committed[vb] : this.columns.highSeqno[vb]) as number;
   }
 

@@ -36,7 +36,7 @@ export type ReadRows = (vb: number, afterSeqno: number) => Promise<BackfillPage>
 const slotsPerStep = 512;
 /** Rows of the disk that one step takes. */
 const rowsPerStep = 512;
-/** While they are listed, keys may be there twice: in memory and on disk, or from before and after a growth of the index. */
+/** Until it is sorted, a list may have a key twice: from memory and from disk, or from before and after a growth of the index. */
 const copiesMax = 2;
 
 /** Lists the keys, sorted; calls back synchronously when memory has them all and they are few. */

@@ -10,7 +10,10 @@ export class KeyWalk {
   private readonly vb: number;
   private readonly visit: (address: number, hash: number) => void;
   private home = 0;
-  /** Length of the table that is walked through; when it grows, the walk begins again, and visits keys twice. */
+  /**
+   * Length of the table that is walked through, in 32-bit words: a slot has two. When the table grows, the walk begins again, and visits keys
+   * twice.
+   */
   private end = -1;
 
   constructor(index: WalkedIndex, vb: number, visit: (address: number, hash: number) => void) {

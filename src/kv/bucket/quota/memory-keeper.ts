@@ -137,6 +137,7 @@ export class MemoryKeeper {
     return index.bytes + nonResidentKeys.bytes + this.options.otherBytes();
   }
 
+  /** Bytes of holes: memory of pages that is touched and has no live item. */
   private get sparseBytes(): number {
     const { heap } = this.vbuckets;
     return heap.touchedBytes - heap.usedBytes;
@@ -197,6 +198,7 @@ export class MemoryKeeper {
     return true;
   }
 
+  /** Lets another round start, although the last one may have freed little. */
   private allowRound(): void {
     this.unreclaimableBytes = 0;
     this.isThorough = false;

@@ -226,7 +226,7 @@ test('versions that do not fit into one answer are sent in several', async () =>
   assert.deepEqual([rest.answered, itemsOf(rest.batch).length, rest.newest], [3, 1, upTo + 1]);
 });
 
-test('a rollback begins after the state writes under way: their states are those of the removed rows', async (t) => {
+test('a rollback begins after the writes of states under way, which would otherwise write the state before the rollback', async (t) => {
   let syncTurns = 0;
   const copyDisk = new MemoryDisk({
     sync: async () => {

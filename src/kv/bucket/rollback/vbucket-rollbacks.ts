@@ -65,7 +65,7 @@ export class VbucketRollbacks {
 
   /**
    * False, with nothing changed: the vbucket has changed since its rows were read, or `DiskEngine.rollBack` refuses.
-   * @throws Error when the disk does not take it, or memory has no room: the vbucket must be dropped.
+   * @throws Error when the disk does not take the versions, or memory has no room for them: the vbucket must be dropped.
    */
   rollBack(above: RowsAbove, versions: ReplacingVersions): Promise<boolean> {
     const done = this.rollBackAfterStates(above, versions);
@@ -130,7 +130,7 @@ export class VbucketRollbacks {
       vb,
       startSeqno: seqno,
       endSeqno: seqno,
-      // The following never decrease.
+      // The next four values never decrease.
       maxCasHi: columns.casHi[vb] as number,
       maxCasLo: columns.casLo[vb] as number,
       maxDeletedRev: columns.maxDeletedRev[vb] as number,

@@ -42,7 +42,7 @@ for (const kind of ['on disk', 'in memory'] as const) {
   });
 }
 
-test('a file that cannot be compacted keeps none of the others from it, and is reported', async () => {
+test('a file that cannot be compacted is reported, and the other files are compacted', async () => {
   const engine = new MemoryDisk().engine();
   const compacted: number[] = [];
   engine.compact = async (_, file) => {
@@ -78,7 +78,7 @@ test('purged tombstones stay purged over a restart, with the purge seqno', async
   );
 });
 
-test('a purge of everything follows a compaction under way; a cancellation names the origin', async () => {
+test('a purge of every tombstone follows the compaction under way; a cancellation ends only the compaction of its origin', async () => {
   const disk = new MemoryDisk();
   const b = await new BucketUnderTest({ storage: { disk: disk.engine(), files } }).start();
   b.store('k');

@@ -121,7 +121,7 @@ export class Compaction {
         await this.purgeMemoryAfterFile(result.purged, purgeBeforeSeconds);
         results.push(result);
       } catch (error) {
-        // A file that is damaged, or for which the disk has no room, keeps none of the others from it.
+        // The other files are compacted although this one is damaged, or the disk has no room for a copy of it.
         errors.push(error);
         if (signal.aborted) break;
       }

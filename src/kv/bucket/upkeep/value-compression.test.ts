@@ -94,7 +94,7 @@ describe('background compression of values', () => {
     assert.ok(compression().compressed > 500, JSON.stringify(compression()));
   });
 
-  it('compresses what was not persisted yet when a round came by, without another change', async () => {
+  it('compresses values that an earlier round skipped as not persisted, without another change', async () => {
     let sync = Promise.resolve();
     const disk = new MemoryDisk({ sync: () => sync }).engine();
     const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
