@@ -27,6 +27,7 @@ export function readU64(buffer: Uint8Array, at: number): number {
   return readU32(buffer, at) * 2 ** 32 + readU32(buffer, at + 4);
 }
 
+/** Writes a number below 2^53 as eight bytes. */
 export function writeU64(buffer: Uint8Array, at: number, value: number): void {
   writeU32(buffer, at, Math.floor(value / 2 ** 32));
   writeU32(buffer, at + 4, value >>> 0);

@@ -28,6 +28,6 @@ test('keeps the operations of a dropped collection in the sum', () => {
   assert.deepEqual(
     [counts.total().gets, counts.collections()['8']?.gets],
     [6, 1],
-    'counted separately from the old one',
+    'not counted apart from the dropped collection',
   );
 });

@@ -1,7 +1,8 @@
+import { writeU64 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { notResident } from '../data/documents.ts';
-import { beginReply, clientCasHi, clientCasLo, writeSeqno } from '../dispatch/reply.ts';
+import { beginReply, clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 /** Version 2 of the reply includes the datatype. */
@@ -22,7 +23,7 @@ export function getMeta(request: Request): CommandResult {
   buffer.writeUInt32BE(view.deleted ? 1 : 0, at);
   buffer.writeUInt32BE(view.flags, at + 4);
   buffer.writeUInt32BE(view.expiry, at + 8);
-  writeSeqno(buffer, at + 12, view.rev);
+  writeU64(buffer, at + 12, view.rev);
   if (bytes === 21) buffer[at + 20] = shownDatatype(request, view.datatype);
   return Outcome.replied;
 }

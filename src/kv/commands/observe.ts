@@ -1,18 +1,19 @@
 // Persistence of a vbucket and of single documents.
+import { writeU64 } from '#wire/bytes.ts';
 import { collectionIdBytes, readCollectionId } from '#wire/collection-id.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
-import { beginReply, clientCasHi, clientCasLo, writeSeqno } from '../dispatch/reply.ts';
+import { beginReply, clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 /** OBSERVE_SEQNO. */
 export function observeSeqno(request: Request): CommandResult {
   const { frame, documents } = request;
   if (frame.end - frame.valueStart !== 8)
-    return request.refuse(Status.invalidArguments, 'Value must be a uuid');
+    return request.refuse(Status.invalidArguments, 'The value must be a vbucket uuid of 8 bytes');
   // Clients also ask replicas which seqno they have.
   if (documents.stateOf(frame.vb) === VbucketState.dead) return Status.notMyVbucket;
   const uuidHi = frame.buffer.readUInt32BE(frame.valueStart);
@@ -28,13 +29,13 @@ export function observeSeqno(request: Request): CommandResult {
   buffer.writeUInt16BE(frame.vb, at + 1);
   buffer.writeUInt32BE(newest.uuidHi, at + 3);
   buffer.writeUInt32BE(newest.uuidLo, at + 7);
-  writeSeqno(buffer, at + 11, documents.watchPersisted(frame.vb));
-  writeSeqno(buffer, at + 19, documents.highSeqno(frame.vb));
+  writeU64(buffer, at + 11, documents.watchPersisted(frame.vb));
+  writeU64(buffer, at + 19, documents.highSeqno(frame.vb));
   if (!isOld) return Outcome.replied;
   buffer.writeUInt32BE(uuidHi, at + 27);
   buffer.writeUInt32BE(uuidLo, at + 31);
   // The history of the old uuid ends at the first seqno of the next newer uuid.
-  writeSeqno(buffer, at + 35, log[index - 1]?.seqno ?? 0);
+  writeU64(buffer, at + 35, log[index - 1]?.seqno ?? 0);
   return Outcome.replied;
 }
 

@@ -1,12 +1,13 @@
 // Range scans: all documents between two keys of a collection in one vbucket, or a sample of them. The scan lists its keys when it is
 // created; each document is read when it is returned.
+import { writeU64 } from '#wire/bytes.ts';
 import { collectionIdBytes, writeCollectionId as writeLeb128 } from '#wire/collection-id.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { type DocumentResult, notResident, type StoredDocument } from '../data/documents.ts';
 import { holdFrame } from '../dispatch/delayed-reply.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
-import { durationOf, replyValue, writeSeqno } from '../dispatch/reply.ts';
+import { durationOf, replyValue } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import {
   clearReadAhead,
@@ -233,7 +234,7 @@ function documentOf(view: StoredDocument, { withXattrs }: Scan, key: Buffer): Bu
   const meta = Buffer.alloc(metaBytes);
   meta.writeUInt32BE(view.flags);
   meta.writeUInt32BE(view.expiry, 4);
-  writeSeqno(meta, 8, view.seqno);
+  writeU64(meta, 8, view.seqno);
   meta.writeUInt32BE(view.casHi, 16);
   meta.writeUInt32BE(view.casLo, 20);
   meta[24] = view.datatype & (withXattrs ? Datatype.json | Datatype.xattr : Datatype.json);

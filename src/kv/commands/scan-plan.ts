@@ -40,8 +40,8 @@ function planOf(fields: Fields): ScanPlan {
   const snapshot = fields['snapshot_requirements'];
   return {
     collection: collectionOf(fields['collection']),
-    keyOnly: flagOf(fields['key_only']),
-    withXattrs: flagOf(fields['include_xattrs']),
+    keyOnly: flagOf(fields['key_only'], 'key_only'),
+    withXattrs: flagOf(fields['include_xattrs'], 'include_xattrs'),
     range,
     sampling,
     snapshot: snapshot === undefined ? null : snapshotOf(fieldsOf(snapshot)),
@@ -78,7 +78,7 @@ function snapshotOf(fields: Fields): { vbUuid: bigint; seqno: number; mustExist:
   if (vbUuid === null) throw new PlanError('vb_uuid must be a number of 64 bits in decimal text');
   if (fields['timeout_ms'] !== undefined) numberOf(fields['timeout_ms'], 'timeout_ms');
   const seqno = numberOf(fields['seqno'], 'seqno');
-  return { vbUuid, seqno, mustExist: flagOf(fields['seqno_exists']) };
+  return { vbUuid, seqno, mustExist: flagOf(fields['seqno_exists'], 'seqno_exists') };
 }
 
 function collectionOf(value: unknown): number {
@@ -88,8 +88,8 @@ function collectionOf(value: unknown): number {
   return Number.parseInt(value, 16);
 }
 
-function flagOf(value: unknown): boolean {
-  if (value !== undefined && typeof value !== 'boolean') throw new PlanError('Flags must be true or false');
+function flagOf(value: unknown, name: string): boolean {
+  if (value !== undefined && typeof value !== 'boolean') throw new PlanError(`${name} must be true or false`);
   return value === true;
 }
 

@@ -1,4 +1,5 @@
 // Seqnos and failover logs of vbuckets.
+import { writeU64 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
@@ -7,7 +8,7 @@ import type { Documents } from '../data/documents.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { holdFrame } from '../dispatch/delayed-reply.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
-import { beginReply, replyValue, writeSeqno } from '../dispatch/reply.ts';
+import { beginReply, replyValue } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 /** GET_FAILOVER_LOG. */
@@ -20,7 +21,7 @@ export function getFailoverLog(request: Request): CommandResult {
   for (const entry of log) {
     buffer.writeUInt32BE(entry.uuidHi, at);
     buffer.writeUInt32BE(entry.uuidLo, at + 4);
-    writeSeqno(buffer, at + 8, entry.seqno);
+    writeU64(buffer, at + 8, entry.seqno);
     at += 16;
   }
   return Outcome.replied;
@@ -84,7 +85,7 @@ function encodeSeqnos(documents: Documents, state: number, collection: number | 
   for (const vb of listed) {
     value.writeUInt16BE(vb, at);
     const seqno = collection === null ? documents.highSeqno(vb) : documents.collectionSeqno(vb, collection);
-    writeSeqno(value, at + 2, seqno);
+    writeU64(value, at + 2, seqno);
     at += seqnoBytes;
   }
   return value;

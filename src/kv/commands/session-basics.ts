@@ -28,7 +28,7 @@ export const quitQuietly = (): Outcome => Outcome.close;
 export function getErrorMap(request: Request): CommandResult {
   const { frame } = request;
   if (frame.end - frame.valueStart !== 2)
-    return request.refuse(Status.invalidArguments, 'Value must be a version');
+    return request.refuse(Status.invalidArguments, 'The value must be a version of 2 bytes');
   const formatMax = frame.buffer.readUInt16BE(frame.valueStart);
   if (formatMax === 0) return Status.keyNotFound;
   return replyValue(request, Buffer.from(errorMapJson(formatMax)), Datatype.json);

@@ -129,6 +129,7 @@ const byCollection = new Set([
   'manifest',
 ]);
 
+/** The privilege that the user lacks for the statistics of this name; empty if none. */
 function missingPrivilege({ session }: Request, name: string): string {
   const nodeBits = session.user?.spec.grants.node ?? 0;
   const { anywhere = 0, bucketWide = 0 } = session.access ?? {};

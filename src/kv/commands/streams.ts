@@ -1,4 +1,5 @@
 // Commands of change streams: open a connection, set options, request and close streams, acknowledge messages.
+import { writeU64 } from '#wire/bytes.ts';
 import { EndReason, OpenFlag, openFlagsKnown, StreamFlag, streamFlagsKnown } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
@@ -6,7 +7,7 @@ import { Privilege } from '../admin.ts';
 import type { ChangeSource } from '../data/change-source.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
-import { beginReply, durationOf, writeSeqno } from '../dispatch/reply.ts';
+import { beginReply, durationOf } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { Producer } from '../producer/producer.ts';
 import { setControl } from '../stream/controls.ts';
@@ -197,7 +198,7 @@ function replyRollback(request: Request, seqno: number): Outcome {
   const { frame, output } = request;
   const duration = durationOf(request);
   const at = output.reply(frame.opcode, frame.opaque, Status.rollback, duration, 0, 0, 8, 0, 0, 0);
-  writeSeqno(output.buffer, at, seqno);
+  writeU64(output.buffer, at, seqno);
   return Outcome.replied;
 }
 

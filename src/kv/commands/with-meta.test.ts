@@ -6,12 +6,14 @@ import { Privilege } from '#auth/privileges.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
+import { WithMetaOption } from '#wire/with-meta.ts';
 import { withXattrs } from '../../../test/support/a-bucket.ts';
 import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
 
 const key = (name: string) => Buffer.from(`\0${name}`);
 const casBase = 0x1800000000000000n;
+const { acceptsLastWrite, regeneratesCas, skipsResolution, isExpiration } = WithMetaOption;
 
 interface Meta {
   flags?: number;
@@ -19,6 +21,7 @@ interface Meta {
   rev?: number;
   cas?: bigint;
   options?: number;
+  /** Length of the metadata that older senders append to the value. */
   nmeta?: number;
 }
 
@@ -71,7 +74,7 @@ test('keeps the metadata of the version, in all four layouts', async () => {
   await using service = await startService();
   const client = await service.ready();
   const expiry = Math.floor(Date.now() / 1000) + 1000;
-  for (const extra of [{}, { nmeta: 3 }, { options: 0 }, { options: 8, nmeta: 3 }]) {
+  for (const extra of [{}, { nmeta: 3 }, { options: 0 }, { options: skipsResolution, nmeta: 3 }]) {
     const name = `k${JSON.stringify(extra)}`;
     const value = `{"a":1}${'nmeta' in extra ? 'xyz' : ''}`;
     const reply = await client.ask(write(0xa2, name, { rev: 9, expiry, ...extra }, value));
@@ -93,7 +96,7 @@ test('counts versions that are further from the clock than the bucket allows, by
     });
   await using service = await startService(limits(3_600_000));
   const client = await service.ready();
-  const send = async (name: string, ms: number, options = 2) => {
+  const send = async (name: string, ms: number, options: number = acceptsLastWrite) => {
     const cas = BigInt(Date.now() + ms) * 1_000_000n;
     assert.equal(await statusOf(client.ask(write(0xa2, name, { cas, options }))), Status.success);
   };
@@ -104,8 +107,8 @@ test('counts versions that are further from the clock than the bucket allows, by
   await send('near', 600_000);
   await send('far', 7_200_000);
   await send('old', -600_000);
-  // This option lets the node make the CAS: there is no drift to count.
-  await send('remade', 7_200_000, 0x0c);
+  // The node makes the CAS: there is no drift to count.
+  await send('remade', 7_200_000, regeneratesCas | skipsResolution);
   const { us, ...counts } = await drift();
   assert.deepEqual(counts, { writes: 3, ahead: 1, behind: 1 });
   assert.ok(Math.abs(us / 1e6 - 8400) < 300, `${us} µs`);
@@ -135,9 +138,15 @@ test('the version with more revisions wins, also for deletions', async () => {
   assert.deepEqual([(await metaOf(client, 'k'))?.deleted, (await metaOf(client, 'k'))?.rev], [1, 7]);
   assert.equal(await set(6), Status.keyExists);
   assert.equal(await set(8), Status.success);
-  assert.equal(await statusOf(client.ask(write(0xa2, 'k', { rev: 1, options: 8 }, '2'))), Status.success);
+  assert.equal(
+    await statusOf(client.ask(write(0xa2, 'k', { rev: 1, options: skipsResolution }, '2'))),
+    Status.success,
+  );
   assert.equal((await metaOf(client, 'k'))?.rev, 1);
-  assert.equal(await statusOf(client.ask(write(0xa8, 'none', { rev: 3, options: 16 }))), Status.success);
+  assert.equal(
+    await statusOf(client.ask(write(0xa8, 'none', { rev: 3, options: isExpiration }))),
+    Status.success,
+  );
   assert.equal((await metaOf(client, 'none'))?.deleted, 1);
 });
 
@@ -148,10 +157,10 @@ test('the last write wins in buckets with that conflict resolution, if the sende
   const set = (meta: Meta) => statusOf(client.ask(write(0xa2, 'k', meta, '1')));
   assert.equal(await set({}), Status.invalidArguments);
   assert.equal(await set({ options: 0 }), Status.invalidArguments);
-  assert.equal(await set({ options: 2, rev: 9 }), Status.success);
-  assert.equal(await set({ options: 2, rev: 1, cas: casBase + 1n }), Status.success);
-  assert.equal(await set({ options: 2, rev: 99 }), Status.keyExists);
-  assert.equal(await set({ options: 0x0c }), Status.success);
+  assert.equal(await set({ options: acceptsLastWrite, rev: 9 }), Status.success);
+  assert.equal(await set({ options: acceptsLastWrite, rev: 1, cas: casBase + 1n }), Status.success);
+  assert.equal(await set({ options: acceptsLastWrite, rev: 99 }), Status.keyExists);
+  assert.equal(await set({ options: regeneratesCas | skipsResolution }), Status.success);
   assert.notEqual((await metaOf(client, 'k'))?.cas, casBase);
 });
 
@@ -159,9 +168,9 @@ test('refuses invalid options, CAS values and revisions', async () => {
   await using service = await startService();
   const client = await service.ready();
   const set = (meta: Meta) => statusOf(client.ask(write(0xa2, 'k', meta, '1')));
-  assert.equal(await set({ options: 2 }), Status.invalidArguments);
-  assert.equal(await set({ options: 4 }), Status.invalidArguments);
-  assert.equal(await set({ options: 16 }), Status.invalidArguments);
+  assert.equal(await set({ options: acceptsLastWrite }), Status.invalidArguments);
+  assert.equal(await set({ options: regeneratesCas }), Status.invalidArguments);
+  assert.equal(await set({ options: isExpiration }), Status.invalidArguments);
   assert.equal(await set({ nmeta: 2 }), Status.invalidArguments);
   assert.equal(await set({ rev: 2 ** 48 }), Status.invalidArguments);
   assert.equal(await set({ cas: 0n }), Status.casValueInvalid);

@@ -92,6 +92,7 @@ function optionsProblem(rule: 'seqno' | 'lww', acceptsLastWrite: boolean, skips:
 /** Reads the value, without the trailing metadata of older senders. */
 function readValue(request: Request, mutation: MutationRequest): CommandResult {
   const { buffer, extrasStart, keyStart, valueStart, end } = request.frame;
+  // The extras have 24 or 28 bytes, and two more with the length of that metadata.
   const hasTrailer = ((keyStart - extrasStart) & 3) === 2;
   const trailer = hasTrailer ? buffer.readUInt16BE(keyStart - 2) : 0;
   if (trailer > end - valueStart)

@@ -56,7 +56,7 @@ for (const [name, request, count, turnsMin] of costly) {
   });
 }
 
-/** The last reply before that to a NOOP after the requests. */
+/** Sends the requests and then a NOOP; returns the last reply before that to the NOOP. */
 async function lastOf(client: KvConnection, requests: RequestParts[]) {
   client.send(...requests, { opcode: 0x0a });
   let last = await client.next();

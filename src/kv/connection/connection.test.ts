@@ -74,7 +74,7 @@ test('stops reading from a client that does not accept its replies, and continue
   for (let opaque = 0; opaque < count; opaque++) {
     const reply = await client.next();
     assert.equal(reply?.opaque, opaque);
-    assert.ok(reply.value.equals(value), 'a reply that was taken in parts is whole');
+    assert.ok(reply.value.equals(value), 'a reply that was taken in parts is not whole');
   }
 });
 
@@ -135,7 +135,7 @@ test('a client of a service that stops gets an answer or the end of its connecti
   assert.deepEqual(
     opaques,
     opaques.map((_, index) => index),
-    'no request before an answered one was dropped',
+    'a request before an answered one was dropped',
   );
 });
 
@@ -223,7 +223,7 @@ test('does not read a large request without memory for it, and closes the connec
   assert.deepEqual(await ended, [null, null]);
   const third = await service.ready();
   third.socket.write(large);
-  assert.equal((await third.next())?.status, 0, 'the memory of both connections is free again');
+  assert.equal((await third.next())?.status, 0, 'the memory of a closed connection is still reserved');
 });
 
 test('the time for a frame to arrive starts again with each frame', async () => {

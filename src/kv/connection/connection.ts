@@ -65,6 +65,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   streamer: Streamer | null = null;
   heldCount = 0;
   heavyCount = 0;
+  /** Held replies that later requests must not overtake. */
   private orderedCount = 0;
   private readonly host: ConnectionHost;
   private readonly transport: Transport;

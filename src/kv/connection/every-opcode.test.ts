@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { prng } from '#base/prng.ts';
 import { silentLog } from '#ports/log.ts';
 import { commandTable } from '#wire/commands/index.ts';
+import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
@@ -11,7 +12,8 @@ import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts
 import { printedSeed } from '../../../test/support/seed.ts';
 
 const seed = printedSeed(console.log, 20_261_120);
-const allFeatures = Array.from({ length: 0x22 }, (_, code) => code).filter((code) => code !== 0x0e);
+/** All but unordered execution: the replies are expected in the order of the requests. */
+const allFeatures = Object.values(Feature).filter((code) => code !== Feature.unorderedExecution);
 const opcodes = Array.from({ length: 256 }, (_, opcode) => opcode);
 const statuses = new Set<number>(Object.values(Status));
 /** These commands change or end the session. */

@@ -46,7 +46,7 @@ export interface OpenedFile {
   file: number;
   /** The last stop was clean: no acknowledged change can be missing. */
   clean: boolean;
-  /** What `close` noted; null where nothing was, or the stop was not clean. */
+  /** The `by` of the last `close`; null if it had none, or the stop was not clean. */
   closedBy: string | null;
   vbuckets: VbucketRecord[];
 }

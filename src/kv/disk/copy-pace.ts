@@ -2,7 +2,7 @@
 // is followed by a pause as long as commits ran during its copy; without commits there is no pause.
 import type { Clock } from '#ports/clock.ts';
 
-/** A page that took longer waited for a processor or the disk itself: others were served meanwhile. */
+/** The most that one page adds to the pause: a page that took longer waited for a processor or the disk itself, and others were served meanwhile. */
 const pauseMsMax = 30;
 /** Shorter pauses are added up: each ends with waiting for a processor, and small vbuckets make small pages. */
 const pauseMsMin = 10;

@@ -51,8 +51,9 @@ export class LaneEngine implements DiskEngine {
   private readonly incomplete = new Map<string, readonly OpenedFile[]>();
   /** By bucket, the lane of each file. */
   private readonly fileLanes = new Map<string, readonly LaneLease[]>();
-  /** By bucket, its current files. Those of buckets in `readFrom` are open in reading lanes. */
+  /** By bucket, its current files. */
   private readonly specs = new Map<string, readonly DataFileSpec[]>();
+  /** Buckets some of whose files reading lanes may have open. */
   private readonly readFrom = new Set<string>();
   private readonly logged = new LoggedCommits((bucketUuid, file) =>
     this.laneOf(bucketUuid, file).call('writeLogged', bucketUuid, file),

@@ -188,7 +188,7 @@ class MemoryEngine implements DiskEngine {
     const handle = this.usable(bucketUuid, file);
     let result: T | undefined;
     const changed = handle.last.then(() => {
-      // A crash may have come while it waited.
+      // The disk may have crashed while this change waited.
       this.refuseWhenDead();
       return this.disk.write(() => {
         result = act(handle.stored);

@@ -1,5 +1,5 @@
 // Functions that write replies, shared by commands.
-import { writeU32 } from '#wire/bytes.ts';
+import { writeU32, writeU64 } from '#wire/bytes.ts';
 import { Feature } from '#wire/features.ts';
 import { encodeDuration } from '#wire/framing.ts';
 import { Datatype, Status } from '#wire/status.ts';
@@ -60,14 +60,8 @@ export function replyMutation(request: Request, result: MutationResult, valueByt
   const { bucket, frame } = request;
   writeU32(buffer, at, bucket.uuidHi(frame.vb));
   writeU32(buffer, at + 4, bucket.uuidLo(frame.vb));
-  writeSeqno(buffer, at + 8, result.seqno);
+  writeU64(buffer, at + 8, result.seqno);
   return at + 16;
-}
-
-/** Writes a number below 2^53 as 64 bits. */
-export function writeSeqno(buffer: Buffer, at: number, seqno: number): void {
-  writeU32(buffer, at, seqno / 2 ** 32);
-  writeU32(buffer, at + 4, seqno);
 }
 
 /** The CAS that is sent to clients other than the locking one: all ones while the document is locked. */

@@ -70,6 +70,7 @@ export class HeavyQueue implements HeavyWork {
     else this.bytesByUser.delete(user);
   }
 
+  /** Takes the next job whose connection is still open; null: there is none. */
   private take(): Waiting | null {
     for (const [user, waitingOfUser] of this.byUser) {
       this.byUser.delete(user);

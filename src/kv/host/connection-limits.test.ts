@@ -110,6 +110,7 @@ it('connections are logged when they open and close, if that is configured', asy
 });
 
 describe('clients that have not logged in', () => {
+  /** Permits 8 connections that have not logged in, 4 of them from one address. */
   const handles = { data: 16, rest: 16 };
 
   it('are limited per address; clients of other addresses and authenticated ones still connect', async () => {

@@ -317,7 +317,7 @@ export class DataService implements KvAdmin {
     this.threads = diskThreads(desired.threads ?? defaultThreads, this.options.processors ?? 1);
     this.options.disk.setThreads?.(this.threads);
     const { cluster } = desired;
-    // Without a certificate it could not reach the copies that the map names.
+    // Without a certificate this node could not reach the copies that the map names.
     if (cluster?.tls) this.replicationAs(cluster.self).follow(cluster);
     this.nodeClients.follow(cluster?.peers ?? []);
     if (desired.tls) this.listener.useTls(desired.tls);

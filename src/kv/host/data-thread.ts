@@ -35,7 +35,8 @@ const service = new DataService({
 });
 
 port.on('message', (call: ThreadCall) => void answer(call));
-// The data is off the heap. What remains on the heap after a busy period is mostly compiled code that will be needed again.
+// The documents are not on the heap. What remains there after a busy period is mostly compiled code that will be needed again and that a
+// collection may drop, so the heap must have grown by more than usual to be collected.
 releaseMemoryWhenIdle({ growthBytes: 6 << 20 });
 
 async function answer({ id, method, args }: ThreadCall): Promise<void> {

@@ -60,6 +60,7 @@ class SharedBucket {
     });
   }
 
+  /** The message with a grant that calls `onTimeRead`. */
   private observed(message: MemoryReply | MemoryChange): MemoryReply | MemoryChange {
     if (message.kind !== 'memory' || message.grant === null) return message;
     const get = (times: Float64Array, vb: string): unknown => {
@@ -90,6 +91,7 @@ class SharedBucket {
     return memory.locate(emptyPosition(), 0, hash, key, 0, key.length);
   }
 
+  /** The memory of the bucket as a thread with a grant of its own has it. */
   bucketMemory(): BucketMemory {
     const grants: MemoryReply[] = [];
     const directory = new Directory();

@@ -103,7 +103,7 @@ export class Listener {
         else readEncrypted(socket, this.shared, this.options.factory, certificate);
       },
     );
-    // Before the handshake.
+    // Connections arrive here before their handshake.
     server.on('connection', (socket: Socket) => {
       if (this.options.gate.refuses(socket)) return;
       if (!this.options.unauthenticated.enterHandshake(socket)) this.options.refused?.(socket);

@@ -33,7 +33,7 @@ class Peer implements PieceSocket {
   }
 
   writeLater(bytes: Buffer, written: () => void): void {
-    assert.equal(this.later, null, 'the stream has one piece at a time');
+    assert.equal(this.later, null, 'the stream got a second piece before it had written the first');
     assert.ok(bytes.length <= pieceBytes);
     this.later = { bytes, written };
   }
@@ -119,7 +119,7 @@ test('outputs that are written while a large one waits are sent after it, in ord
   const output = Buffer.concat(outputs);
   for (const bytes of outputs) {
     const isReusable = peer.writes.write(bytes, bytes.length);
-    assert.equal(isReusable, bytes.length < pieceBytes, 'small outputs are accepted or copied');
+    assert.equal(isReusable, bytes.length < pieceBytes, 'only small outputs are accepted or copied at once');
     if (isReusable) bytes.fill(0xff);
   }
   assert.equal(peer.writes.unsentBytes, output.length - 15);

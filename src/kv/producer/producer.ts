@@ -55,6 +55,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   private readonly readyStreams = new Set<Stream>();
   /** Streams that wait until the connection may read another page. */
   private readonly waitingForPage = new Set<Stream>();
+  /** Bytes and messages that may still be written in this batch. */
   private batchLeft = 0;
   private messagesLeft = 0;
   private isScheduled = false;

@@ -29,6 +29,7 @@ export class HeldReply {
   found: FoundKey | null = null;
   /** The document that was fetched for the next run. */
   fetched: FetchedDocument | null = null;
+  /** The bucket's documents, which fetched `fetched` and provide it to the next run. */
   documents: Documents | null = null;
   /** The heavy work of the last run. */
   heavy: HeavyAnswer | null = null;

@@ -19,6 +19,7 @@ export interface Scan {
   readonly withXattrs: boolean;
   /** Sorted, prefixed by the collection id. */
   keys: ScannedKeys;
+  /** Memory of the keys that is counted for all scans together. */
   keyBytes: number;
   /** Index of the next key to return. */
   next: number;
@@ -102,6 +103,7 @@ export class Scans {
       return false;
     }
     scan.keys = keys;
+    // A scan that was removed while its keys were listed is not counted.
     if (this.scans.get(scan.id.toString('hex')) !== scan) return true;
     scan.keyBytes = bytes;
     this.keyBytes += bytes;

@@ -12,11 +12,13 @@ export class Session {
   user: UserEntry | null = null;
   bucket: ServedBucket | null = null;
   access: BucketAccess | null = null;
+  /** The SCRAM login that waits for the client's final message. */
   exchange: ScramExchange | null = null;
   /** Authenticated by a client certificate: a password change does not end the session. */
   isByCertificate = false;
   /** Revision of the configuration that the last NOT_MY_VBUCKET carried. */
   sentConfigRevision = '';
+  /** Revision of the directory that user and access were taken from. */
   private revision = 0;
 
   has(feature: Feature): boolean {

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { realClock } from '#ports/clock.ts';
+import { EndReason } from '#wire/dcp.ts';
+import { Status } from '#wire/status.ts';
 import {
   aBucket,
   aDesired,
@@ -18,8 +20,8 @@ import type { Producer } from '../producer/producer.ts';
 import { bucketStreamsMax, Producers, producersMax } from '../served/producers.ts';
 
 const desiredState = aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] });
-const temporaryFailure = 0x86;
-const [disconnected, tooSlow, lostPrivileges] = [3, 4, 8];
+const { temporaryFailure } = Status;
+const { disconnected, tooSlow, lostPrivileges } = EndReason;
 
 /** Timers run as usual, but the clock that is read is slow, so that a busy machine reaches no limit, and can be advanced. */
 function jumpingClock() {

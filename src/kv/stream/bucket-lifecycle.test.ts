@@ -4,7 +4,7 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { OpenFlag, StreamFlag } from '#wire/dcp.ts';
+import { EndReason, OpenFlag, StreamFlag } from '#wire/dcp.ts';
 import { Status } from '#wire/status.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
 import {
@@ -24,9 +24,7 @@ import { sqliteEngine } from '../disk/adapters/sqlite-engine.ts';
 const desiredState = (changes: Partial<BucketSpec> = {}): KvDesired =>
   aDesired({ buckets: [aBucket('b', { manifest: defaultManifest, ...changes })] });
 const { uuid } = aBucket('b');
-const stateChanged = 2;
-const disconnected = 3;
-const rolledBack = 6;
+const { stateChanged, disconnected, rollback: rolledBack } = EndReason;
 const { rollback, temporaryFailure } = Status;
 const persisted = Buffer.from([0x11, 0x03]);
 
@@ -98,7 +96,7 @@ test('a restart of the bucket ends its streams; clients resume them over the sam
   await storeAll(kv, texts(5, 10, 10));
   await client.reach([[0, 15]]);
   assertCopy(client, texts(15, 10));
-  assert.equal(client.changes.length, 15, 'no change was sent twice');
+  assert.equal(client.changes.length, 15, 'a change was sent twice');
 });
 
 test('streams end as disconnected, and their connections close, when their bucket is deleted', async () => {
@@ -217,6 +215,7 @@ test('only a client that may have missed purged deletions rolls back to zero', a
     const clients = await Promise.all(
       ['fresh', 'early', 'at', 'past'].map((name) => openStreams(service, name)),
     );
+    // Later ten documents are deleted: `early` has none of the deletions, `at` ends with the last one, `past` has a later write too.
     const [fresh, early, at, past] = clients as [DcpClient, DcpClient, DcpClient, DcpClient];
     for (const client of [early, at, past]) await client.stream(0);
     await early.reach([[0, 2000]]);
@@ -235,7 +234,7 @@ test('only a client that may have missed purged deletions rolls back to zero', a
     assert.ok(middle.copyOf(0).position > 0);
 
     await service.service.compact(uuid, { origin: 'bucket', purgeBeforeSeconds: 'all' });
-    // The last of the four files is compacted.
+    // The four files are compacted in order; this is the last one.
     await eventually(() => assert.equal(globSync(`${dataDir}/**/data-3.2.db`).length, 1));
     await eventually(async () => {
       assert.equal((await service.service.report()).buckets[0]?.compaction, null);
@@ -248,18 +247,18 @@ test('only a client that may have missed purged deletions rolls back to zero', a
       next.connection.close();
       return status;
     };
-    assert.equal(await again(early), rollback, 'ten deletions are missing');
+    assert.equal(await again(early), rollback, 'a client without the ten deletions continued');
     assert.equal(
       await again(early, StreamFlag.ignorePurged),
       0,
-      'a client that ignores purged deletions continues',
+      'a client that ignores purged deletions was rolled back',
     );
     assert.equal(await again(at), 0, 'a client that has the last purged deletion was rolled back');
     assert.equal(await again(past), 0);
     middle.ackBytes = 50_000;
     middle.acknowledge();
     await middle.until(() => middle.copyOf(0).endReason === rolledBack);
-    assert.ok(middle.copyOf(0).position < 2010, 'the snapshot is not complete');
+    assert.ok(middle.copyOf(0).position < 2010, 'the client received the whole snapshot');
     assert.equal(await again(middle), rollback);
     await storeAll(kv, texts(1, 10, 5000));
     await live.reach([[0, end + 1]]);

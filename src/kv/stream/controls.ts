@@ -12,7 +12,9 @@ export interface Controls {
   endOnClose: boolean;
   /** A vbucket may have several streams, which ids distinguish. */
   streamIds: boolean;
+  /** Values are sent compressed even if they are stored uncompressed. */
   forceCompression: boolean;
+  /** Deletions are sent with the attributes of users too, not only with those of the system. */
   deletedUserXattrs: boolean;
   /** The request to close an unknown stream gets `streamNotFound` instead of `keyNotFound`. */
   v7StatusCodes: boolean;

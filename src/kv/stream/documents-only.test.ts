@@ -92,7 +92,7 @@ function streamOf({ bucket, clock }: BucketUnderTest) {
   return { keys, read, stream };
 }
 
-test('a stream gets the deletion of a document that it has, also where another one lists the documents later', async () => {
+test('a stream gets the deletion of a document that it has, even if another stream lists the documents after that', async () => {
   const { b, disk } = await aBucket();
   for (let at = 0; at < 200; at++) assert.equal(b.store(`k${at}`), Status.success);
   await persist(b);

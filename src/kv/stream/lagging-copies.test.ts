@@ -20,6 +20,7 @@ async function replicated(type: 'native' | 'ephemeral', isFull = () => false) {
   const b = await new BucketUnderTest(type === 'native' ? { storage } : {}).start();
   const { progress, changes: source } = b.bucket;
   progress.setMembers(vb, { others: ['copy'], size: 2, isFrozen: false });
+  // `onWhole` is called when the client has all of a snapshot.
   const client = { copy: new Map<string, string>(), position: 0, snapshotEnd: 0, onWhole: () => {} };
   const writer: Partial<MessageWriter> = {
     marker: (_: Address, { end }: Marker) => {
@@ -96,7 +97,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     assert.equal(client.position, first);
     b.bucket.progress.setMembers(vb, null);
     read();
-    assert.equal(client.position, high(), 'the copy left the set');
+    assert.equal(client.position, high(), 'not all was sent once the copy had left the in-sync set');
   });
 
   test(`${type}: a key that is written all the time does not stop the stream`, async () => {

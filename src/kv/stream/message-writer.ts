@@ -1,5 +1,5 @@
 // Writes the messages of one connection's streams, each document in the form that the client requested.
-import { writeU32 } from '#wire/bytes.ts';
+import { writeU32, writeU64 } from '#wire/bytes.ts';
 import { type MarkerVersion, Message } from '#wire/dcp.ts';
 import { headerBytes, Magic } from '#wire/frame.ts';
 import type { Output } from '#wire/output.ts';
@@ -161,6 +161,7 @@ export class MessageWriter {
     writeU32(buffer, at + 16, item?.casHi ?? 0);
     writeU32(buffer, at + 20, item?.casLo ?? 0);
     if (framingBytes > 0) {
+      // Frame type 2, a stream id, with two bytes.
       buffer[at + headerBytes] = 0x22;
       buffer.writeUInt16BE(to.streamId, at + headerBytes + 1);
     }
@@ -222,10 +223,4 @@ export class MessageWriter {
     this.valueStart = 0;
     this.valueEnd = value.length;
   }
-}
-
-/** Writes a number below 2^53 as eight bytes. */
-function writeU64(buffer: Buffer, at: number, value: number): void {
-  writeU32(buffer, at, Math.floor(value / 2 ** 32));
-  writeU32(buffer, at + 4, value % 2 ** 32);
 }

@@ -74,8 +74,10 @@ export class Stream implements Follower {
   private snapStart: number;
   /** Announced end of the snapshot under way; 0 when there is none. */
   private announcedEnd = 0;
+  /** A snapshot was announced, and not all of it was sent. */
   private isOpen = false;
   private page: BackfillPage | null = null;
+  /** The page is from memory (`takeRecentPage`). */
   private isRecentPage = false;
   /** The high seqno when the documents of the last page were listed in memory; undefined: it was read from disk. */
   private listedSeqno: number | undefined;
@@ -86,6 +88,7 @@ export class Stream implements Follower {
   /** Size of the page that the stream may read, and the bytes that the connection accounts for it. */
   private pageBytes = 0;
   private heldBytes = 0;
+  /** Since when durable writes keep the stream waiting; -1: they do not. */
   private stalledAtMs = -1;
   /** The last seqno that the client knows from a document or another message. */
   private reportedSeqno: number;

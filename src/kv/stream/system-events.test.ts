@@ -79,6 +79,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     await service.service.apply(desired('1', shop(), { type }));
     await service.service.apply(desired('2', shop(['8', 'orders'], ['9', 'carts', 60]), { type }));
     await live.reach([[3, 3]]);
+    // Only the last event of a manifest has its uid; the others have the uid of the manifest before.
     const beginnings = [
       [1, createScope, 0, 'shop', u64(1) + u32(8)],
       [2, createCollection, 0, 'orders', u64(1) + u32(8) + u32(8)],

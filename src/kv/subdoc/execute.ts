@@ -2,8 +2,8 @@
 // CAS and lock, inflates its value, and stores the result of a mutation in the same synchronous call. Results of lookups are views
 // of the document's value; those of mutations may be views of the request's bytes.
 //
-// A mutation is all or nothing. Only for the statuses 00 and cd the caller stores its result: `value` with `datatype`, `flags` and the
-// request's expiry, as a tombstone if `deleted`.
+// A mutation is all or nothing. Only for the statuses `success` and `subdocSuccessDeleted` the caller stores its result: `value` with
+// `datatype`, `flags` and the request's expiry, as a tombstone if `deleted`.
 import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { bodyBytesMax, systemXattrBytes, systemXattrs, xattrBytesMax } from '../value/xattrs.ts';
@@ -28,11 +28,11 @@ export interface LookupOutcome {
 
 export interface MutationOutcome {
   /**
-   * 00, or cd if a tombstone is written where there was no live document. For any other status nothing is stored. Multi-path: cc
-   * if an operation failed; single-path: the status of the operation.
+   * `success`, or `subdocSuccessDeleted` if a tombstone is written where there was no live document. For any other status nothing is
+   * stored. Multi-path: `subdocMultiPathFailure` if an operation failed; single-path: the status of the operation.
    */
   status: Status;
-  /** The first failed operation and its status, if `status` is cc. */
+  /** The first failed operation and its status, if `status` is `subdocMultiPathFailure`. */
   failedIndex: number;
   failedStatus: Status;
   /** Values returned by operations (only counters return one). */

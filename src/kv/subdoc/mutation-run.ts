@@ -73,7 +73,10 @@ export class MutationRun {
     return (this.request.docFlags & flags) !== 0;
   }
 
-  /** The initial body of a document without one: an object or an array, as the first path into the body requires. */
+  /**
+   * The initial body of a document without one: an object or an array, as the first path into the body requires; null: none. Only a new
+   * document that is not a tombstone gets one although no path leads into it.
+   */
   private newRoot(): Buffer | null {
     const first = this.request.specs.find(
       (spec) => !isXattr(spec) && !operationTraits(spec.opcode)?.wholeDoc,

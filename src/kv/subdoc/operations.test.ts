@@ -21,6 +21,11 @@ function looked(opcode: number, text: string, path: string): string {
   return status === Status.success ? value.toString() : hex(status);
 }
 
+/**
+ * `expected`: the result, or the status in hexadecimal digits: c0 path not found, c1 path mismatch, c2 path invalid, c3 path too big,
+ * c4 document too deep, c5 value cannot be inserted, c6 document not JSON, c7 number out of range, c8 delta invalid, c9 path exists, ca
+ * value too deep.
+ */
 type Row = [text: string, path: string, expected: string];
 
 function checkLookups(opcode: number, rows: readonly Row[]): void {

@@ -1,4 +1,4 @@
-// A damaged file is refused by name, or read as it was written. Never anything else.
+// A damaged file is refused with its name and the reason, or read as it was written; nothing else is ever read from it.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -308,7 +308,7 @@ for (const [title, name, text, reason] of [
   ['an incomplete list of files', 'files.json', '{"format":1}', /incomplete/],
   ['a list of files of a newer version', 'files.json', '{"format":2}', /newer Divan/],
 ] as const) {
-  test(`${title} is refused by name`, async () => {
+  test(`${title} is refused with the reason`, async () => {
     await using folder = await aFolder();
     const outcome = await tryImage(folder, changed(cleanImage, name, Buffer.from(text)));
     assert.match('damage' in outcome ? outcome.damage : 'opened', reason);

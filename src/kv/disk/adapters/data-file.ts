@@ -66,7 +66,7 @@ export class DataFile {
       checkFormat(spec.path);
       checkSpace(spec.path, checkWal(`${spec.path}-wal`));
       const hadWal = hasWal(spec.path);
-      // Before it is opened for writing, which would truncate an unreadable write-ahead log.
+      // Checked before the file is opened for writing, which would truncate an unreadable write-ahead log.
       if (hadWal) readOnly(spec.path, (db) => checkCommitsOf(spec, headerOf(db), hadWal));
       keepPrivate(spec.path);
       const data = new DataFile(spec);
@@ -251,7 +251,7 @@ export class DataFile {
     this.closeFiles();
   }
 
-  /** `clean`: the caller has nothing left to commit. A file that found the disk full may lack changes, and is not marked as clean. */
+  /** `clean`: nothing is left to commit; a file that found the disk full may lack changes and is not marked so. `by`: boot ids for the mark. */
   close(clean: boolean, by = ''): void {
     if (this.failure !== null) return;
     try {

@@ -37,6 +37,7 @@ const copySql = {
   seqnoBound: 'select seq from old.doc where vb = ? and seq > ? order by seq limit 1 offset ?',
   copyKeys: `insert into main.doc select vb, key, seq, exp, del, meta, val from old.doc
     where vb = ? and key > ? and key <= ? and ${keptCondition} order by key`,
+  /** How many rows the copy leaves out, their highest seqno, and how many of them are system events (their keys are in collection 1). */
   dropped: `select count(*), max(seq), total(key >= x'01' and key < x'02') from old.doc not indexed where vb = ? and key > ? and key <= ? and not ${keptCondition}`,
   bigByKey: `select vb * ${bigVbFactor} + seq from main.doc where vb = ? and key > ? and key <= ? and val is null`,
   /** Values in `big` of versions that the next statement replaces. */
@@ -91,6 +92,7 @@ export class FileCopy {
   /** Vbuckets with commits since they were copied, with the seqno up to which this pass copies them, and the number of passes. */
   private behind: [number, number][] = [];
   private passes = 0;
+  /** How many seqnos the present pass had to copy when it began. */
   private passSeqnos = Infinity;
   private isOutrun = false;
   private rowsCopied = 0;
