@@ -22,9 +22,11 @@ const isShared = (bytes: Buffer): bytes is Buffer<SharedArrayBuffer> =>
 export class FrameReader {
   /** Longer frames are refused. */
   bytesMax: number;
+  /** The chunk; its bytes from `at` to `end` are unread. */
   private input: Buffer = emptyBuffer;
   private at = 0;
   private end = 0;
+  /** The reader's own memory; its bytes from `ownAt` to `ownEnd` are unread, and come before those of the chunk. */
   private own: Buffer = emptyBuffer;
   private ownAt = 0;
   private ownEnd = 0;

@@ -80,6 +80,7 @@ export class Output {
     } else {
       buffer[at] = Magic.altResponse;
       buffer[at + 2] = framingBytes;
+      // Frame type 0, the server duration, with two bytes.
       buffer[at + 24] = 0x02;
       buffer[at + 25] = duration >> 8;
       buffer[at + 26] = duration;

@@ -22,14 +22,29 @@ export const SubdocOpcode = {
   replaceBodyWithXattr: 0xd3,
 } as const;
 
-export const PathFlag = { mkdirP: 0x01, xattr: 0x04, expandMacros: 0x10, binary: 0x20 } as const;
+export const PathFlag = {
+  /** Missing objects of the path are created. */
+  mkdirP: 0x01,
+  /** The path leads into an extended attribute, which its first component names. */
+  xattr: 0x04,
+  /** The value is a macro, such as `"${Mutation.CAS}"`. */
+  expandMacros: 0x10,
+  /** The value of the attribute is bytes and not JSON. */
+  binary: 0x20,
+} as const;
 
 export const DocFlag = {
+  /** A missing document is created. */
   mkdoc: 0x01,
+  /** The document must not exist. */
   add: 0x02,
+  /** A tombstone counts as a document. */
   accessDeleted: 0x04,
+  /** With `mkdoc` or `add`: a tombstone is created. */
   createAsDeleted: 0x08,
+  /** A tombstone becomes a document again. */
   revive: 0x10,
+  /** A replica vbucket answers the lookup. */
   replicaRead: 0x20,
 } as const;
 

@@ -1,7 +1,10 @@
 // Knows which files have commits that may be only in the log of cuts, which other lanes do not read, and has that log written into rows before
 // a read.
 
-/** Where durable writes and reads of the disk alternate, the log of cuts would only add its own sync to that of the rows. */
+/**
+ * How many urgent commits become rows at once after a read had to wait for the log of cuts: where durable writes and reads of the disk
+ * alternate, the log would only add its own sync to that of the rows.
+ */
 const unloggedAfterRead = 8;
 
 export class LoggedCommits {

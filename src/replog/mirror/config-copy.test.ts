@@ -87,7 +87,7 @@ describe('the file of a copy', () => {
     }
   });
 
-  it('is refused, and its file named, when a byte of it is another, or an older one was restored', () => {
+  it('is refused, and its file named, when a byte of it was changed, or an older one was restored', () => {
     using folder = aFolder();
     const file = new ConfigCopyFile(folder.path);
     file.save({ revision: 1, records: [aRecord('a', 'the value', 1)] });

@@ -40,6 +40,7 @@ export async function beginFeed(
 /** Asks from time to time for the newest revision. Resolves with the reason why the feed must not be followed any more. */
 export async function untilLost(feed: WatchedFeed): Promise<string> {
   let failures = 0;
+  /** The feed's revision at the last check, if the store had a newer one then; else -1. */
   let behindAt = -1;
   for (;;) {
     const reason = await poll(feed);

@@ -58,6 +58,7 @@ export class Records {
     { keepsDeletions, read }: Pick<ConfigLink, 'keepsDeletions' | 'read'>,
   ): Promise<void> {
     for (const record of this.missingFrom(state)) {
+      // The deletion of a key has a later revision than its record: one of the newest revision, or above it, was not deleted.
       if (!keepsDeletions && (record.json === null || record.revision < head.revision)) {
         const revision = Math.max(record.revision, head.revision);
         state.set(record.key, { key: record.key, json: null, revision, writes: null });

@@ -29,6 +29,7 @@ export class NatsFeed {
   #count = 0;
   #isComplete = false;
   #isOver = false;
+  /** Ends the feed when NATS has sent nothing for `silenceMaxMs`. */
   #silence: Timer | null = null;
 
   constructor(options: NatsFeedOptions) {

@@ -59,7 +59,7 @@ async function aServer(program = natsServerPath) {
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // While its file is being written it reads as 0.
+    // 0: the pid file was read while it was being written.
     return pid > 1;
   } catch {
     return false;

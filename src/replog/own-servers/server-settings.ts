@@ -64,7 +64,7 @@ export function serverConfiguration(settings: OwnServerSettings, name: string, p
     authorization: { users: [{ user: serverUser, password }] },
     accounts: { [systemAccount]: { users: [{ user: systemUser, password: systemPassword }] } },
     system_account: systemAccount,
-    // The loss of power loses nothing that was acknowledged.
+    // With every change synced, a loss of power loses nothing that was acknowledged.
     jetstream: { store_dir: paths.store, max_file_store: storeMaxBytes, sync_interval: 'always' },
     cluster: {
       name: cluster,
