@@ -1,6 +1,7 @@
 // Groups of STAT that require no bucket.
 import { Feature } from '#wire/features.ts';
 import type { Request } from '../dispatch/request.ts';
+import type { UserEntry } from '../served/directory.ts';
 import type { Client } from '../session/client.ts';
 import type { Figures } from './stat-figures.ts';
 
@@ -29,7 +30,7 @@ function describe(connection: Client, nowMs: number) {
   return {
     peername: connection.peer,
     agent_name: session.agent,
-    user: session.user ? { name: session.user.spec.name, domain: 'local' } : null,
+    user: session.user && { name: session.user.spec.name, domain: domainOf(session.user) },
     bucket: session.bucket?.name ?? null,
     features: Object.entries(Feature)
       .filter(([, code]) => session.has(code))
@@ -53,3 +54,5 @@ export function* statClocks({ environment: { clock } }: Request): Figures {
   yield ['clock_coarse_overhead_ns', overhead(() => clock.wallMs())];
   yield ['clock_fine_overhead_ns', overhead(() => clock.monotonicMs())];
 }
+
+const domainOf = ({ spec }: UserEntry): string => (spec.isExternal ? 'external' : 'local');

@@ -5,7 +5,13 @@ import { fullGrants } from '#auth/grants.ts';
 import { Privilege } from '#auth/privileges.ts';
 import { realClock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import {
+  aBucket,
+  aDesired,
+  aUser,
+  startService,
+  type TestService,
+} from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 
 type Figures = Record<string, string>;
@@ -145,6 +151,24 @@ test('reports connections, clocks and limits to administrators, with and without
   assert.equal(await statusOf(onNone, 'vbucket'), Status.noBucket);
   assert.equal(await statusOf(onNone, 'no-such-group'), Status.noBucket);
   assert.equal(await statusOf(await service.ready({ user: 'reader' }), 'connections'), Status.noAccess);
+});
+
+test('reports the domain of the user of each connection', async () => {
+  const jane = { ...aUser('jane', 'password'), isExternal: true };
+  await using service: TestService = await startService(
+    aDesired({ users: [aUser('admin', 'password'), jane] }),
+    { askExternal: ({ id }) => void service.service.answerExternalLogin(id, true) },
+  );
+  const client = await service.ready();
+  await service.ready({ user: 'jane' });
+  const connections = Object.values(await group(client, 'connections')).map((text) => JSON.parse(text));
+  assert.deepEqual(
+    connections.map(({ user }) => [user.name, user.domain]),
+    [
+      ['admin', 'local'],
+      ['jane', 'external'],
+    ],
+  );
 });
 
 test('reports change stream connections, each and aggregated by the prefix of their names', async () => {
