@@ -6,6 +6,8 @@ import type { ClientCertificate } from './wire-connection.adapter.ts';
 export interface RestReply {
   status: number;
   body: string;
+  /** The entity tag of what was read. */
+  tag?: string | undefined;
 }
 
 export interface RestTarget {
@@ -23,6 +25,8 @@ export interface RestTarget {
   timeoutMs?: number | undefined;
   /** The largest body of an answer. */
   answerBytesMax?: number;
+  /** The change is made only while its object has this entity tag. */
+  tag?: string | undefined;
   /** Ends the request. */
   signal?: AbortSignal | undefined;
 }
@@ -61,6 +65,7 @@ export function rest(
     ...(target.localAddress !== undefined && { localAddress: target.localAddress }),
     headers: {
       ...(target.username !== undefined && { authorization: basic(target.username, target.password ?? '') }),
+      ...(target.tag !== undefined && { 'if-match': target.tag }),
       ...(type !== undefined && { 'content-type': type }),
       ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
     },
@@ -80,9 +85,10 @@ export function rest(
       else response.destroy(new Error(`${method} ${path}: the answer is larger than ${bytesMax} bytes`));
     });
     response.on('error', reject);
-    response.on('end', () =>
-      resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
-    );
+    response.on('end', () => {
+      const { headers, statusCode = 0 } = response;
+      resolve({ status: statusCode, body: Buffer.concat(chunks).toString(), tag: headers.etag });
+    });
   });
   outgoing.end(body);
   return promise;

@@ -36,6 +36,12 @@ export const userRefusals = defineRefusals('users', {
     text: 'Changing of password is not allowed for this user.',
     published: true,
   },
+  changedMeanwhile: {
+    status: 412,
+    as: 'text',
+    text: 'The user or group is not as it was read: it was changed or deleted meanwhile.',
+    when: 'The request has `If-Match` with another tag.',
+  },
   noPermissions: { as: 'json', text: 'Request body should not be empty.', published: true },
   malformedPermissions: { as: 'json', text: 'Malformed permissions: [{permissions}].', published: true },
 });

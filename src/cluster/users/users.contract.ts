@@ -14,6 +14,10 @@ import type { StoredExternal, StoredGroup, StoredUser } from './users.store.ts';
 const reads = { kind: 'permission', permission: 'cluster.admin.security!read' } as const;
 const writes = { kind: 'permission', permission: 'cluster.admin.security!write' } as const;
 
+const changedMeanwhile = {
+  412: 'The request has `If-Match` with an entity tag (`ETag` of the answer to GET), and the user or group has another one by now.',
+};
+
 const permission = field
   .text()
   .refine((text) => parsePermission(text) !== null, 'Malformed permission')
@@ -85,6 +89,7 @@ export const PutUser = defineRoute({
   path: '/settings/rbac/users/:domain/:user',
   access: writes,
   bodyKind: 'form',
+  otherStatuses: changedMeanwhile,
   doc: 'Creates or replaces a user: name, password (required for a new local one; external users have none here), roles, groups; for local users limits.',
 });
 
@@ -130,6 +135,7 @@ export const PutGroup = defineRoute({
   path: '/settings/rbac/groups/:group',
   access: writes,
   bodyKind: 'form',
+  otherStatuses: changedMeanwhile,
   doc: 'Creates or replaces a group: roles, description.',
 });
 

@@ -5,6 +5,7 @@ import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, type Reply, reply } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import { userRefusals } from '../refusals/users.refusals.ts';
+import { tagOf } from './holder-tag.ts';
 import type { Identities } from './identities.ts';
 import { pageOf } from './page.ts';
 import {
@@ -47,7 +48,7 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
       const user = find(knownDomain(params['domain']), params['user'] ?? '');
       if (!user) throw userRefusals.unknownUser();
       requireVisible(context, rolesOf(contract.domainOf(user), user.id));
-      return reply.json(recordOf(identities, user));
+      return reply.json(recordOf(identities, user), 200, { ETag: tagOf(user) });
     }),
     bind(contract.PutUser, async ({ params, body }, context) => {
       const [domain, id] = [knownDomain(params['domain']), params['user'] ?? ''];
@@ -56,8 +57,8 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
       const groupRoles = change.groups.flatMap((group) => service.group(group)?.roles ?? []);
       requireChangeRight(context, [...rolesOf(domain, id), ...change.roles, ...groupRoles]);
       requireDomainRight(domain, context);
-      if (local) await service.putUser(id, local);
-      else await service.putExternal(id, change);
+      if (local) await service.putUser(id, local, tagIn(context));
+      else await service.putExternal(id, change, tagIn(context));
       return reply.json('');
     }),
     bind(contract.ChangeUserPassword, async ({ params, body }, context) => {
@@ -98,7 +99,7 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
       const group = service.group(params['group'] ?? '');
       if (!group) throw userRefusals.unknownGroup();
       requireVisible(context, group.roles);
-      return reply.json(contract.groupRecord(group));
+      return reply.json(contract.groupRecord(group), 200, { ETag: tagOf(group) });
     }),
     bind(contract.PutGroup, async ({ params, body }, context) => {
       requireEnterprise();
@@ -106,7 +107,7 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
       const change = service.readGroup(id, body);
       requireChangeRight(context, [...rolesOf(id), ...change.roles]);
       if (isOfDirectory(change) || isOfDirectory(service.group(id))) requireDomainRight('external', context);
-      await service.putGroup(id, change);
+      await service.putGroup(id, change, tagIn(context));
       return reply.json('');
     }),
     bind(contract.DeleteGroup, async ({ params }, context) => {
@@ -119,6 +120,11 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
     }),
   ];
 }
+
+const tagIn = ({ headers }: Context): string | undefined => {
+  const sent = headers['if-match'];
+  return Array.isArray(sent) ? sent.join() : sent;
+};
 
 /** Such a group gives its roles to users of the LDAP server. */
 const isOfDirectory = (group: Pick<StoredGroup, 'ldapRef'> | undefined): boolean =>

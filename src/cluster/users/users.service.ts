@@ -9,17 +9,18 @@ import type { Kdf } from '#auth/kdf.ts';
 import { passwordMatches, type StoredPassword, storePassword } from '#auth/passwords.ts';
 import { parseRoles } from '#auth/role-names.ts';
 import { rolesById } from '#auth/roles/index.ts';
-import { readLimits, type UserLimits, userLimitNames } from '#auth/user-limits.ts';
+import type { UserLimits } from '#auth/user-limits.ts';
 import { fieldText } from '#contract/field-text.ts';
-import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import { userRefusals } from '../refusals/users.refusals.ts';
+import { requireTag } from './holder-tag.ts';
 import type { Identities } from './identities.ts';
 import { type RoleTargets, resolveRoles } from './role-targets.ts';
+import { readText, readUserLimits, throwIfAny, unsupported } from './user-form.ts';
 import {
   loginOf,
   type StoredCredentials,
@@ -50,7 +51,7 @@ export interface UsersDeps {
 }
 
 /** Limits that keep users and groups small, since they are one value of the configuration store. */
-const limits = { users: 5_000, communityUsers: 20, groups: 1_000, rolesEach: 1_000, textCharacters: 1_024 };
+const limits = { users: 5_000, communityUsers: 20, groups: 1_000, rolesEach: 1_000 };
 
 export interface UserChange {
   readonly name: string | null;
@@ -138,10 +139,15 @@ export class UsersService {
     return { name, roles, groups };
   }
 
-  async putExternal(id: string, change: Omit<UserChange, 'password' | 'limits'>): Promise<void> {
+  async putExternal(
+    id: string,
+    change: Omit<UserChange, 'password' | 'limits'>,
+    tag?: string,
+  ): Promise<void> {
     await this.#change((state) => {
       const { external = [] } = state;
       const present = external.find((user) => user.id === id);
+      requireTag(tag, present);
       if (!present) this.#checkRoomForUser(state);
       const uuid = present?.uuid ?? this.#deps.random.uuid();
       return { ...state, external: withEntry(external, { ...present, id, uuid, ...change }) };
@@ -182,12 +188,14 @@ export class UsersService {
     return { name, password, roles, groups, ...(limits !== undefined && { limits }) };
   }
 
-  async putUser(id: string, change: UserChange): Promise<void> {
+  /** `tag`: the user must still be the one that has it. */
+  async putUser(id: string, change: UserChange, tag?: string): Promise<void> {
     const existing = this.user(id);
     const credentials =
       change.password === null ? null : await this.#credentials(id, change.password, existing ?? null);
     await this.#change((state) => {
       const present = state.users.find((user) => user.id === id);
+      requireTag(tag, present);
       if (!present) this.#checkRoomForUser(state);
       // The state may have changed while the password was hashed.
       if (state.administrator?.id === id) throw userRefusals.administratorsName();
@@ -255,9 +263,10 @@ export class UsersService {
     return { description, roles, ...(ldapRef !== '' && { ldapRef }) };
   }
 
-  async putGroup(id: string, change: GroupChange): Promise<void> {
+  async putGroup(id: string, change: GroupChange, tag?: string): Promise<void> {
     await this.#change((state) => {
       const present = state.groups.find((group) => group.id === id);
+      requireTag(tag, present);
       if (present === undefined && state.groups.length >= limits.groups) {
         throw userRefusals.tooManyGroups({ limit: limits.groups });
       }
@@ -361,38 +370,3 @@ const usersIn = ({ users, external = [] }: UsersState): number => users.length +
 const badRoles = (roles: readonly string[]) =>
   'Cannot assign roles to user because the following roles are unknown, malformed or role parameters are undefined: ' +
   `[${roles.join(',')}]`;
-
-function unsupported(form: Form, knownNames: readonly string[]): Record<string, string> {
-  const unknown = Object.keys(form).filter((name) => !knownNames.includes(name));
-  return Object.fromEntries(unknown.map((name) => [name, fieldText.unsupported]));
-}
-
-/** Undefined: not sent. */
-function readUserLimits(form: Form, problems: Record<string, string>): UserLimits | null | undefined {
-  const sent = form['limits'];
-  if (sent === undefined) return undefined;
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(sent);
-  } catch {
-    problems['limits'] = 'Invalid JSON';
-    return undefined;
-  }
-  const read = readLimits(parsed, userLimitNames);
-  if ('limits' in read) return read.limits;
-  problems['limits'] = read.problem;
-  return undefined;
-}
-
-function readText(form: Form, name: string, problems: Record<string, string>): string | null {
-  const text = form[name];
-  if (text === undefined) return null;
-  if (text.length > limits.textCharacters) {
-    problems[name] = `The value must not be longer than ${limits.textCharacters} characters`;
-  }
-  return text;
-}
-
-function throwIfAny(problems: Record<string, string>): void {
-  if (Object.keys(problems).length > 0) throw generalRefusals.invalidFields(problems);
-}

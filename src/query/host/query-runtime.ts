@@ -116,8 +116,8 @@ export class QueryRuntime {
         statistics: changes.statistics,
         changeStatistics: (change) => changes.statisticsChanges.request(change),
         rest: {
-          request: ({ user: username, password }, method, path, fields) =>
-            rest({ ...currentState().rest, username, password }, method, path, fields),
+          request: ({ user: username, password }, method, path, fields, tag) =>
+            rest({ ...currentState().rest, username, password, tag }, method, path, fields),
         },
         scratch: () => scratch.open(),
         collectGarbage,

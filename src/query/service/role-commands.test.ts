@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeyedQueue } from '#ports/keyed-queue.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { NodeRest } from '../state/parts.ts';
 import type { CommandContext } from './command-context.ts';
 import { changeRoles } from './role-commands.ts';
 
@@ -11,7 +13,7 @@ test('GRANT and REVOKE change local and external users and groups', async () => 
     return Promise.resolve({ status: 200, body: '{}' });
   };
   const scope = {
-    service: { deps: { rest: { request } }, roleChanges: new KeyedQueue() },
+    service: { deps: { rest: { request }, clock: new ManualClock() }, roleChanges: new KeyedQueue() },
     session: { credential: {} },
   };
   const users = ['ann', 'local:bob', 'external:c@d', 'e:f'];
@@ -32,28 +34,49 @@ test('GRANT and REVOKE change local and external users and groups', async () => 
   );
 });
 
-test('statements at the same time all change the roles of a user', async () => {
+test('statements at the same time, also of two nodes, all change the roles of a user', async () => {
   let roles: { role: string }[] = [];
-  const request = async (_credential: object, method: string, _path: string, fields?: { roles: string }) => {
-    const body = JSON.stringify({ roles });
+  let refused = 0;
+  const request: NodeRest['request'] = async (_credential, method, _path, fields, tag) => {
+    const found = { status: 200, body: JSON.stringify({ roles }), tag: `"${roles.length}"` };
     await new Promise((resolve) => setImmediate(resolve));
-    if (method === 'PUT') roles = (fields?.roles ?? '').split(',').map((role) => ({ role }));
-    return { status: 200, body };
+    if (method === 'GET') return found;
+    if (tag !== `"${roles.length}"`) return { status: 412, body: `changed ${++refused} times` };
+    roles = String(fields?.['roles'])
+      .split(',')
+      .map((role) => ({ role }));
+    return { status: 200, body: '' };
   };
-  const scope = {
-    service: { deps: { rest: { request } }, roleChanges: new KeyedQueue() },
+  const clock = new ManualClock();
+  const aNode = () => ({
+    service: { deps: { rest: { request }, clock }, roleChanges: new KeyedQueue() },
     session: { credential: {} },
-  };
-  const names = ['admin', 'ro_admin', 'cluster_admin'];
-  const granted = names.map((role) =>
+  });
+  const nodes = [aNode(), aNode()];
+  const grant = (role: string, node: number) =>
     changeRoles(
       { kind: 'GRANT_ROLE', roles: [role], targets: [], users: ['ann'], groups: [] } as never,
-      scope as unknown as CommandContext,
-    ),
-  );
-  await Promise.all(granted);
-  assert.deepEqual(
-    roles.map(({ role }) => role),
-    names,
-  );
+      nodes[node] as unknown as CommandContext,
+    );
+  const granted = Promise.all([grant('admin', 0), grant('ro_admin', 0), grant('cluster_admin', 1)]);
+  await until(granted, clock);
+  const names = ['admin', 'cluster_admin', 'ro_admin'];
+  assert.deepEqual(roles.map(({ role }) => role).sort(), names);
+  assert.ok(refused > 0);
+  const stale = (...[, method]: Parameters<NodeRest['request']>) =>
+    Promise.resolve({ status: method === 'GET' ? 200 : 412, body: method === 'GET' ? '{}' : 'changed' });
+  nodes[0] = { ...aNode(), service: { ...aNode().service, deps: { rest: { request: stale }, clock } } };
+  await assert.rejects(until(grant('admin', 0), clock), /The roles of ann cannot be changed: changed/);
 });
+
+/** Lets time pass until the promise has settled. */
+async function until<T>(promise: Promise<T>, clock: ManualClock): Promise<T> {
+  let isSettled = false;
+  const settled = promise.finally(() => (isSettled = true));
+  settled.catch(() => {});
+  while (!isSettled) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(20);
+  }
+  return settled;
+}

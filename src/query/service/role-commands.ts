@@ -4,6 +4,10 @@ import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import type { CommandContext } from './command-context.ts';
 
+/** A change is tried this often, after pauses that grow by `repeatMs`: this node may learn of the other change late. */
+const attemptsMax = 10;
+const repeatMs = 20;
+
 type RoleCommand = Extract<PlainCommand, { kind: 'GRANT_ROLE' | 'REVOKE_ROLE' }>;
 
 interface ShownRole {
@@ -47,13 +51,31 @@ function targetText({ bucket, scope, collection }: KeyspaceName): string {
   return scope === '_default' && collection === '_default' ? bucket : `${bucket}:${scope}:${collection}`;
 }
 
+/** Repeats the change where another node changed the user or group after its roles were read. */
 async function changeOne(
+  kind: RoleCommand['kind'],
+  context: CommandContext,
+  path: string,
+  holder: string,
+  changed: readonly string[],
+): Promise<void> {
+  const { clock } = context.service.deps;
+  for (let attempt = 1; ; attempt++) {
+    const refused = await tryChange(kind, context, path, holder, changed);
+    if (refused === null) return;
+    if (attempt === attemptsMax) throw sqlError(5270, `The roles of ${holder} cannot be changed: ${refused}`);
+    await clock.sleep(attempt * repeatMs);
+  }
+}
+
+/** Returns why the change was refused if another one came first. */
+async function tryChange(
   kind: RoleCommand['kind'],
   { service, session }: CommandContext,
   path: string,
   holder: string,
   changed: readonly string[],
-): Promise<void> {
+): Promise<string | null> {
   const { credential } = session;
   if (credential === null)
     throw sqlError(5270, 'GRANT and REVOKE need a login with a password; a certificate is not enough');
@@ -69,9 +91,11 @@ async function changeOne(
       ? [...new Set([...present, ...changed])]
       : present.filter((role) => !changed.includes(role));
   const fields = { roles: wanted.join(','), name, ...(groups.length > 0 && { groups: groups.join(',') }) };
-  const answer = await rest.request(credential, 'PUT', path, fields);
+  const answer = await rest.request(credential, 'PUT', path, fields, found.tag);
+  if (answer.status === 412) return answer.body.trim();
   if (answer.status >= 300)
     throw sqlError(5270, `The roles of ${holder} cannot be changed: ${answer.body.trim()}`);
+  return null;
 }
 
 /** True for a role of the user itself, not of a group. */

@@ -135,5 +135,7 @@ export interface NodeRest {
     method: string,
     path: string,
     fields?: Readonly<Record<string, string | number | boolean>>,
-  ): Promise<{ readonly status: number; readonly body: string }>;
+    /** The entity tag that what is changed must have. */
+    tag?: string,
+  ): Promise<{ readonly status: number; readonly body: string; readonly tag?: string | undefined }>;
 }
