@@ -43,7 +43,7 @@ interface Scene {
 async function aNode({ self, active, members = [], able = ['d', 'e'], runs = true }: Scene) {
   const clock = new SimulatedClock();
   const store = new MemoryConfigStore();
-  await store.put(engineKey, engineRecordOf(servers, secrets), 0);
+  await store.put(engineKey, { ...engineRecordOf(servers, secrets), later: 'a field of a newer version' }, 0);
   const events: string[] = [];
   const tasks = new Map<string, ServerTask>();
   const own = new Map<string, (body: never) => unknown>();
@@ -103,6 +103,7 @@ test('the first node with a server chooses a node that runs one in place of a lo
   await fixture.clock.run(6_000);
   const record = await fixture.record();
   assert.deepEqual(record.nodes, ['e', 'b', 'c']);
+  assert.equal((record as { later?: string }).later, 'a field of a newer version');
   assert.deepEqual([...fixture.tasks.keys()], ['e']);
   const task = fixture.tasks.get('e');
   assert.deepEqual(

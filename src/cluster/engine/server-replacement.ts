@@ -102,7 +102,9 @@ export class ServerReplacement {
     const { task, servers } = await planReplacement(change.servers, change, this.#deps);
     if (place.nodeId === identity.nodeId) await this.#run(task);
     else await peers.ask(place.nodeId, 'engine/replace', task, runMs);
-    return (await store.put(engineKey, engineRecordOf(servers, secrets), entry.revision)) !== null;
+    // A newer node may have added fields to the record.
+    const record = { ...entry.value, ...engineRecordOf(servers, secrets) };
+    return (await store.put(engineKey, record, entry.revision)) !== null;
   }
 
   async #run(task: ServerTask): Promise<void> {

@@ -53,6 +53,16 @@ test('stores, replaces and deletes by expression, and reports changes of another
   assert.deepEqual(namesIn(service), []);
 });
 
+test('keeps what a newer version stored with the statistics', async () => {
+  const { store, service } = aService();
+  await service.start();
+  const key = statisticsKey('u', 10);
+  await store.put(key, { expressions: [of('a')], later: 1 }, 0);
+  assert.equal(await service.change(storeChange(10, [of('b')])), 'done');
+  const stored = (await store.get<{ later?: number; expressions: unknown[] }>(key))?.value;
+  assert.deepEqual([stored?.later, stored?.expressions.length], [1, 2]);
+});
+
 test('refuses too many statistics, too large ones, and those of a collection that does not exist', async () => {
   const { service } = aService();
   await service.start();

@@ -67,7 +67,7 @@ export class StatisticsService implements StatisticsStore {
     if (change.kind === 'delete' && !this.#byKey.has(key)) return 'done';
     let problem: string | null = null;
     await update(this.#store, key, noStatistics, (before) => {
-      const after = { expressions: changed(before.expressions, change) };
+      const after = { ...before, expressions: changed(before.expressions, change) };
       problem = change.kind === 'store' ? this.#problemOf(key, after) : null;
       return problem === null ? after : before;
     });
