@@ -20,6 +20,7 @@ class TestChannel implements Channel {
   private handler: Parameters<Channel['receive']>[0] | null = null;
 
   send(message: object): void {
+    if (JSON.stringify(message).includes('too large')) throw new Error('the message is too large');
     this.sent.push(message as Sent);
   }
 
@@ -160,5 +161,14 @@ test('a node that cannot be reached rejects the requests with the reason, and th
   for (const _ of [1, 2])
     await assert.rejects(peers.ask('b', 'x', null, 2_000), { message: 'the port is closed' });
   assert.equal(attempts, 2);
+  peers.stop();
+});
+
+test('a request that is too large fails alone', async () => {
+  const { channels, peers } = peersOf();
+  const other = peers.ask('b', 'other', null, 60_000);
+  await assert.rejects(peers.ask('b', 'large', 'too large', 60_000), /the message is too large/);
+  channels[0]?.answer('other');
+  assert.equal(await other, 'other');
   peers.stop();
 });

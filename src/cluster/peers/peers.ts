@@ -187,7 +187,7 @@ class AskedConnection {
       if (clock.monotonicMs() - this.#heardMs >= silentMs) this.#options.silent();
     });
     this.#waiting.set(id, { resolve, reject });
-    opening.then((channel) => channel.send({ id, ask: name, body } satisfies Request), reject);
+    opening.then((channel) => channel.send({ id, ask: name, body } satisfies Request)).catch(reject);
     return promise.finally(() => {
       timer.cancel();
       this.#waiting.delete(id);

@@ -1,6 +1,7 @@
 // A connection between a node and the founder, as messages.
 
 export interface Channel {
+  /** @throws Error for a message that is too large; the connection stays. */
   send(message: object): void;
   /** Calls `message` with each message in order, and `closed` once. */
   receive(handler: { message(message: unknown): void; closed(reason: string): void }): void;

@@ -92,7 +92,12 @@ export class ServedConfigLink implements ConfigLink {
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting.set(id, { resolve, reject });
-    channel.send({ id, ...request });
+    try {
+      channel.send({ id, ...request });
+    } catch (error) {
+      this.#waiting.delete(id);
+      reject(new FinalError((error as Error).message));
+    }
     return promise;
   }
 

@@ -21,7 +21,7 @@ import { MirroredConfigStore } from '../mirror/mirrored-config-store.ts';
 import { connectToNode, nodeProtocols } from './node-connect.adapter.ts';
 import { ServedConfigLink } from './served-config-link.ts';
 import { StoreServer } from './store-server.ts';
-import { TlsChannel } from './tls-channel.adapter.ts';
+import { messageBytesMax, TlsChannel } from './tls-channel.adapter.ts';
 
 const pair = await makeCertificate([nodeUri('founder')]);
 const files = { ca: pair.certificate, cert: pair.certificate, key: pair.key };
@@ -151,6 +151,15 @@ describe('configuration served by a founder', () => {
     assert.equal(await node.get('k'), null);
     assert.equal(await founder.store?.get('k'), null);
     assert.equal(founder.store?.revision(), 2);
+  });
+
+  it('refuses a change that is too large for a message, and keeps the connection', async () => {
+    await using founder = await Founder.start();
+    await using node = await founder.node();
+    const before = [...founder.sockets];
+    await assert.rejects(node.put('k', 'x'.repeat(messageBytesMax), 0), /a message of \d+ bytes/);
+    assert.equal(await node.put('k', 'x', 0), 1);
+    assert.deepEqual([...founder.sockets], before);
   });
 
   it('catches up with what changed and was deleted while it was cut off or the founder was restarted', async () => {

@@ -2,8 +2,8 @@
 import type { TLSSocket } from 'node:tls';
 import type { Channel } from './channel.ts';
 
-/** Limit of one message; the whole configuration is smaller. */
-const messageBytesMax = 32 * 1024 * 1024;
+/** Limit of one message, for both sides; the whole configuration is smaller. */
+export const messageBytesMax = 32 * 1024 * 1024;
 /** Bytes that may wait for a slow receiver; above, the connection is closed. */
 const unsentBytesMax = 128 * 1024 * 1024;
 const lengthBytes = 4;
@@ -24,6 +24,9 @@ export class TlsChannel implements Channel {
 
   send(message: object): void {
     const body = Buffer.from(JSON.stringify(message));
+    // The receiver would close the connection, with all other requests on it.
+    if (body.length > messageBytesMax)
+      throw new Error(`a message of ${body.length} bytes; at most ${messageBytesMax} are sent`);
     const length = Buffer.alloc(lengthBytes);
     length.writeUInt32BE(body.length);
     this.#socket.write(Buffer.concat([length, body]));
