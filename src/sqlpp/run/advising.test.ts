@@ -110,7 +110,7 @@ const table: readonly [statement: string, plain: readonly string[], covering: re
     ['adv_cityISMISSING ON `shop`(`city` IS MISSING) WHERE `city` IS MISSING'],
     ['adv_cityISMISSING_price ON `shop`(`city` IS MISSING,`price`) WHERE `city` IS MISSING'],
   ],
-  // An expression that has another value in each statement is not a key. The fields in it are.
+  // An expression whose value differs from run to run is not a key. The fields in it are.
   [
     'SELECT price + RANDOM() AS p FROM shop WHERE city = "c1"',
     ['adv_city ON `shop`(`city`)'],
@@ -145,7 +145,7 @@ test('ADVISE recommends indexes by predicates, elements, order and groups', asyn
     assert.deepEqual(await advised(statement), { plain, covering }, statement);
 });
 
-/** Excluded: the store in memory has no FLATTEN_KEYS, and no query can use an IS MISSING key. */
+/** Whether the planner can use the recommended index here: the store in memory has no FLATTEN_KEYS, and no query can use an IS MISSING key. */
 function isPlanned(statement: string, [first = '']: readonly string[]): boolean {
   return (
     statement.startsWith('SELECT') && !/nowhere|IS MISSING/.test(statement) && !/^No |FLATTEN/.test(first)
@@ -207,7 +207,7 @@ test('ADVISE truncates long index names and keeps them unique', async () => {
   for (const name of names) assert.ok(name && name.length <= 74, name);
 });
 
-test('ADVISE knows user-defined functions', async () => {
+test('ADVISE recommends indexes for statements that call user-defined functions', async () => {
   const functions = {
     plain: { parameters: ['x'], isVariadic: false, language: 'inline', body: 'x + 1' },
     external: { parameters: ['x'], isVariadic: false, language: 'javascript', body: 'f' },
@@ -225,7 +225,7 @@ test('ADVISE handles an OR of many sides in bounded time', async () => {
   assert.ok((await advised(`SELECT * FROM shop WHERE price = 1 AND ${ors}`)).plain[0]?.includes('`price`'));
 });
 
-test('NOT BETWEEN is two ranges, and LIKE with a known beginning one', async () => {
+test('the rule of a recommendation counts NOT BETWEEN as two ranges, and LIKE with a constant prefix as one', async () => {
   const rule = async (condition: string): Promise<unknown> => {
     const { recommended_indexes: found } = await advise(`SELECT * FROM shop WHERE ${condition}`);
     return typeof found === 'string' ? found : found.indexes?.[0]?.recommending_rule;

@@ -33,7 +33,10 @@ export async function adviseRow(
   return row;
 }
 
-/** A context in which missing keyspaces exist without indexes, and every keyspace may be scanned, so that the statement has a plan. */
+/**
+ * A context in which missing keyspaces exist without indexes, and every keyspace may be scanned, so that the statement has a plan. A missing
+ * keyspace has an empty `bucketUuid`.
+ */
 export function adviseContext(context: PrepareContext): PrepareContext {
   const { catalog, documents, indexes } = context.datastore;
   const find: PrepareContext['datastore']['find'] = (name) => {

@@ -1,5 +1,5 @@
-// SET and UNSET: change a copy of the document, of which only what changes is copied. Values are computed from the original document, positions and names in paths from the copy, so
-// that `SET a[ARRAY_LENGTH(a)] = x FOR x IN b END` appends every element.
+// SET and UNSET change a copy of the document, which shares unchanged parts with the original. Values are computed from the original document,
+// positions and names in paths from the copy, so that `SET a[ARRAY_LENGTH(a)] = x FOR x IN b END` appends every element.
 import { sqlError } from '../errors/sql-error.ts';
 import type { Source } from '../plan/block.ts';
 import type {
@@ -46,21 +46,22 @@ type Copies = Set<object>;
 export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges, source: Source): Assign {
   const { alias, metaSlot } = source;
   const padding: Padding = { elements: 0 };
-  // A FOR may read the same members of the document for each of its elements, and changes what its variables refer to.
-  const repeats = [...changes.set, ...changes.unset].some((term) => term.for !== undefined);
+  // With a FOR the document is parsed and copied completely first: a FOR may read the same members for each of its elements, and it changes the
+  // objects that its variables refer to.
+  const hasFor = [...changes.set, ...changes.unset].some((term) => term.for !== undefined);
   const steps: Change[] = [
-    ...changes.set.map((term) => compileSet(compiler, term, source, { padding, repeats })),
+    ...changes.set.map((term) => compileSet(compiler, term, source, { padding, hasFor })),
     ...changes.unset.map((term) => compileUnset(compiler, term, source)),
   ];
   return (run, row, slot) => {
     padding.elements = 0;
     const copy = row.slice();
     const meta = newObject();
-    const document = repeats ? run.resolveDeep(row[slot]) : run.resolve(row[slot]);
+    const document = hasFor ? run.resolveDeep(row[slot]) : run.resolve(row[slot]);
     const copies: Copies = new Set();
-    copy[slot] = repeats ? deepCopy(document, copies) : document;
+    copy[slot] = hasFor ? deepCopy(document, copies) : document;
     copy[metaSlot as number] = meta;
-    const original = repeats ? row.with(slot, document) : row;
+    const original = hasFor ? row.with(slot, document) : row;
     for (const change of steps) change(run, original, copy, copies);
     if (copy[slot] === undefined) throw sqlError(5100, alias);
     return { document: copy[slot], meta };
@@ -71,7 +72,7 @@ function compileSet(
   compiler: BlockCompiler,
   term: SetPlan,
   source: Source,
-  { padding, repeats }: { readonly padding: Padding; readonly repeats: boolean },
+  { padding, hasFor }: { readonly padding: Padding; readonly hasFor: boolean },
 ): Change {
   const value = compiler.code(term.value);
   const write = term.isMeta
@@ -81,7 +82,7 @@ function compileSet(
       );
   const set: Change = (run, row, copy, copies) => {
     const next = run.resolve(value.run(row, run.evaluation));
-    write(run, row, copy, repeats ? deepCopy(next, copies) : next, copies);
+    write(run, row, copy, hasFor ? deepCopy(next, copies) : next, copies);
   };
   return term.for ? compileFor(compiler, term.for, set) : set;
 }
@@ -227,7 +228,7 @@ interface Padding {
   elements: number;
 }
 
-/** The most such elements, also the limit of arrays that functions make: a statement changes up to 256 documents at once. */
+/** The most such elements of one document (functions make arrays up to the same length): up to 256 changed documents are in memory at once. */
 const paddingMax = 32_767;
 
 /**

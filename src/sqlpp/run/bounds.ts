@@ -20,7 +20,7 @@ type RangeCode = (run: Run, row: Row) => Range[];
 
 export type SpansCode = (run: Run, row: Row) => Span[];
 
-/** The most combinations of several lists. Of more, the last keys are unbounded, and the filter after the scan applies their predicates. */
+/** The most combinations of several lists. If there are more, the last keys are unbounded, and the filter after the scan applies their predicates. */
 const combinationsMax = 8192;
 
 export function compileSpans(compiler: BlockCompiler, spans: readonly PlanSpan[]): SpansCode {
@@ -123,6 +123,7 @@ function prefixOf(pattern: Code, escapeBy: Code | undefined): RangeCode {
       const value = prefix.text;
       return [{ low: { value, inclusive: true }, high: { value, inclusive: true } }];
     }
+    // Where no string follows, the high bound is the lowest array: arrays sort after all strings.
     const end = stringAfter(prefix.text);
     return [{ low: { value: prefix.text, inclusive: true }, high: { value: end ?? [], inclusive: false } }];
   };

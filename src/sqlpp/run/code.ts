@@ -42,10 +42,11 @@ export class BlockCompiler {
   /** By their keys, the slots of the expressions that a covering index provides. */
   readonly #covered: ReadonlyMap<string, number>;
   readonly #codes: Code[] = [];
-  /** Sources whose documents may be read field by field, with the paths. */
+  /** By the slot of a source whose documents may be read field by field: the fields, by their paths as JSON text. */
   readonly #fields = new Map<number, Map<string, UsedField>>();
   /** Slots of documents that an expression reads as a whole. */
   readonly #whole = new Set<number>();
+  /** The projection whose rows are the answer; undefined in inner blocks. */
   readonly #last: LogicalProjection | undefined;
   readonly #coveredKinds: ReadonlySet<string>;
   #isFinished = false;
@@ -58,7 +59,7 @@ export class BlockCompiler {
     this.#coveredKinds = new Set([...covered.keys()].map(kindOfKey));
   }
 
-  /** The rows of this projection are the answer: no operator after it reads them. */
+  /** Whether the rows of this projection are the answer: no operator after it reads them. */
   isAnswer(projection: LogicalProjection): boolean {
     return this.isOutermost && this.#last === projection;
   }

@@ -8,7 +8,7 @@ import type { Run } from './run.ts';
 import { rowsIn, SpillWriter } from './spilled-rows.ts';
 import type { RowWrite } from './statement.ts';
 
-/** Waiting changes of this size together are a part, which goes to the memory or the file without waiting for more rows: documents may be large. */
+/** Once waiting changes have this size together, they are a part, which goes to memory or the file without more rows: documents may be large. */
 const partBytes = 256 << 10;
 
 export class DelayedWrites {
@@ -16,6 +16,7 @@ export class DelayedWrites {
   /** Whether RETURNING reads the rows. */
   readonly #hasRows: boolean;
   readonly #part = new SpillWriter();
+  /** The number of changes in the unfinished part. */
   #inPart = 0;
   /** The first parts; the others are in the file. */
   readonly #inMemory: Uint8Array[] = [];

@@ -12,6 +12,7 @@ const entryBytes = 64;
 export class DistinctRows {
   readonly #run: Run;
   readonly #keyOf: KeyOf;
+  /** How many times these rows were already divided into scratch files. */
   readonly #level: number;
   readonly #seen = new Set<string>();
   #bytes = 0;
@@ -73,7 +74,7 @@ export class DistinctRows {
     this.#seen.clear();
     const bytes = this.#bytes;
     this.#bytes = 0;
-    if (this.#spilled || this.#level > 0) this.#run.releaseAll(bytes);
+    if (this.#spilled || this.#level > 0) this.#run.releaseDiscarded(bytes);
     else this.#run.release(bytes);
   }
 }

@@ -11,6 +11,7 @@ import type { Run } from './run.ts';
 export class DocumentReader {
   readonly source: Source;
   readonly #compiler: BlockCompiler;
+  /** Whether the query reads the documents, and not only their keys and metadata. */
   readonly #hasBodies: boolean;
   #plan: { readonly tree: FieldTree | undefined } | undefined;
 

@@ -8,14 +8,14 @@ import type { RowChange, RowWrite } from './statement.ts';
 
 const encoder = new TextEncoder();
 const noBytes = new Uint8Array();
-/** More than the data service stores, which refuses such a document. */
+/** More than the largest document that the data service stores: between the two sizes, the data service refuses the document. */
 const documentBytesMax = 64 << 20;
 
 export function documentBytes(value: Value): Uint8Array {
   return bytesAtHand(value) ?? encoder.encode(jsonText(value));
 }
 
-/** The bytes of a value that consists of them. */
+/** The bytes of unparsed JSON and of a binary value; undefined: the value must be encoded. */
 function bytesAtHand(value: Value): Uint8Array | undefined {
   if (value instanceof RawJson) return value.bytes.subarray(value.start, value.end);
   return value instanceof Binary ? value.bytes : undefined;

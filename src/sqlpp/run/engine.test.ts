@@ -209,7 +209,7 @@ test('one ANY holds for one element, two may hold for different elements', async
   assert.deepEqual(await query(datastore, same), ['both']);
 });
 
-test('an index of FIRST or OBJECT serves no predicate on all items of the range', async () => {
+test('an index of FIRST or OBJECT is not used for a predicate that must look at every element of the array', async () => {
   for (const range of ['FIRST v FOR v IN list END', 'OBJECT "k": v FOR v IN list END']) {
     const datastore = new MemoryDatastore();
     const t = datastore.add('t');

@@ -1,4 +1,4 @@
-// Which rows are one to DISTINCT, GROUP BY and set operators, and which equal each other in joins.
+// Which rows are duplicates for DISTINCT, GROUP BY and set operators, and which rows are equal in joins.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { query } from '../../../test/support/engine-run.ts';
@@ -7,7 +7,7 @@ import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 const answers = async (statement: string, rows: readonly unknown[]): Promise<void> =>
   assert.deepEqual(await query(new MemoryDatastore(), statement), rows, statement);
 
-test('arrays that differ by MISSING and NULL are one row', async () => {
+test('arrays that differ only by MISSING and NULL are duplicates', async () => {
   const lists = '[[2, MISSING], [2, NULL], [2]] AS v';
   await answers(`SELECT DISTINCT RAW v FROM ${lists}`, [[2, null], [2]]);
   await answers(`SELECT v, COUNT(*) AS c FROM ${lists} GROUP BY v ORDER BY c`, [
@@ -17,7 +17,7 @@ test('arrays that differ by MISSING and NULL are one row', async () => {
   await answers('SELECT RAW v FROM [[MISSING]] AS v INTERSECT SELECT RAW w FROM [[NULL]] AS w', [[null]]);
 });
 
-test('MISSING and NULL of a row are two, also among several keys', async () => {
+test('MISSING and NULL are different keys, also among several', async () => {
   const rows = '[{"a": 1}, {"a": 1, "b": NULL}, {"b": NULL}] AS v';
   await answers(`SELECT DISTINCT v.a, v.b FROM ${rows}`, [{ a: 1 }, { a: 1, b: null }, { b: null }]);
   await answers(`SELECT RAW COUNT(*) FROM ${rows} GROUP BY v.a, v.b`, [1, 1, 1]);
@@ -32,7 +32,7 @@ test('a subquery gets other results for an array with MISSING than for one with 
   await answers('SELECT RAW (SELECT RAW v[0] IS NULL) FROM [[MISSING], [NULL]] AS v', [[null], [true]]);
 });
 
-test('arrays with MISSING or NULL are equal to none in a join', async () => {
+test('in a join, an array that contains MISSING or NULL equals no other array', async () => {
   for (const [left, right] of [
     ['MISSING', 'NULL'],
     ['NULL', 'NULL'],

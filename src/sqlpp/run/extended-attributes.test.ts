@@ -5,7 +5,7 @@ import { query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import type { Documents, StoredDocument } from '../datastore/documents.ts';
 
-/** `with` has the attribute foo, `without` has none. Reads return attributes as the data service does: those that are asked for. */
+/** `with` has the attribute foo, `without` has none. Reads return only the requested attributes, as those of the data service do. */
 function aStore(): MemoryDatastore {
   const datastore = new MemoryDatastore();
   const t = datastore.add('t');

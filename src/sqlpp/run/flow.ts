@@ -107,7 +107,7 @@ export function limit(
   });
 }
 
-/** The clause, unless the scan below applies it. */
+/** The clause where a bound of the scan is an array or an object; with other bounds the scan itself applies the clause. */
 function unlessPushed(
   compiler: BlockCompiler,
   input: Pull,
@@ -204,7 +204,7 @@ function readAtOnce(
   const ids = rows.map((row) => row[idSlot] as string);
   const options = reader.options(run);
   const fill = (document: StoredDocument, at: number): void => reader.fill(rows[at] as Row, document);
-  run.slices.takesDocuments();
+  run.slices.startTakingDocuments();
   const others = documents.takeNow?.(keyspace, ids, options, fill) ?? [...ids.keys()];
   run.phase('fetch').items += ids.length;
   if (others.length === 0) return rows;
@@ -224,11 +224,11 @@ function readAtOnce(
   const found = documents.read(keyspace, otherIds, options);
   if (!(found instanceof Promise)) return add(found);
   return found.then((arrived) => {
-    run.slices.takesDocuments();
+    run.slices.startTakingDocuments();
     return add(arrived);
   });
 }
 
-/** Without `bytes`, which may be a copy that is made at each access. */
+/** Reads `bytes` only without a `place`: each access to `bytes` may make a copy. */
 const bodyBytes = (document: StoredDocument): number =>
   document.place === undefined ? document.bytes.length : document.place.end - document.place.start;

@@ -1,5 +1,5 @@
-// GROUP BY and aggregates. The row of a group begins as the seed, which has the values that the block uses of its outer query; it gets the keys, the
-// aggregates and, with GROUP AS, the grouped rows.
+// GROUP BY and aggregates. The row of a group is a copy of the seed row (the values that the block uses of its outer query), with the keys, the
+// aggregates and, for GROUP AS, the grouped rows.
 
 import { aggregateStateOf, readsWholeValues } from '../functions/aggregate-states.ts';
 import type { LogicalGroup } from '../plan/logical.ts';

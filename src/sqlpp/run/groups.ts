@@ -44,6 +44,7 @@ export class Groups {
   readonly #run: Run;
   readonly #aggregates: readonly AggregateCode[];
   readonly #hasMembers: boolean;
+  /** How many times these rows were already divided into scratch files. */
   readonly #level: number;
   readonly #rowKeys = new RowKeys(groupKey);
   /** The number of each group, by its key. */
@@ -169,8 +170,8 @@ export class Groups {
     this.#count = 0;
     const bytes = this.#bytes;
     this.#bytes = 0;
-    // One of several parts: without `releaseAll`, V8 would collect its garbage only with that of many parts.
-    if (this.#spilled || this.#level > 0) this.#run.releaseAll(bytes);
+    // These groups are one of several parts: after `release`, V8 would collect the garbage of many parts together.
+    if (this.#spilled || this.#level > 0) this.#run.releaseDiscarded(bytes);
     else this.#run.release(bytes);
   }
 

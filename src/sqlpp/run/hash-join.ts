@@ -81,8 +81,10 @@ async function* pairsOf(
 }
 
 class JoinTable {
+  /** The right rows for which the table has no memory; undefined: there are none. */
   spilled: PartitionedRows | undefined;
   readonly #run: Run;
+  /** How many times these rows were already divided into scratch files. */
   readonly #level: number;
   readonly #rows = new Map<string, Row[]>();
   #bytes = 0;

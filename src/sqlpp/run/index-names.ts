@@ -11,7 +11,7 @@ import type { ExecuteContext, PreparedStatement } from './engine.ts';
 export type PrepareValue = (expression: Expression) => PreparedStatement;
 
 export interface IndexNames {
-  /** The prepared statement, if the names are known when it runs only: names from a subquery or a parameter. */
+  /** A statement whose run returns the names, where they come from a subquery or a parameter. */
   readonly prepared?: PreparedStatement;
   namesIn(context: ExecuteContext): Promise<string[]>;
 }

@@ -71,7 +71,7 @@ test('max_schema_MB ends the inference, with a warning', async () => {
   assert.equal((value as Flavor[])[0]?.['#docs'], 1);
 });
 
-test('dictionary_threshold: more members of one schema are one field', async () => {
+test('INFER describes an object with more than dictionary_threshold members of one schema as a dictionary', async () => {
   const name = 'Dictionary(string-to-Object)';
   const scores = (count: number, extra = {}) => ({
     scores: {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Value } from '../values/value.ts';
 import { groupKey, RowKeys } from './keys.ts';
 
-test('the large key of the same values is computed once, every other one for each row', () => {
+test('a large key is computed once for rows with the same values, other keys for each row', () => {
   let computed = 0;
   const keys = new RowKeys((values) => {
     computed++;

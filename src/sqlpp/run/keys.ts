@@ -15,7 +15,7 @@ export function groupKey(values: readonly Value[]): string {
   return shownIdentityOfAll(values.map((value) => resolveDeep(value)));
 }
 
-/** A key of about so many characters takes longer than the comparison of its row with the one before. */
+/** Computing a key of this length takes longer than comparing the row with the last one that had such a key. */
 const largeCharacters = 64 << 10;
 
 /** Keys of the rows of an operator. Rows of one document share its values, whose large keys it computes once. */

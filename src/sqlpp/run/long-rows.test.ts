@@ -15,7 +15,10 @@ function aStore(): MemoryDatastore {
   return datastore;
 }
 
-/** Runs a statement for which each call of `work` takes ten milliseconds. Returns the rows and the most calls without a pause. */
+/**
+ * Runs a statement for which each call of `work` takes ten milliseconds; `begin` returns members of the statement's context, which may call it.
+ * Returns the rows and the most calls without a pause.
+ */
 async function ranWith(datastore: MemoryDatastore, statement: string, begin: (work: () => void) => object) {
   let nowMs = 0;
   let calls = 0;
@@ -173,7 +176,7 @@ test('a statement over one large document yields while it parses, changes and en
   }
 });
 
-test('a row that waits for its large values gets the same random ones when it is evaluated again', async () => {
+test('a row that is evaluated again after its large values were parsed gets the same UUIDs', async () => {
   const datastore = new MemoryDatastore();
   const long = { items: Array.from({ length: 10_000 }, (_, id) => ({ id })) };
   const t = datastore.add('t');

@@ -1,4 +1,4 @@
-// Statements with more rows at one place than the arguments of a call can have, or memory can hold.
+// Statements with more rows or characters than a JavaScript call can have arguments, or than memory can hold.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';

@@ -5,7 +5,7 @@ import type { Run } from './run.ts';
 import { rowsIn, SpillWriter } from './spilled-rows.ts';
 
 export const partitions = 16;
-/** The limit of recursive partitioning: then rows stay in memory, up to the request's quota. */
+/** The deepest level of recursive partitioning: there rows stay in memory, up to the request's quota. */
 export const deepestLevel = 4;
 /** A partition is written when its rows have this size. */
 const flushBytes = 32 << 10;

@@ -40,7 +40,7 @@ export function compileProjection(compiler: BlockCompiler, projection: LogicalPr
   return (run, row) => without(run, evaluate(run, row) as ValueObject);
 }
 
-/** Formats rows as JSON text, without an object for each; for rows that no other operator reads. undefined: the terms do not determine the members. */
+/** Formats rows as JSON text, without an object for each; for rows that no other operator reads. undefined: this projection has to make objects. */
 export function compileAnswerRow(
   compiler: BlockCompiler,
   { terms, isRaw, isDistinct, exclude }: LogicalProjection,
@@ -57,7 +57,7 @@ export function compileAnswerRow(
     }));
   return (run, row) => {
     let text = '';
-    // Values whose text takes long, and the text before each of them: it is made in parts when it is sent.
+    // Large values, each after the text before it: their text is made in parts when the answer is sent.
     let pieces: Value[] | undefined;
     for (const { name, code } of members) {
       const value = code.run(row, run.evaluation);

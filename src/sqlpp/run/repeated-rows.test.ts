@@ -63,7 +63,7 @@ test('each row has random values of its own, also after one that waited', async 
   ]);
 });
 
-test('a subquery or an inline function with a random value ends, and its rows have values of their own', async () => {
+test('a subquery or an inline function with a random value is not repeated without end, and its rows have values of their own', async () => {
   assert.deepEqual((await run('SELECT RAW identity(RANDOM())')).rows, [1]);
   const { rows } = await run('SELECT RAW [RANDOM(), (SELECT RAW f(RANDOM()) FROM [1, 2] v), f(RANDOM())]');
   assert.deepEqual(rows, [[1, [2, 3], 4]]);

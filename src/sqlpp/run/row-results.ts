@@ -15,7 +15,7 @@ export class RowResults {
   readonly needed = new NeededResults();
   readonly texts: ParsedTexts;
 
-  /** `texts`: what earlier rows of the statement have used. */
+  /** `texts`: the parsed texts that earlier rows of the statement have used. */
   constructor(memory: CallMemory, texts: ParsedTexts) {
     this.texts = new ParsedTexts(texts);
     this.calls = new CallResults(memory);

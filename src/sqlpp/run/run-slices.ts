@@ -63,7 +63,7 @@ export class RunSlices {
   }
 
   /** Call when documents have arrived, or before this thread reads them: how long another node takes to send them says nothing about their size. */
-  takesDocuments(): void {
+  startTakingDocuments(): void {
     this.#takingMs = this.#context.monotonicMs();
   }
 
@@ -71,7 +71,7 @@ export class RunSlices {
     this.#takenBytes += bytes;
   }
 
-  /** As `yieldIfDue`, after so many documents were taken. */
+  /** As `yieldIfDue`, after `count` documents were taken; adapts `documentsAtOnce`. */
   yieldAfterDocuments(count: number): Promise<void> | undefined {
     const isMuch = this.#takenBytes >= largeBytes || this.#context.monotonicMs() - this.#takingMs >= sliceMs;
     this.#takenBytes = 0;

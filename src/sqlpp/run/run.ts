@@ -1,4 +1,4 @@
-// One execution of a statement: time slices, memory, subqueries, statistics.
+// One execution of a statement: time slices, memory, results of subqueries and calls, counts and times for the answer.
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../expressions/context.ts';
 import type { Block } from '../plan/block.ts';
@@ -71,6 +71,7 @@ export class Run {
   readonly #callResults = new CallResults(this);
   /** Results for the row that is evaluated: a function in another language may return another result for the next row. */
   #rowResults: CallResults | null = null;
+  /** Large values that were parsed and that later rows may use again. */
   #texts = new ParsedTexts();
   /** Random values and times that expressions of the current row got; null until the statement needs one. */
   #drawn: DrawnValues | null = null;
@@ -78,6 +79,7 @@ export class Run {
   readonly #subqueryResults = new SubqueryResults(this);
   /** Results of the subqueries of the row that is evaluated; null until a row waits for one. */
   #rowSubqueries: SubqueryResults | null = null;
+  /** Subqueries that loops of the row have found by looking ahead; null until a row waits. */
   #needed: NeededResults | null = null;
   #heldBytes = 0;
   #garbageBytes = 0;
@@ -113,8 +115,11 @@ export class Run {
     this.#heldBytes -= bytes;
   }
 
-  /** Releases memory that an operator used in one piece. Collects garbage once there is much: with a small quota operators spill often. */
-  releaseAll(bytes: number): void {
+  /**
+   * Like `release`, for memory that an operator discards all at once: collects garbage after `garbageMax` bytes of it, and not each time, since with a
+   * small quota operators spill often.
+   */
+  releaseDiscarded(bytes: number): void {
     this.release(bytes);
     this.#garbageBytes += bytes;
     if (this.#garbageBytes < garbageMax) return;

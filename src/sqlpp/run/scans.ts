@@ -21,7 +21,7 @@ class KeyRows extends StepIterator<Batch> {
   readonly #run: Run;
   readonly #seed: Row;
   readonly #idSlot: number;
-  /** Null after the call. */
+  /** Finds the keys; null once it was called. */
   #find: (() => readonly string[] | Promise<readonly string[]>) | null;
   #keys: readonly string[] = [];
   #at = 0;

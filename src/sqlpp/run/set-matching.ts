@@ -58,8 +58,10 @@ async function* firsts(rows: AsyncIterable<Value[][]>): AsyncGenerator<Value[]> 
 }
 
 class RightCounts {
+  /** The values of the right side for which there is no memory; undefined: there are none. */
   spilled: PartitionedRows | undefined;
   readonly #run: Run;
+  /** How many times these values were already divided into scratch files. */
   readonly #level: number;
   readonly #counts = new Map<string, number>();
   #bytes = 0;

@@ -130,7 +130,7 @@ class Sorter {
     const bytes = this.#bytes;
     this.#bytes = 0;
     this.#drop();
-    this.#run.releaseAll(bytes);
+    this.#run.releaseDiscarded(bytes);
   }
 
   #closeChunk(): void {

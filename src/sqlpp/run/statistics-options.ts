@@ -13,8 +13,8 @@ export interface StatisticsOptions {
   readonly batchSize: number;
 }
 
-/** With the finest resolution, each bin has a hundred values of the sample. */
-const valuesInBin = 100;
+/** The sample has this many documents for each bin; with the finest resolution these are `sampleSizeMax`. */
+const documentsPerBin = 100;
 export const sampleSizeMax = 40_000;
 
 const ranges = {
@@ -31,7 +31,7 @@ export function statisticsOptions(value: Value): StatisticsOptions {
   const given = optionsIn(value);
   const resolution = given.resolution ?? 1;
   return {
-    sampleSize: given.sample_size ?? Math.ceil((100 / resolution) * valuesInBin),
+    sampleSize: given.sample_size ?? Math.ceil((100 / resolution) * documentsPerBin),
     resolution,
     timeoutSeconds: given.update_statistics_timeout ?? 60,
     batchSize: given.batch_size ?? 10,

@@ -13,7 +13,7 @@ import { parsed } from './planning.ts';
 import { statisticsOptions } from './statistics-options.ts';
 
 type Change = Extract<Command, { kind: 'UPDATE_STATISTICS' }>['change'];
-/** Finds the change at the run, since indexes may be created after preparing. */
+/** Finds the change when the statement runs, since indexes may be created after it was prepared. */
 type ChangeOf = (context: ExecuteContext) => Promise<Change>;
 
 export function statisticsStatement(
@@ -60,13 +60,13 @@ function changesOf(keyspace: Keyspace, tree: UpdateStatistics, names: readonly I
     const { indexes } = context.datastore;
     const chosen = isAll ? secondaryOf(indexes, keyspace) : await namedOf(indexes, keyspace, names, context);
     const keys = chosen.flatMap((index) => keysOf(index.keys.map(({ expression }) => parsed(expression))));
-    return { kind: 'gather', keys: differing(keys), options };
+    return { kind: 'gather', keys: distinctKeys(keys), options };
   };
 }
 
-const keysOf = (terms: readonly Expression[]): StatisticsKey[] => differing(terms.flatMap(statisticsKeys));
+const keysOf = (terms: readonly Expression[]): StatisticsKey[] => distinctKeys(terms.flatMap(statisticsKeys));
 
-const differing = (keys: readonly StatisticsKey[]): StatisticsKey[] => [
+const distinctKeys = (keys: readonly StatisticsKey[]): StatisticsKey[] => [
   ...new Map(keys.map((key) => [key.expression, key])).values(),
 ];
 

@@ -41,7 +41,7 @@ test('a range of values has only numbers within its distance, wherever NULLS FIR
   assert.deepEqual(await frames('DESC NULLS FIRST', near), [...nulls, ...descending]);
 });
 
-test('a range without end has the NULLs behind its numbers, also if none of its numbers is far enough', async () => {
+test('an unbounded RANGE frame contains the NULLs after its numbers, also if it contains no number', async () => {
   const following = 'RANGE BETWEEN 2 FOLLOWING AND UNBOUNDED FOLLOWING';
   const absent = [null, null];
   assert.deepEqual(await frames('NULLS LAST', following), [

@@ -46,7 +46,7 @@ test('a CAS equals the literal and the parameter of its digits, also that of RET
   assert.deepEqual(await query(datastore, same, { named: new Map([['cas', cas]]) }), [true]);
 });
 
-test('a MERGE ends at a key that is no text, after the changes before it', async () => {
+test('a MERGE fails at a key that is no string, and keeps the changes before it', async () => {
   const datastore = new MemoryDatastore();
   const t = datastore.add('t');
   for (const id of ['first', 'last']) datastore.put(t, id, {});
