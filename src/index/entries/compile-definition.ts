@@ -45,7 +45,10 @@ function arrayKey(key: IndexKey, node: AllKeys): ArrayKey {
   };
 }
 
-/** Flattens nested array keys into one array. FLATTEN_KEYS becomes an object with a member for each of its keys. */
+/**
+ * Makes nested array keys one expression, whose value has `depth` levels of arrays more than it has keys. FLATTEN_KEYS becomes an object with a
+ * member for each of its keys.
+ */
 function flattened(of: Expression): { of: Expression; depth: number } {
   if (of.kind !== 'comprehension') return { of, depth: 0 };
   const { value } = of;

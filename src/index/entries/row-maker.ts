@@ -1,6 +1,6 @@
 // Computes the keys of a document's index rows.
 import { renewSteps } from '#sqlpp/values/step-limit.ts';
-import { KeyTooLongError, KeyWriter } from '../keys/key-writer.ts';
+import { KeyWriter } from '../keys/key-writer.ts';
 import { primaryKey } from '../keys/primary-key.ts';
 import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
 
@@ -17,6 +17,7 @@ export class RowMaker {
   private readonly writer = new KeyWriter(keyBytesMax);
   /** True if documents whose leading key is MISSING have rows, too. */
   private readonly includesMissing: boolean;
+  /** The keys if none is an array key, else null. */
   private readonly plain: readonly PlainKey[] | null;
   /** How often a document was left out: keys above a limit, or an evaluation that failed. */
   leftOut = 0;
@@ -33,14 +34,15 @@ export class RowMaker {
   /** Empty if the document is not in the index. */
   keysOf(document: IndexedDocument, id: Uint8Array): readonly Buffer[] {
     const { condition, keys } = this.definition;
-    // For each document: the index thread, and the query service for documents that a transaction changed, then refuse the same documents.
+    // Each document has the same limit, so that the index thread refuses the same documents as the query service, which evaluates those that a transaction
+    // has changed.
     renewSteps();
     try {
       if (condition !== null && !condition(document)) return noRows;
       if (keys.length === 0) return [primaryKey(id)];
       return this.plain === null ? this.arrayRows(document) : this.plainRow(this.plain, document);
     } catch {
-      // Above a limit, or the language cannot evaluate it: the index is right for all other documents.
+      // The document exceeds a limit, or the language cannot evaluate a key of it: the index is right for all other documents.
       this.leftOut++;
       return noRows;
     } finally {
@@ -89,7 +91,8 @@ export class RowMaker {
     const missing = key.parts.map(() => undefined);
     const found = key.evaluate(document);
     const elements = found === 'missing' ? [] : found;
-    if (elements.length > arrayEntriesMax) throw new KeyTooLongError(keyBytesMax);
+    if (elements.length > arrayEntriesMax)
+      throw new RangeError(`the array has more than ${arrayEntriesMax} elements`);
     // A scan by the keys before the array key must find documents without elements, too.
     if (!isLeading) return elements.length === 0 ? [missing] : elements;
     if (this.includesMissing) return found === 'missing' ? [missing] : elements;

@@ -1,4 +1,4 @@
-// When a group commits: at once after a pause of the stream, else in intervals that leave half of the thread's time to its work.
+// When a group commits: at once after a pause of the stream, else in intervals that leave half of the thread's time to other work.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '#ports/log.ts';

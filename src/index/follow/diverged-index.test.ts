@@ -1,5 +1,5 @@
-// Indexes of a group whose positions differ, as after `kill -9`: the stream begins at the lowest, and one with a higher position may have
-// changes that the data service has lost.
+// Indexes of a group whose positions differ, as after `kill -9`: the stream begins at the lowest position, and an index with a higher one may
+// have changes that the data service has lost.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '#client/change.ts';
@@ -58,7 +58,7 @@ function aChange(vb: number, seqno: number, { collectionId }: FollowedIndex): Ch
   return { kind: 'mutation', vb, seqno, collectionId, ...document } as unknown as Change;
 }
 
-test('an index that lost its rows gets no changes until its group is replaced, which then begins where the index does', async () => {
+test('an index whose rows are removed gets no changes until a new group begins its stream at the position of the index', async () => {
   const clock = new ManualClock();
   const [behind, ahead] = [anIndexAt(30), anIndexAt(100)];
   const { group, broken } = aGroup([behind, ahead], clock);

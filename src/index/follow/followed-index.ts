@@ -51,7 +51,9 @@ export class FollowedIndex {
   private readonly moved = new VbucketSet();
   /** Vbuckets whose position has changed since the last publication. */
   private readonly unpublished = new VbucketSet();
+  /** Rows of documents in first snapshots, which the file has not staged yet. */
   private staging: DocumentRows[] = [];
+  /** Rows of later changes, for the next commit. */
   private pending: DocumentRows[] = [];
   /** The seqnos that a build must reach; null: not known yet, or no build. */
   private target: Float64Array | null = null;
@@ -267,6 +269,7 @@ export class FollowedIndex {
     this.commit();
   }
 
+  /** Counts the vbucket if it has reached the target of a build. `before`: the end of its last complete snapshot before this one. */
   private completed(vb: number, before: number): void {
     const end = this.target?.[vb] ?? 0;
     if (before < end && numberAt(this.positions.complete, vb) >= end) this.vbucketsBehind--;

@@ -9,7 +9,7 @@ import { addressOf, adminAccount, bucketClient } from '../../../test/support/wir
 import type { FollowedIndex } from './followed-index.ts';
 import { IndexGroup } from './index-group.ts';
 
-/** An index without a file; the evaluation of each document takes so long by the clock of its group. */
+/** An index without a file; `changed` is called for each change, instead of evaluating keys. */
 function anIndex(changed: () => void) {
   const nothing = (): void => {};
   return {

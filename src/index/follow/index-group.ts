@@ -33,14 +33,14 @@ export interface GroupOptions {
 }
 
 const everyVbucket = Array.from({ length: vbucketCount }, (_, vb) => vb);
-/** The shortest interval between commits of a busy stream, or the duration of a commit if that is longer. */
+/** The interval between commits of a busy stream is the duration of the last commit, within these limits. */
 const commitEveryMs = { least: 2, most: 50 } as const;
 /** Fewer changes always wait for the shortest interval only: if a commit of so few took long, waiting longer would not make the next one shorter. */
 const busyChanges = 64;
 /** Changes after which the group commits at once. */
 const changesMax = 4_096;
 const retryMs = 1_000;
-/** After this time of a turn of the event loop the other groups have the thread. */
+/** The longest time for which a group processes changes in one turn of the event loop: then other groups have the thread. */
 const sliceMs = 10;
 const damageCodes: ReadonlySet<unknown> = new Set([11, 26]); // SQLITE_CORRUPT, SQLITE_NOTADB
 
@@ -55,13 +55,15 @@ export class IndexGroup implements FollowerHandler {
   private commitTookMs = 0;
   /** The vbuckets whose rows each index must remove. */
   private readonly rolledBack = new Map<FollowedIndex, Set<number>>();
+  /** The removal of these rows that is running. */
   private undoing: Promise<void> | null = null;
+  /** The request for the target seqnos of builds that is running. */
   private targets: Promise<void> | null = null;
   /** Incremented when a vbucket gets another history: seqnos requested before are invalid. */
   private histories = 0;
   /** Why an index cannot commit; null: all can. */
   problem: string | null = null;
-  /** When the changes that are processed in this turn of the event loop began. */
+  /** When this turn of the event loop began to process changes; null: it has not. */
   private sliceStartMs: number | null = null;
   private isSliceOver = false;
 
@@ -92,7 +94,7 @@ export class IndexGroup implements FollowerHandler {
     this.requestTargets();
   }
 
-  /** The next group receives uncommitted changes again. */
+  /** Discards uncommitted changes: the next group receives them again. */
   async stop(): Promise<void> {
     this.stopped.abort(new Error('the index group stops'));
     this.commitTimer?.cancel();

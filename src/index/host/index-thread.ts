@@ -44,7 +44,7 @@ releaseMemoryWhenIdle({ growthBytes: 4 << 20 });
 
 async function take(call: IndexThreadCall): Promise<void> {
   if (call.kind === 'apply') {
-    // Without indexes no file is open. The place does not change once the node is provisioned, so it does not while there are indexes.
+    // The files may move only while none is open, that is without indexes. There are indexes only on a provisioned node, whose place does not change.
     if (newest === null || newest.indexes.length === 0) placeIndexFiles(folder, call.wanted.place);
     reportSoon();
     newest = call.wanted;

@@ -35,7 +35,7 @@ export const unpairedByte = 2;
 /** First byte of an unpaired low surrogate: sorts after all pairs. */
 export const lowSurrogateByte = 0xf8;
 
-/** The bytes of an unpaired surrogate in a text: it sorts after all other symbols, by its unit among the pairs. */
+/** The bytes of an unpaired surrogate in a text. A high one sorts before the pairs that begin with it, a low one after all pairs. */
 export function surrogateBytes(unit: number): number[] {
   if (unit >= 0xdc00) return [lowSurrogateByte, 0x80 | ((unit >> 6) & 0x0f), 0x80 | (unit & 0x3f)];
   const [lead = 0, second = 0, third = 0] = Buffer.from(String.fromCharCode(unit, 0xdc00));

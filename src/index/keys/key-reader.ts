@@ -65,7 +65,7 @@ export class KeyReader {
         return this.number();
       case KeyType.string:
         return this.string();
-      // Two calls a level: with twice as many the deepest keys fill the stack.
+      // Each level takes two calls. With four, the deepest keys would fill the stack.
       case KeyType.array:
         return this.array();
       case KeyType.object:
@@ -73,7 +73,7 @@ export class KeyReader {
       case KeyType.binary:
         return new Binary(this.text());
       default:
-        throw new KeyFormatError(this.at - 1, `has no type ${type}`);
+        throw new KeyFormatError(this.at - 1, `has the unknown type ${type}`);
     }
   }
 

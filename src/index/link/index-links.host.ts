@@ -14,6 +14,7 @@ export interface IndexLinksOptions {
     /** Resolves when no other node has one of these indexes. */
     goneFromOtherNodes(ids: readonly string[]): Promise<void>;
   };
+  /** Replaces the file of an index that a query thread could not read. */
   readonly damaged: (bucketUuid: string, indexId: string) => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// Statistics of indexes under the names that monitoring of the public product reads.
+// Statistics of indexes under their published names, which monitoring tools read.
 import type { IndexDefinition } from '../index.contract.ts';
 import type { ShownIndex } from './index-records.contract.ts';
 

@@ -77,7 +77,7 @@ class ChangedRowsReader implements IndexReader {
   }
 }
 
-/** The reader, with the rows of changed documents in place of theirs if there are any. */
+/** A reader in which rows computed from the changed documents replace their stored rows; `reader` itself if no document was changed. */
 export const withChanges = (
   reader: IndexReader,
   index: IndexDefinition,

@@ -54,7 +54,7 @@ class TestWait {
     });
   }
 
-  async resolve(): Promise<void> {
+  async runTurns(): Promise<void> {
     for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
   }
 }
@@ -63,7 +63,7 @@ test('seqnos of another history do not end a wait', async () => {
   const wait = new TestWait();
   wait.has(20, oldUuid);
   const done = wait.for(vectorOf(0, newUuid));
-  await wait.resolve();
+  await wait.runTurns();
   assert.equal(wait.isDone, false);
   wait.has(0, newUuid);
   await done;
@@ -85,7 +85,7 @@ test('a renewed vector counts only for vbuckets that the index has not reached b
   const wait = new TestWait();
   wait.has(3, oldUuid);
   const done = wait.for(bothOf(oldUuid, async () => bothOf(newUuid)));
-  await wait.resolve();
+  await wait.runTurns();
   assert.equal(wait.isDone, false);
   // The position is unknown while the vbucket moves.
   wait.has(unknownSeqno, newUuid);
@@ -97,10 +97,10 @@ test('an index that was rolled back must reach the vbucket again', async () => {
   const wait = new TestWait();
   wait.has(3, oldUuid);
   const done = wait.for(bothOf(oldUuid, async () => bothOf(newUuid)));
-  await wait.resolve();
+  await wait.runTurns();
   wait.has(2, newUuid);
   wait.has(3, newUuid, 8);
-  await wait.resolve();
+  await wait.runTurns();
   assert.equal(wait.isDone, false);
   wait.has(3, newUuid);
   await done;
@@ -110,13 +110,13 @@ test('an index that was offline meanwhile is compared with the whole vector', as
   const wait = new TestWait();
   wait.has(3, oldUuid);
   const done = wait.for(bothOf(oldUuid));
-  await wait.resolve();
+  await wait.runTurns();
   wait.isOnline = false;
   wait.has(0, oldUuid);
-  await wait.resolve();
+  await wait.runTurns();
   wait.isOnline = true;
   wait.has(3, oldUuid, 8);
-  await wait.resolve();
+  await wait.runTurns();
   assert.equal(wait.isDone, false);
   wait.has(3, oldUuid);
   await done;
@@ -137,7 +137,7 @@ test('a wait ends when the state changes after the positions', async () => {
   wait.isOnline = false;
   wait.has(5, newUuid);
   const done = wait.for(vectorOf(5, newUuid), { progress: () => silent(wait.progress) });
-  await wait.resolve();
+  await wait.runTurns();
   assert.equal(wait.isDone, false);
   wait.isOnline = true;
   for (const listener of wait.listeners) listener();

@@ -3,7 +3,7 @@ import type { KeyInterval } from '../spans/intervals.ts';
 import type { IndexReader, StoredRow } from '../store/index-store.ts';
 import { pageRows } from './scan-rows.ts';
 
-/** The most intervals that one statement counts. */
+/** The most intervals that one SQLite statement counts. */
 const countedIntervalsMax = 200;
 
 export function distinctCount(reader: IndexReader, intervals: readonly KeyInterval[]): number {

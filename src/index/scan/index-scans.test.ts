@@ -46,7 +46,7 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
     for await (const _ of scans.scan(scan));
   }, isToRetry);
   await assert.rejects(scans.count({ ...scan, spans: [{ ranges: [{ low }, { low }] }] }), isToRetry);
-  assert.deepEqual(reported, Array(2).fill('index key, byte 0: has no type 99'));
+  assert.deepEqual(reported, Array(2).fill('index key, byte 0: has the unknown type 99'));
   assert.equal(closed, 2);
   scans.close();
 });

@@ -51,7 +51,7 @@ type ScanBasis = Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>;
 
 /** The writer's log cannot shrink while a scan holds its snapshot: after this time the scan continues with a newer one. */
 const snapshotMsMax = 30_000;
-/** The same for a snapshot that scans of one page each share. */
+/** The longest time for which scans of one page each share a snapshot. */
 const sharedSnapshotMs = 1_000;
 /** Spans that are encoded without a pause. */
 const encodedSpans = 512;

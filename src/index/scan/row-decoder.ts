@@ -9,6 +9,7 @@ const emptyBytes = new Uint8Array(0);
 export class RowDecoder {
   private readonly positions: readonly number[];
   private readonly directions: KeyDirections;
+  /** The highest of the positions; -1: the scan returns no values. */
   private readonly last: number;
   /** By position: the index of the value in the result; -1 if the scan does not return it. */
   private readonly resultIndexes: readonly number[];
@@ -33,7 +34,7 @@ export class RowDecoder {
 
   keysOf(key: Uint8Array): readonly Value[] {
     if (this.last < 0) return none;
-    // Not `new Array(n).fill(undefined)`: the engine would convert such an array when the first value is set, which takes as long as decoding a number.
+    // Not `new Array(n).fill(undefined)`: V8 would convert such an array when the first value is set, which takes as long as decoding a number.
     const values: Value[] = [];
     for (let index = this.positions.length; index > 0; index--) values.push(undefined);
     const reader = this.reader.reset(key, this.first(key));

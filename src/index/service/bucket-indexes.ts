@@ -39,12 +39,14 @@ export class BucketIndexes {
   private readonly options: BucketIndexesOptions;
   private readonly members = new Map<string, FollowedIndex>();
   private groups: IndexGroup[] = [];
-  /** The error by id of each definition without a file. */
+  /** By index id: why its file could not be opened. */
   private readonly failures = new Map<string, string>();
   private wanted: readonly IndexDefinition[] = [];
   private work: Promise<void> = Promise.resolve();
   private isWorkDue = false;
+  /** Ids of indexes whose file the next reconciliation replaces. */
   private readonly damaged = new Set<string>();
+  /** Groups that the next reconciliation replaces. */
   private broken = new Set<IndexGroup>();
   private regroupTimer: Timer | null = null;
   private compareTimer: Timer | null = null;
@@ -257,6 +259,7 @@ export class BucketIndexes {
     }
   }
 
+  /** By index id: the generation of its open file. */
   private readonly generations = new Map<string, number>();
   /** Begins at random, so that readers tell a file apart from its replacement by the thread that follows after a crash. */
   private lastGeneration: number;

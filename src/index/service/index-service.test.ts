@@ -34,7 +34,7 @@ test('an index has existing and later documents of its collection only', async (
   client.close();
 });
 
-test('a change that waits for files to close does not undo a later one', async () => {
+test('a change of the wanted indexes that waits for files to close does not undo a later change', async () => {
   await using service = await startService(aDesired({ buckets: [aBucket('b'), aBucket('other')] }));
   await using indexes = new TestIndexes(service.port);
   const first = aDefinition(['`n`']);
@@ -63,7 +63,7 @@ test('an index that is wanted again while its bucket is removed keeps the file t
   client.close();
 });
 
-test('a change that waits for files to close opens no file after a stop', async () => {
+test('a change of the wanted indexes that waits for files to close opens no file after a stop', async () => {
   await using service = await startService();
   let opened = 0;
   const counting = (files: IndexStore): IndexStore => ({

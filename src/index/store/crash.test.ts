@@ -18,6 +18,7 @@ import { needs } from '../../../test/support/needs.ts';
 import { IndexFolder } from './index-folder.adapter.ts';
 
 interface Change {
+  /** w: write, t: truncate to `offset`, u: unlink, s: sync. */
   readonly kind: string;
   readonly offset: number;
   readonly path: string;
@@ -27,7 +28,7 @@ interface Change {
 const root = mkdtempSync(join(tmpdir(), 'divan-index-crash-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 const skip = needs('compiler');
-/** What the program wrote, and the state after each of its steps. */
+/** What index-file-steps.ts wrote in another process, and the state after each of its steps. */
 let changes: Change[] = [];
 const states = [emptyState];
 

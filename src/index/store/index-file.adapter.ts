@@ -39,12 +39,15 @@ export class SqliteIndexFile implements IndexFile {
   private readonly db: DatabaseSync;
   private readonly isPrimary: boolean;
   private readonly statements = new Map<string, StatementSync>();
+  /** The estimated memory of the staged rows in bytes. */
   private staged = 0;
   /** Keys and ids that wait for an insert of several rows into the stage. */
   private unstaged: Uint8Array[] = [];
   private rowCount: number;
+  /** True after a commit found the disk full, until the log was truncated. */
   private wasFull = false;
   private built: boolean;
+  /** Null once the tables were compared. */
   private comparison: TableComparison | null = null;
 
   /** Opens the file, or creates it. @throws UnusableFileError; the error of SQLite if disk, memory or file descriptors are used up */

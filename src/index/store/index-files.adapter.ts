@@ -15,7 +15,7 @@ export function indexFilesIn(folder: string): { bucketUuid: string; indexId: str
   });
 }
 
-/** False also if the folder cannot be read: the index thread says why once it has to. */
+/** False also if the folder cannot be read: the index thread reports why once it needs the folder. */
 export function hasIndexFiles(folder: string): boolean {
   try {
     return indexFilesIn(folder).length > 0;

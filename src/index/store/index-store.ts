@@ -48,8 +48,7 @@ export interface IndexFile {
   markBuilt(): void;
   /**
    * Compares the next rows of the index with those of the back index, in a file that was too large to be compared when it was opened. Returns
-   * whether rows remain.
-   * Throws for a damaged file.
+   * whether rows remain. Throws if the file is damaged.
    */
   compareMore(): boolean;
   /** Limits the page cache of the file. */

@@ -1,4 +1,4 @@
-// Failures of reads and opens of an index file that the file has no part in.
+// Failures to open or read an index file whose cause is not the file.
 
 /** SQLITE_BUSY, NOMEM, FULL (counts need disk space for temporary files), and CANTOPEN (the process has no file descriptor left). */
 const codes: ReadonlySet<number> = new Set([5, 7, 13, 14]);

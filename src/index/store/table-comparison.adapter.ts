@@ -41,6 +41,7 @@ export class TableComparison {
     return this.table < this.pages.length ? 'rows remain' : 'complete';
   }
 
+  /** Whether the other table has the row too; in a primary index, whether the key is that of the id. */
   private isWhole({ a, b, isThere }: { a: Uint8Array; b: Uint8Array; isThere: number }): boolean {
     return this.isPrimary ? primaryKey(b).equals(a) : isThere === 1;
   }

@@ -20,7 +20,7 @@ test('members of attributes that have another type than client libraries give th
   for (const value of ['text', null, [], 5]) assert.equal(txnAttributeOf(bytesOf(value)), undefined);
 });
 
-test('what is no attempt of a record, and no document of an attempt, is left out', () => {
+test('members of a record that are not attempts, and entries of an attempt that are not documents, are ignored', () => {
   const document = { id: 'k', bkt: 'b', scp: 's', col: 'c' };
   const whole = { tid: 't', st: 'PENDING', tst: '0x1', exp: 5, d: 'm', ins: [document], rep: [], rem: [] };
   const wrong = { st: 5, tst: {}, exp: '5', ins: 5, rep: [null, document, { ...document, id: 7 }] };

@@ -30,7 +30,7 @@ export interface RecordedAttempt {
   readonly st?: string;
   /** CAS of the record when the attempt started. */
   readonly tst?: string;
-  /** Milliseconds after which the attempt counts as lost. */
+  /** Milliseconds after `tst` at which the attempt counts as lost. */
   readonly exp?: number;
   /** Durability of its writes. */
   readonly d?: string;
@@ -40,7 +40,7 @@ export interface RecordedAttempt {
   readonly rem?: readonly RecordedDocument[];
 }
 
-/** Attribute `$document`. */
+/** The virtual attribute `$document`, in which the data service returns the metadata of a document. */
 export interface DocumentAttribute {
   readonly CAS?: string;
   readonly revid?: string;
@@ -87,7 +87,7 @@ export function txnAttributeOf(bytes: Uint8Array | undefined): TxnAttribute | un
   return { ...(id && { id }), ...(atr && { atr }), ...(op && { op }) };
 }
 
-/** The attempts of a record, which is a document like any other: what is no attempt is left out. */
+/** The attempts of a record, which is a document that others may write, too: members that are not attempts are ignored. */
 export function recordedAttempts(bytes: Uint8Array | undefined): Map<string, RecordedAttempt> {
   const attempts = Object.entries(objectOf<Members>(bytes) ?? {});
   return new Map(attempts.flatMap(([id, sent]) => (isMembers(sent) ? [[id, attemptOf(sent)]] : [])));

@@ -28,6 +28,6 @@ test('a record in a vbucket that moves is read again', async () => {
 test('the attributes of a document in a vbucket that moves are read again', async () => {
   let reads = 0;
   const data = dataOfReads(async () => [++reads < 3 ? Status.temporaryFailure : Status.keyNotFound]);
-  assert.deepEqual(await data.links(recordKeyspace, ['d'], recordLimits), [undefined]);
+  assert.deepEqual(await data.linkedDocuments(recordKeyspace, ['d'], recordLimits), [undefined]);
   assert.equal(reads, 3);
 });

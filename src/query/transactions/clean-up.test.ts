@@ -7,7 +7,7 @@ import { AttemptRecord } from './attempt-record.ts';
 import { cleanUp } from './clean-up.ts';
 import type { LinkedDocument, TransactionData } from './transaction-data.ts';
 
-test('only staged changes that name the record of the attempt are ended', async () => {
+test('a clean-up ends only staged changes that name the record of the attempt', async () => {
   const named = { id: 'record', bkt: 'b', scp: '_default', coll: '_default' };
   const { bkt, scp, coll } = named;
   const records = {
@@ -22,7 +22,7 @@ test('only staged changes that name the record of the attempt are ended', async 
   const ended: string[] = [];
   const data = {
     find: () => recordKeyspace,
-    links: async (_keyspace: unknown, ids: readonly (keyof typeof records)[]) =>
+    linkedDocuments: async (_keyspace: unknown, ids: readonly (keyof typeof records)[]) =>
       ids.map((id): LinkedDocument => {
         const atr = records[id];
         const txn = { id: { atmpt: 'attempt' }, ...(atr && { atr }) };

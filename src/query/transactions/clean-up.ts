@@ -17,7 +17,7 @@ import type { LinkedDocument, TransactionData } from './transaction-data.ts';
 
 export interface CleanUpOptions {
   readonly data: TransactionData;
-  /** Whether a bucket that this node does not have was dropped. Otherwise the node gets it later, as after a start. */
+  /** Whether a bucket that this node does not have was dropped. Otherwise the node does not have it yet, as after a start. */
   readonly isDropped: (bucket: string) => boolean;
 }
 
@@ -108,12 +108,12 @@ class AttemptCleanUp {
   private async end(keyspace: Keyspace, ids: readonly string[], endRequest: EndRequest): Promise<void> {
     const limits = { durability: durabilityOf(this.entry.d), kvTimeoutMs: 10_000 };
     const { data } = this.options;
-    const found = await data.links(keyspace, ids, limits);
+    const found = await data.linkedDocuments(keyspace, ids, limits);
     const requests = found.flatMap((document, at) => {
       if (document === undefined || !this.isStaged(document.txn)) return [];
       return endRequest(ids[at] as string, document) ?? [];
     });
-    // On disk before the attempt is removed from its record: a crash must not leave committed documents staged without it.
+    // Committed documents are on disk before the attempt is removed from its record: a crash must not leave them staged without it.
     const store = this.entry.st === 'COMMITTED' ? 'storePersisted' : 'store';
     const replies = requests.length === 0 ? [] : await data[store](keyspace, requests, limits);
     if (!replies.every(isEnded)) this.isComplete = false;

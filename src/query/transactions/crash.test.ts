@@ -67,13 +67,13 @@ describe('a commit that crashes', () => {
   });
 
   describe('whose documents others change between staging and commit', () => {
-    type Meddle = (id: (id: string) => string, transaction: Transaction) => Promise<unknown>[];
+    type ChangeByOthers = (id: (id: string) => string, transaction: Transaction) => Promise<unknown>[];
 
     /** Rolls back with a timeout of 1 ms. */
-    async function commitOver(name: string, meddle: Meddle, timeoutMs = 60_000) {
+    async function commitOver(name: string, changeByOthers: ChangeByOthers, timeoutMs = 60_000) {
       await prepareDocuments(collection, name);
       const transaction = new Transaction({ ...startOf(), timeoutMs }, realClock);
-      const others = () => Promise.all(meddle((id) => `${name} ${id}`, transaction));
+      const others = () => Promise.all(changeByOthers((id) => `${name} ${id}`, transaction));
       const data = new InterruptedData(parts, 4, others);
       await change(data, transaction, parts.keyspace, name);
       await commit(transaction, partsOver(data));
@@ -91,7 +91,7 @@ describe('a commit that crashes', () => {
     });
 
     test('removes its attribute from what others have written if it is rolled back', async () => {
-      const write: Meddle = (id) => [collection.upsert(id('replaced'), { v: 9 })];
+      const write: ChangeByOthers = (id) => [collection.upsert(id('replaced'), { v: 9 })];
       await assert.rejects(commitOver('rolled back', write, 1), { code: 17010 });
       assert.equal(await stateOf(collection, 'rolled back'), 'half: 0,9,1,0,1,1');
       assert.deepEqual(await stagedOf(parts, 'rolled back'), []);
@@ -223,7 +223,7 @@ describe('a commit that crashes', () => {
     const lost = { began: () => {}, ended: () => {} };
     await eventually(async () => {
       const writer = transaction();
-      const [found] = await data.links(keyspace, ['met replaced too'], startOf());
+      const [found] = await data.linkedDocuments(keyspace, ['met replaced too'], startOf());
       writer.changes.put({
         keyspace,
         id: 'met replaced too',
@@ -266,7 +266,7 @@ async function assertWhole(collection: Collection, names: readonly string[]): Pr
   assert.deepEqual(new Set(states.values()), new Set(['before', 'after']), JSON.stringify([...states]));
 }
 
-/** Returns how many requests were sent. */
+/** Commits a transaction whose process crashes after `left` requests; `sendsHalf`: within the next one. Returns how many requests were sent. */
 async function run(
   { clients, keyspaces, keyspace }: TransactionParts,
   collection: Collection,
@@ -350,7 +350,7 @@ async function change(
   name: string,
 ): Promise<void> {
   for (const [id, kind] of kinds) {
-    const [found] = await data.links(keyspace, [`${name} ${id}`], startOf());
+    const [found] = await data.linkedDocuments(keyspace, [`${name} ${id}`], startOf());
     changes.put({
       keyspace,
       id: `${name} ${id}`,
@@ -393,6 +393,6 @@ const lostAttemptsIn = (
 /** The documents and tombstones with staged changes. */
 async function stagedOf({ clients, keyspaces, keyspace }: TransactionParts, name: string): Promise<string[]> {
   const ids = kinds.map(([id]) => `${name} ${id}`);
-  const found = await new TransactionData(clients, keyspaces, realClock).links(keyspace, ids, startOf());
+  const found = await new TransactionData(clients, keyspaces, realClock).linkedDocuments(keyspace, ids, startOf());
   return ids.filter((_, at) => found[at]?.txn !== undefined);
 }

@@ -35,6 +35,7 @@ export const cleaningMax = 16;
 
 export class LostAttempts {
   private readonly options: LostAttemptsOptions;
+  /** The number of recorded attempts of this process that have not ended. */
   private running = 0;
   /** True if an earlier process may have left attempts. */
   private mayBeLeft: boolean;

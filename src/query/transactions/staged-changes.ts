@@ -21,9 +21,12 @@ export class StagedChanges {
   private readonly byCollection = new Map<string, Changes>();
   /** null: the statement undid the change. */
   private readonly running = new Map<string, Map<string, StagedChange | null>>();
+  /** By name, in the order in which they were set: the length that the undo log had. */
   private readonly savepoints = new Map<string, number>();
-  private log: Undo[] = [];
+  /** What the statements since the first savepoint replaced, oldest first; empty without a savepoint. */
+  private undoLog: Undo[] = [];
   private lastCas = 0n;
+  /** The approximate memory of all changes, and of those that the undo log keeps. */
   usedBytes = 0;
 
   /** The changes that the running statement reads: those of earlier statements. */
@@ -80,14 +83,14 @@ export class StagedChanges {
     if (!this.savepoints.has(name) && this.savepoints.size >= savepointsMax)
       throw sqlError(17099, `a transaction has at most ${savepointsMax} savepoints`);
     this.savepoints.delete(name);
-    this.savepoints.set(name, this.log.length);
+    this.savepoints.set(name, this.undoLog.length);
   }
 
   /** Restores the changes at the savepoint and removes later savepoints. */
   rollbackTo(name: string): void {
     const position = this.savepoints.get(name);
     if (position === undefined) throw sqlError(17009, name);
-    for (const { keyspace, id, before } of this.log.splice(position).reverse()) {
+    for (const { keyspace, id, before } of this.undoLog.splice(position).reverse()) {
       const changes = this.changesIn(collectionKeyOf(keyspace));
       if (before === undefined) changes.delete(id);
       else changes.set(id, before);
@@ -101,7 +104,7 @@ export class StagedChanges {
     this.byCollection.clear();
     this.running.clear();
     this.savepoints.clear();
-    this.log = [];
+    this.undoLog = [];
     this.usedBytes = 0;
   }
 
@@ -111,14 +114,14 @@ export class StagedChanges {
     const keyspace = (change ?? before)?.keyspace;
     if (keyspace === undefined) return;
     // Only savepoints need the undo log.
-    if (this.savepoints.size > 0) this.log.push({ keyspace, id, before });
+    if (this.savepoints.size > 0) this.undoLog.push({ keyspace, id, before });
     else if (before !== undefined) this.usedBytes -= bytesOf(before);
     if (change === undefined) changes.delete(id);
     else changes.set(id, change);
   }
 
   private recountBytes(): void {
-    const logged = this.log.flatMap(({ before }) => (before === undefined ? [] : [before]));
+    const logged = this.undoLog.flatMap(({ before }) => (before === undefined ? [] : [before]));
     this.usedBytes = [...this.all(), ...logged].reduce((total, change) => total + bytesOf(change), 0);
   }
 

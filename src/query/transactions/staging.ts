@@ -18,7 +18,9 @@ import type { DataLimits, LinkedDocument, TransactionData } from './transaction-
 import { conflict } from './transaction-failure.ts';
 
 export interface StagedDocument extends StagedChange {
+  /** The CAS of the document with the staged change. */
   readonly stagedCas: bigint;
+  /** Whether the staged change is stored with a tombstone, as that of an insert is. */
   readonly isDeleted: boolean;
 }
 
@@ -78,6 +80,7 @@ export class Staging {
       : { ...done, problem: `${id}: another writer has replaced the staged document` };
   }
 
+  /** Resolves as `commit` does. */
   async rollback(): Promise<string | null> {
     const { problem, overtaken } = await this.finish(this.staged, rollbackEnd);
     // An ordinary write keeps the attribute that links the document to the attempt.
@@ -94,7 +97,7 @@ export class Staging {
     const replaced: string[] = [];
     for (const group of groups(changes)) {
       const ids = group.map(({ id }) => id);
-      const found = await data.links((group[0] as StagedChange).keyspace, ids, limits);
+      const found = await data.linkedDocuments((group[0] as StagedChange).keyspace, ids, limits);
       for (const [at, document] of found.entries()) {
         if (document === undefined) continue;
         const { txn, cas, isDeleted } = document;
@@ -112,7 +115,7 @@ export class Staging {
     const { data, limits, attempt, random } = this.options;
     const keyspace = (changes[0] as StagedChange).keyspace;
     const ids = changes.map(({ id }) => id);
-    const found = await data.links(keyspace, ids, limits);
+    const found = await data.linkedDocuments(keyspace, ids, limits);
     const bases: (Base | undefined)[] = [];
     for (const [at, change] of changes.entries()) bases.push(await this.baseOf(change, found[at]));
     const requests = changes.map((change, at) => stageRequest(change, bases[at], attempt, random.uuid()));
@@ -179,7 +182,7 @@ interface Finish {
   readonly overtaken: readonly StagedDocument[];
 }
 
-/** How often a commit replaces what others have written to its documents meanwhile. */
+/** The most rounds in which a commit replaces what other writers have written to its documents since the round before. */
 const overtakenMax = 10;
 
 const rollbackOf = ({ id, stagedCas, isDeleted }: StagedDocument): StoreRequest =>

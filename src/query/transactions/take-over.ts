@@ -28,7 +28,7 @@ async function takeOne(
   { kind, keyspace: name, id }: ResumedMutation,
 ): Promise<void> {
   const keyspace = data.keyspace(name);
-  const [found] = await data.links(keyspace, [id], start);
+  const [found] = await data.linkedDocuments(keyspace, [id], start);
   if (found === undefined || !isStaged(found, start.id))
     throw sqlError(17006, `Start Transaction statement error: ${id} is not staged by attempt ${start.id}`);
   const { cas, staged } = found;

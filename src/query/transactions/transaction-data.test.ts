@@ -20,7 +20,7 @@ test('a repeated request uses the connection that is open when it is repeated', 
   let asked = 0;
   const clients = { clientOf: async () => (asked++ === 0 ? ended : open) } as unknown as BucketClients;
   const data = new TransactionData(clients, new Keyspaces(), realClock);
-  assert.deepEqual(await data.links(recordKeyspace, ['a'], recordLimits), [undefined]);
+  assert.deepEqual(await data.linkedDocuments(recordKeyspace, ['a'], recordLimits), [undefined]);
   asked = 0;
   const write = { kind: 'set', key: 'a', value: Buffer.alloc(0), cas: 0n, expiry: 0 } as const;
   const [reply] = await data.store(recordKeyspace, [write], recordLimits);

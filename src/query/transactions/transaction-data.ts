@@ -63,7 +63,7 @@ export class TransactionData {
   }
 
   /** In the order of the ids; undefined where neither a document nor its tombstone exists. */
-  async links(
+  async linkedDocuments(
     keyspace: Keyspace,
     ids: readonly string[],
     limits: DataLimits,

@@ -130,6 +130,7 @@ const readCasOf = ({ cas, readCas }: DocumentWrite): bigint => cas || (readCas ?
 const needsReading = (write: DocumentWrite): boolean =>
   write.kind === 'insert' || write.kind === 'upsert' || readCasOf(write) === 0n;
 
+/** The kind of a first write to a document; 'nothing': the document to delete does not exist. */
 function kindOf(write: DocumentWrite, stored: StoredDocument | undefined): StagedKind | 'nothing' {
   const exists = stored !== undefined || !needsReading(write);
   switch (write.kind) {
@@ -146,7 +147,7 @@ function kindOf(write: DocumentWrite, stored: StoredDocument | undefined): Stage
   }
 }
 
-/** The kind of a write to a document that the transaction has changed already. */
+/** The kind of a write to a document that the transaction has changed already; 'undone': the write deletes what the transaction has inserted. */
 function kindOver(write: DocumentWrite, before: StagedChange): StagedKind | 'nothing' | 'undone' {
   const { kind, id } = write;
   const exists = before.kind !== 'remove';

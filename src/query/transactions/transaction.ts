@@ -86,7 +86,7 @@ export class Transaction {
   async enter(waitingMax: number, signal: AbortSignal): Promise<void> {
     this.checkOpen();
     if (this.isBusy) await this.waitForTurn(waitingMax, signal);
-    this.isBusy = true; // `leave` passes it on while statements wait
+    this.isBusy = true; // stays true in `leave` while statements wait
     try {
       this.checkOpen();
     } catch (error) {
