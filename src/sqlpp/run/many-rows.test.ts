@@ -45,3 +45,16 @@ test('rows of a subquery in an expression count as memory of the statement while
   });
   assert.ok(pauses < 50_000, `${pauses} pauses`);
 });
+
+test('the memory of WITH RECURSIVE counts until its query ends, and not until the statement does', async () => {
+  const numbers = (union: string) =>
+    `(WITH RECURSIVE r AS (SELECT RAW 1 ${union} SELECT RAW v + 1 FROM r v WHERE v < 100) SELECT RAW MAX(v) + x FROM r v)[0]`;
+  const of = (union: string, count: number, memoryQuotaBytes: number) =>
+    query(new MemoryDatastore(), `SELECT RAW SUM(${numbers(union)}) FROM ARRAY_RANGE(0, ${count}) x`, {
+      memoryQuotaBytes,
+    });
+  for (const union of ['UNION', 'UNION ALL']) {
+    assert.deepEqual(await of(union, 60, 256 << 10), [60 * 100 + (59 * 60) / 2], union);
+    await assert.rejects(of(union, 1, 4_000), { code: 5500 }, union);
+  }
+});

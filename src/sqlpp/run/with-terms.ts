@@ -13,11 +13,32 @@ const entryBytes = 32;
 /** The estimated memory of a row of WITH RECURSIVE. */
 const recursiveRowBytes = 64;
 
-function isNew(run: Run, seen: Set<string>, value: Value): boolean {
+/** The memory that the terms of one WITH use until its query ends. */
+class TermMemory {
+  readonly #run: Run;
+  #bytes = 0;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  /** @throws SqlError 5500 above the quota */
+  hold(bytes: number): void {
+    this.#bytes += bytes;
+    this.#run.hold(bytes);
+  }
+
+  release(): void {
+    this.#run.release(this.#bytes);
+    this.#bytes = 0;
+  }
+}
+
+function isNew(memory: TermMemory, seen: Set<string>, value: Value): boolean {
   const key = valueKey([value]);
   if (seen.has(key)) return false;
   seen.add(key);
-  run.hold(key.length + entryBytes);
+  memory.hold(key.length + entryBytes);
   return true;
 }
 
@@ -33,21 +54,31 @@ const levelsMax = 10_000;
 export function withTerms(input: Pull, terms: readonly WithCode[]): Pull {
   return async function* pullWith(run, seed) {
     const row = seed.slice();
-    for (const { term, code, step } of terms) {
-      row[term.slot] = await run.value(() => code.run(row, run.evaluation));
-      if (step) row[term.slot] = await recurse(run, row, term, step);
+    const memory = new TermMemory(run);
+    try {
+      for (const { term, code, step } of terms) {
+        row[term.slot] = await run.value(() => code.run(row, run.evaluation));
+        if (step) row[term.slot] = await recurse(run, memory, row, { term, step });
+      }
+      yield* input(run, row);
+    } finally {
+      memory.release();
     }
-    yield* input(run, row);
   };
 }
 
 /** Runs the step over the rows of the previous one until there are none. */
-async function recurse(run: Run, row: Row, term: WithPlan, step: InnerQuery): Promise<Value> {
+async function recurse(
+  run: Run,
+  memory: TermMemory,
+  row: Row,
+  { term, step }: { readonly term: WithPlan; readonly step: InnerQuery },
+): Promise<Value> {
   const isAll = term.recursive?.isAll ?? false;
   const seen = new Set<string>();
   const start = run.resolve(row[term.slot]);
   let level = Array.isArray(start) ? (start as Value[]) : [];
-  if (!isAll) level = level.filter((value) => isNew(run, seen, value));
+  if (!isAll) level = level.filter((value) => isNew(memory, seen, value));
   const all = [...level];
   for (let count = 0; level.length > 0; count++) {
     if (count >= levelsMax)
@@ -57,8 +88,8 @@ async function recurse(run: Run, row: Row, term: WithPlan, step: InnerQuery): Pr
     const next: Value[] = [];
     for await (const values of resultsOf(run, step, working)) {
       for (const value of values) {
-        if (!isAll && !isNew(run, seen, value)) continue;
-        run.hold(recursiveRowBytes);
+        if (!isAll && !isNew(memory, seen, value)) continue;
+        memory.hold(recursiveRowBytes);
         next.push(value);
       }
       await run.yieldIfDue();

@@ -76,3 +76,25 @@ test('writes that were made before the data service was lost are counted', async
   }, lost);
   assert.equal(outcome.mutations, 2);
 });
+
+test('writes of a batch in which rows failed up to the error limit are counted', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (let at = 0; at < 40; at++) datastore.put(t, `k${at}`, {});
+  const { documents } = datastore;
+  const write = documents.write.bind(documents);
+  documents.write = async (keyspace, writes, options) => {
+    const made = await write(keyspace, writes.slice(20), options);
+    return [...writes.slice(0, 20).map(() => ({ status: 'locked' }) as const), ...made];
+  };
+  const statement = prepareOn(datastore, 'UPDATE t SET n = 1');
+  const context = contextOf(datastore);
+  const { rows, outcome } = statement.program.run(statement, context);
+  await assert.rejects(
+    async () => {
+      for await (const _ of rows);
+    },
+    { code: 1195 },
+  );
+  assert.deepEqual([outcome.mutations, outcome.errors.length], [20, context.errorLimit]);
+});

@@ -75,6 +75,7 @@ export class Writer {
       { durability, signal },
     );
     const done: Row[] = [];
+    const failed: { write: DocumentWrite; outcome: FailedWrite }[] = [];
     let failure: Error | undefined;
     for (const [at, outcome] of outcomes.entries()) {
       const { row, write, value } = writes[at] as RowWrite;
@@ -83,7 +84,7 @@ export class Writer {
         continue;
       }
       if (outcome.status !== 'done') {
-        this.#fail(run, write, outcome);
+        failed.push({ write, outcome });
         continue;
       }
       run.outcome.mutations++;
@@ -96,6 +97,8 @@ export class Writer {
       );
       done.push(row);
     }
+    // After the loop, since the error limit may end the statement, whose other writes are made and count.
+    for (const { write, outcome } of failed) this.#fail(run, write, outcome);
     if (failure) throw failure;
     return this.#results(run, done);
   }
