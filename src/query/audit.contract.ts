@@ -66,13 +66,17 @@ export interface StatementUser {
 
 /** Which statements are recorded; null: none. */
 export type StatementAuditing = {
+  /** Ids of events that are not recorded. */
   readonly disabled: readonly number[];
+  /** Users whose statements are not recorded. */
   readonly disabledUsers: readonly StatementUser[];
 } | null;
 
 export interface AuditedStatement {
+  /** The id of the event. */
   readonly id: number;
   readonly user: StatementUser;
+  /** The address of the client. */
   readonly from: string;
   readonly details: Readonly<Record<string, unknown>>;
 }

@@ -14,7 +14,7 @@ export interface RequestOrigin {
 
 /** The user of the header or the certificate. */
 export interface Sender {
-  /** Empty without credentials; null for wrong ones. */
+  /** Empty without credentials; contains null for wrong ones. */
   readonly callers: readonly (Caller | null)[];
   readonly credential: Credential | null;
 }

@@ -85,7 +85,7 @@ export class AnswerWriter {
     return { text: (json) => this.addRowText(pretty.format(json)) };
   }
 
-  /** Sends the rows so far after a moment. Call before waiting for more: an answer that is complete at once needs no timer. */
+  /** Sends the rows so far after `flushMs`. Call before waiting for more: an answer that is complete at once needs no timer. */
   flushSoon(): void {
     if (this.hasUnsentRows) this.timer ??= this.timers.after(flushMs, () => this.flush());
   }

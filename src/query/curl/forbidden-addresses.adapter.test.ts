@@ -4,7 +4,7 @@ import { isForbidden } from './forbidden-addresses.adapter.ts';
 
 const own = ['192.168.7.5', '2001:db8::5', 'fe80::1%eth0'];
 
-test('addresses of this machine, of links, of metadata services and of no single host are forbidden, however written', () => {
+test('addresses of this machine, of its network link, of metadata services and of no single host are forbidden, however written', () => {
   for (const address of [
     '127.0.0.1',
     '127.255.255.254',

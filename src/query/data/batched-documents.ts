@@ -1,5 +1,5 @@
-// The query thread's side of batches: documents come from the data thread in one message for many, without a frame for each. What it
-// leaves out is read through the data port.
+// The query thread's side of batches: documents come from the data thread in one message for many, without a frame for each. Documents
+// that the data thread leaves out are read through the data port.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { DataPortError } from '#client/data-port-error.ts';
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';

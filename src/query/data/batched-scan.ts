@@ -41,6 +41,7 @@ export class BatchedScan {
       const { vbuckets, reply } = next;
       const { entries, vbuckets: count } = await reply;
       options.signal.throwIfAborted();
+      // Without entries the data thread has read none of the vbuckets. Otherwise the reply has the first `count` of them, and the others are requested again.
       if (entries === null) this.leftOut.push(...vbuckets);
       else {
         this.vbuckets.push(...vbuckets.slice(count));

@@ -59,8 +59,8 @@ export class RequestConsistency {
     const vector = this.vectorOf(keyspace);
     if (vector === undefined) return undefined;
     const client = await this.clients.clientOf(keyspace.name.bucket);
-    // A vector of the whole bucket may name changes of other collections, for which an index of this one need not wait. They are read
-    // before the histories, so that these are at least as new: after a failover in between, the histories show that it happened.
+    // A vector of the whole bucket may name changes of other collections, for which an index of this one need not wait. The seqnos are read
+    // before the histories, so that the histories are at least as new: after a failover in between, they show that it happened.
     const seqnos = await client.highSeqnos(keyspace.collectionId);
     const named = [...vector].filter(([, { uuid }]) => uuid !== 0n).map(([vb]) => vb);
     const logs = await client.failoverLogs(named);

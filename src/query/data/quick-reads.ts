@@ -40,7 +40,9 @@ export class QuickReads {
   private readonly keys = Buffer.allocUnsafeSlow(directKeysBytes);
   private readonly channel: SlotChannel;
   private readonly slot: RequestSlot;
+  /** How many reads were left to the data port after the last attempt; 0: the attempt succeeded. */
   private skips = 0;
+  /** How many of these reads are still to come. */
   private skipsLeft = 0;
 
   constructor(channel: SlotChannel, direct: DirectReads | null = null, slot = new RequestSlot()) {

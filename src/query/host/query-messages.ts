@@ -33,8 +33,11 @@ export interface QueryStart {
   readonly port: number;
   readonly tlsPort: number;
   readonly dataFolder: string;
+  /** Null: there is no port with TLS. */
   readonly tls: TlsSpec | null;
+  /** Whether the port without TLS admits only connections from this machine. */
   readonly plainForThisMachineOnly: boolean;
+  /** The address ranges from which clients may connect; null: any. */
   readonly clients: readonly string[] | null;
   readonly sequentialScans: boolean;
   readonly edition: 'enterprise' | 'community';
