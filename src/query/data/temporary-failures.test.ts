@@ -111,15 +111,25 @@ test('after a bucket has refused all writes for five seconds, further ones fail 
   assert.ok(tookMs > 4_000 && tookMs <= 5_000, `${tookMs} ms`);
   assert.equal((await sentFor(() => Status.temporaryFailure))[0], 1);
   await sentFor(() => Status.keyExists);
-  assert.equal((await sentFor(() => Status.outOfMemory))[0], 1, 'a write that fails because its key exists does not count');
+  assert.equal(
+    (await sentFor(() => Status.outOfMemory))[0],
+    1,
+    'a write that fails because its key exists does not count',
+  );
   assert.ok((await sentFor(() => Status.syncWriteInProgress))[0] > 90);
-  assert.ok((await sentFor(() => Status.outOfMemory))[0] > 10, 'no write was sent for more than five seconds');
+  assert.ok(
+    (await sentFor(() => Status.outOfMemory))[0] > 10,
+    'no write was sent for more than five seconds',
+  );
   assert.equal((await sentFor(() => Status.outOfMemory))[0], 1);
   await sentFor(() => Status.success);
   assert.ok((await sentFor(() => Status.outOfMemory))[0] > 10);
   assert.equal((await sentFor(() => Status.outOfMemory))[0], 1);
   clock.advance(6_000);
-  assert.ok((await sentFor(() => Status.outOfMemory))[0] > 10, 'no write was sent for more than five seconds');
+  assert.ok(
+    (await sentFor(() => Status.outOfMemory))[0] > 10,
+    'no write was sent for more than five seconds',
+  );
 });
 
 test('a write that succeeded before the others were refused does not end the refusals of the bucket', async () => {

@@ -8,15 +8,13 @@ import type {
 } from '../query.contract.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { NodesOutcome, NodesQuestion } from './query-messages.ts';
-import { PendingChanges } from './stored-changes.ts';
+import { PendingCalls } from './stored-changes.ts';
 
 export class RemoteQueryNodes implements OtherQueryNodes {
-  private readonly calls: PendingChanges<NodesQuestion, NodesOutcome>;
+  private readonly calls: PendingCalls<NodesQuestion, NodesOutcome>;
 
   constructor(sendMessage: QueryHostOptions['sendMessage']) {
-    this.calls = new PendingChanges((callId, question) =>
-      sendMessage({ kind: 'ask nodes', callId, question }),
-    );
+    this.calls = new PendingCalls((callId, question) => sendMessage({ kind: 'ask nodes', callId, question }));
   }
 
   answer(callId: number, outcome: NodesOutcome): void {

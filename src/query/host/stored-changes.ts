@@ -17,43 +17,43 @@ import type { QueryHostOptions } from './query-host-options.ts';
 /** The known definitions, and the changes that wait for a reply. */
 export interface StoredChanges {
   readonly functions: KnownFunctions;
-  readonly functionChanges: PendingChanges<FunctionChange, FunctionOutcome>;
+  readonly functionChanges: PendingCalls<FunctionChange, FunctionOutcome>;
   readonly libraries: KnownLibraries;
-  readonly libraryChanges: PendingChanges<LibraryChange, LibraryOutcome>;
+  readonly libraryChanges: PendingCalls<LibraryChange, LibraryOutcome>;
   readonly statistics: KnownStatistics;
-  readonly statisticsChanges: PendingChanges<StatisticsChange, StatisticsOutcome>;
+  readonly statisticsChanges: PendingCalls<StatisticsChange, StatisticsOutcome>;
 }
 
 export const storedChanges = (sendMessage: QueryHostOptions['sendMessage']): StoredChanges => ({
   functions: new KnownFunctions(),
-  functionChanges: new PendingChanges((callId, change) =>
+  functionChanges: new PendingCalls((callId, change) =>
     sendMessage({ kind: 'change function', callId, change }),
   ),
   libraries: new KnownLibraries(),
-  libraryChanges: new PendingChanges((callId, change) =>
+  libraryChanges: new PendingCalls((callId, change) =>
     sendMessage({ kind: 'change libraries', callId, change }),
   ),
   statistics: new KnownStatistics(),
-  statisticsChanges: new PendingChanges((callId, change) =>
+  statisticsChanges: new PendingCalls((callId, change) =>
     sendMessage({ kind: 'change statistics', callId, change }),
   ),
 });
 
-/** Sends changes, or other calls, of one kind to the main thread, and matches its replies to them. */
-export class PendingChanges<Change, Outcome> {
-  private readonly send: (callId: number, change: Change) => void;
+/** Sends calls of one kind, such as changes, to the main thread, and matches its replies to them. */
+export class PendingCalls<Call, Outcome> {
+  private readonly send: (callId: number, call: Call) => void;
   private readonly waiting = new Map<number, Deferred<Outcome>>();
   private lastCallId = 0;
 
-  constructor(send: (callId: number, change: Change) => void) {
+  constructor(send: (callId: number, call: Call) => void) {
     this.send = send;
   }
 
-  request(change: Change): Promise<Outcome> {
+  request(call: Call): Promise<Outcome> {
     const callId = ++this.lastCallId;
     const answer = deferred<Outcome>();
     this.waiting.set(callId, answer);
-    this.send(callId, change);
+    this.send(callId, call);
     return answer.promise;
   }
 

@@ -58,6 +58,7 @@ export class WorkerQuery {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, Deferred<unknown>>();
   private readonly watches = new Map<number, { stop(): void }>();
+  /** The subscriptions to changes of functions, libraries and statistics; empty until the thread has asked for them. */
   private followed: readonly { stop(): void }[] = [];
   /** Null until the thread has asked for the stored libraries. */
   private sentLibraries: readonly FunctionLibrary[] | null = null;

@@ -39,10 +39,12 @@ export interface QueryRequest {
   scanVector: ScanVector | null;
   /** By keyspace name as sent. */
   scanVectors: ReadonlyMap<string, ScanVector> | null;
+  /** How long a scan waits for the index to reach the requested consistency; 0: until the request's timeout. */
   scanWaitMs: number;
   /** 0: the timeout of the service. */
   timeoutMs: number;
   isReadonly: boolean;
+  /** null, here and in the following members: the setting of the service or the default applies. */
   metrics: boolean | null;
   signature: boolean | null;
   pretty: boolean | null;

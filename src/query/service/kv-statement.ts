@@ -30,7 +30,7 @@ interface KvCall {
   readonly keyspace: Keyspace;
   readonly id: string;
   readonly body: Value;
-  /** The CAS that the client has read, or 0n. */
+  /** The CAS that the client has read; 0n: the client sent none. */
   readonly cas: bigint;
 }
 

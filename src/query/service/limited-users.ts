@@ -11,7 +11,7 @@ const codes: Readonly<Record<string, 1191 | 1192 | 1193 | 1194>> = {
 };
 
 /**
- * Counts the statement; the returned function is called once with the size of its results.
+ * Counts the statement. The caller calls the returned function once, with the bytes of the statement's results.
  * @throws SqlError 1191 to 1194 where a limit is reached
  */
 export function enterLimits(

@@ -8,7 +8,7 @@ import { longFrom, type PlanningTurn } from '../state/long-statements.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 
-/** After this time planning pauses for other requests. */
+/** After this time of planning, other requests have the thread. */
 const stepsMs = 4;
 
 /** Whether the request plans a long statement: its own, or a prepared one whose plan is outdated. */
@@ -28,7 +28,10 @@ export class LongPlanning {
     this.signal = signal;
   }
 
-  /** A long statement needs a place of its user and the turn to be planned. It waits for one without holding the other, so that other requests run meanwhile. */
+  /**
+   * Waits until the statement has both its turn to be planned and a place of the service. If no place is free in its turn, it gives up
+   * the turn, waits for a place, and then for its turn again, so that nobody holds the turn while waiting for a place.
+   */
   async enterWithPlace(user: string): Promise<void> {
     const { admission } = this.service;
     await this.enter(user);

@@ -6,7 +6,7 @@ import { aQueryService } from '../../../test/support/query-service.ts';
 const { signal } = new AbortController();
 const long = `ROWS 1 /*${'x'.repeat(40_000)}*/`;
 
-test('long statements that wait for their turn keep no place from short ones of their user', async () => {
+test('long statements that wait for their turn take no places from short statements of the same user', async () => {
   const { ask, service, answerOf } = aQueryService({ servicers: 2, queueLimit: 10 });
   const turn = await service.longStatements.enter('another', signal);
   const waiting = [1, 2, 3].map(() => ask({ statement: long }));
@@ -42,7 +42,7 @@ test('a long statement that waits for its place lets others be planned', async (
   assert.equal((await answerOf({ statement: long })).status, 'success');
 });
 
-/** A service whose engine plans long statements in three steps, with `between` after the first and second. Its time passes by itself. */
+/** A service whose engine plans long statements in three steps, and calls `between` after the first and the second. A timer advances its clock. */
 function aSteppedService(between: (service: ReturnType<typeof aQueryService>) => unknown) {
   const service = aQueryService({ servicers: 4, queueLimit: 10 });
   const { engine, clock } = service;
@@ -69,7 +69,7 @@ test('short requests are answered between the steps in which a long statement is
   assert.deepEqual(answered, ['short', 'short', 'long']);
 });
 
-test('a long statement is planned again when definitions changed meanwhile, at last without pauses', async () => {
+test('a long statement is planned again when definitions change during its planning, the last time without pauses', async () => {
   let changes = 0;
   using stepped = aSteppedService(({ keyspaces }) => {
     if (changes-- > 0) keyspaces.set([]);
@@ -97,7 +97,7 @@ test('a long prepared statement waits for its turn only while its plan is outdat
   assert.equal(
     (await answerOf({ prepared: 'p' })).status,
     'success',
-    'its plan is as new as the definitions',
+    'definitions have not changed since it was planned',
   );
   keyspaces.set([]);
   const waiting = [{ prepared: 'p' }, { prepared: 'p' }, { statement: 'EXECUTE p' }].map((fields) =>

@@ -91,7 +91,7 @@ export class QueryService implements QueryParts {
     return this.loadedEngine;
   }
 
-  /** Changes when keyspaces, functions, statistics or indexes change, so that plans are outdated. */
+  /** Changes when keyspaces, functions, statistics or indexes change: plans that were made at another revision are outdated. */
   get planRevision(): number {
     const { keyspaces, functions, statistics, indexRevision } = this.deps;
     return keyspaces.revision + functions.revision + statistics.revision + indexRevision() * 1e6;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { aQueryService } from '../../../test/support/query-service.ts';
 
-/** A service whose clock advances by a millisecond with each look at it. */
+/** A service whose clock advances by a millisecond each time it is read. */
 function aServiceInTime() {
   const service = aQueryService();
   const { clock } = service;

@@ -16,7 +16,7 @@ async function placeIn(
   return new RequestPlace(admission, user, ending);
 }
 
-test('another request has the place while a statement waits, which then waits for its turn', async () => {
+test('a statement that waits for the data service leaves its place to another request, and then waits for a place again', async () => {
   const admission = admissionOf(1, 10);
   const place = await placeIn(admission);
   const outage = deferred<void>();
@@ -36,7 +36,7 @@ test('another request has the place while a statement waits, which then waits fo
   assert.equal(admission.enterNow('a'), true);
 });
 
-test('of several reads of a statement that wait, the last one takes the place again', async () => {
+test('a statement takes its place again when the last of its waiting reads goes on', async () => {
   const admission = admissionOf(1, 10);
   const place = await placeIn(admission);
   const outages = [deferred<void>(), deferred<void>()] as const;
@@ -51,7 +51,7 @@ test('of several reads of a statement that wait, the last one takes the place ag
   place.end();
 });
 
-test('a statement that ends without its place leaves none behind', async () => {
+test('a statement that ends while it has no place leaves no place taken', async () => {
   const admission = admissionOf(1, 1);
   const place = await placeIn(admission);
   const outage = deferred<void>();
@@ -66,7 +66,7 @@ test('a statement that ends without its place leaves none behind', async () => {
   assert.equal(admission.mayLeave, true);
 });
 
-test('as many statements may wait without a place as requests in the queue', async () => {
+test('as many statements may wait without a place as requests may wait in the queue', async () => {
   const admission = admissionOf(2, 1);
   const [first, second] = [await placeIn(admission), await placeIn(admission)];
   const outage = deferred<void>();

@@ -52,7 +52,9 @@ export class RequestRun {
   private place: RequestPlace | undefined;
   private readonly longPlanning: LongPlanning;
   private rows: AbortableRows | null = null;
+  /** The prepared statement that the request runs; null: it runs another statement. */
   private prepared: PreparedEntry | null = null;
+  /** What PREPARE of this request has stored; null: nothing yet. */
   private justPrepared: PreparedEntry | null = null;
   private leaveLimits: (resultBytes: number) => void = () => {};
 

@@ -99,7 +99,7 @@ export class RequestTransaction {
     };
   }
 
-  /** @throws SqlError 17002 */
+  /** @throws SqlError 17002 for a statement that must not run here */
   check(kind: PreparedStatement['kind']): void {
     checkAllowed(kind, this.transaction === null ? 'outside' : this.isImplicit ? 'implicit' : 'within');
   }
@@ -133,6 +133,7 @@ export class RequestTransaction {
     };
   }
 
+  /** The request has ended: the next statement of the transaction may run. An implicit transaction that was not committed is rolled back. */
   leave(): void {
     const { transaction, service, isImplicit } = this;
     if (transaction === null) return;
@@ -162,6 +163,7 @@ function openOf(service: QueryParts, id: string, session: Session): Transaction 
   return transaction;
 }
 
+/** The request without `txdata`, which describes a transaction that a client library has begun. */
 const withoutData = (request: QueryRequest): Pick<QueryRequest, 'transaction'> => ({
   transaction: { ...request.transaction, data: undefined },
 });

@@ -21,7 +21,7 @@ interface ShownRole {
 interface ShownHolder {
   roles?: ShownRole[];
   name?: string;
-  /** The groups that a user is in: a change without them would take the user out of them. */
+  /** The groups of a user. They are sent with each change, which would otherwise remove the user from them. */
   groups?: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { aQueryService } from '../../../test/support/query-service.ts';
 test('an audited statement has its number, user, text and figures, and no values of parameters', async () => {
   const { answerOf, auditing } = aQueryService();
   await answerOf({ statement: 'ROWS 1' });
-  assert.deepEqual(auditing.statements, [], 'off');
+  assert.deepEqual(auditing.statements, [], 'auditing is off');
   auditing.settings = { disabled: [], disabledUsers: [] };
   await answerOf({ statement: 'ROWS 2', $secret: 'pl4nted', args: ['pl4nted'], client_context_id: 'mine' });
   const [statement] = auditing.statements;

@@ -19,17 +19,17 @@ export interface Chosen {
   readonly prepared: PreparedStatement;
   /** The cache entry; null for a plan of this request only. */
   readonly entry: PreparedEntry | null;
-  /** The name in the answer's member `prepared`. */
+  /** The name in the answer's member `prepared`; null: it has the name of the entry with `auto_execute`, else there is no such member. */
   readonly shownName: string | null;
   /** The value of EXECUTE … USING, which replaces the request's parameters. */
   readonly using?: Value;
 }
 
 const statementBytesMax = 1 << 20;
-/** The most plans of a long statement that are outdated before they are ready: the next one is made without pauses. */
+/** After this many plans that were outdated when they were ready, a long statement is planned without pauses. */
 const outdatedPlansMax = 3;
 
-/** A long statement must be planned, in steps; then the choice is made again. */
+/** `choose` needs the plan of a long statement: the caller makes it with `steps`, and calls `choose` again. */
 export class LongPlanNeededError extends Error {
   readonly steps: () => WorkSteps<PreparedStatement>;
 
@@ -87,12 +87,12 @@ export class StatementChoice {
     return this.engine.prepare(text, this.contextOf(null, queryContext));
   }
 
-  /** Like `prepareText`, for texts that come again and again: their plans are cached. */
+  /** Like `prepareText`, for texts that occur repeatedly: their plans are cached. */
   prepareCached(text: string): PreparedStatement {
     return this.cached(text, {}, () => this.prepareText(text));
   }
 
-  /** Prepares such a statement, which may scan a collection even if the request or the settings disable sequential scans. */
+  /** Like `prepareText`, but the plan may scan a collection even if the request or the settings disable sequential scans. */
   prepareScan(text: string): PreparedStatement {
     return this.engine.prepare(text, this.contextOf(null, undefined, true));
   }
@@ -146,6 +146,7 @@ export class StatementChoice {
     return this.addSigned({ name, queryContext, text, prepared: command.prepared });
   }
 
+  /** `auto_prepare`: the plan is cached as a prepared statement whose name is the hash of its text. */
   private automatic(text: string): { prepared: PreparedStatement; entry: PreparedEntry | null } {
     const { parts, request } = this;
     const name = createHash('sha1').update(text).digest('hex');

@@ -167,7 +167,7 @@ const average = (values: readonly number[]): number => {
 
 interface SampledValues {
   readonly values: readonly unknown[];
-  /** All values of the sampled documents. */
+  /** The number of all values of the sampled documents, of which `values` may be a part. */
   readonly count: number;
 }
 

@@ -59,7 +59,7 @@ test('a long row is written in parts, with pauses, and waits for a client that d
   assert.deepEqual(events, ['pause', 'ready', 'begin', 'a', 'b', 'c', 'pause', 'd', 'e', 'f', 'pause']);
 });
 
-test('a long row is written to its end when its request ends meanwhile, and not begun later', async () => {
+test('an aborted request writes a long row that it has begun to its end, and begins no other', async () => {
   const parts = [...'abcdef'].map((text) => text.repeat(100 << 10));
   for (const [text, expected] of [
     [parts, ['begin', 'a', 'b', 'c', 'pause', 'd', 'e', 'f', 'pause']],

@@ -5,7 +5,7 @@ import type { AnswerWriter } from '../answer/answer-writer.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 
-/** The text of rows after which others run: a few milliseconds. */
+/** After this many characters of rows, whose writing takes a few milliseconds, other requests run. */
 const pauseCharacters = 256 << 10;
 /** A part of a long row counts as at least so many characters. */
 const partCharacters = 64 << 10;

@@ -13,6 +13,7 @@ export type RequestState =
 /** A request in progress; RequestRun updates it. */
 export interface ActiveRequest {
   readonly id: string;
+  /** null until the parameters of the request are read. */
   request: QueryRequest | null;
   users: readonly string[];
   readonly remoteAddress: string;
@@ -24,10 +25,13 @@ export interface ActiveRequest {
   /** When its execution began, by the monotonic clock; 0 while the request is queued. */
   executionStartMs: number;
   state: RequestState;
+  /** The kind of its statement; null until the statement is planned. */
   kind: string | null;
+  /** null, like the text: the request runs no prepared statement. */
   preparedName: string | null;
   preparedText: string | null;
   readonly rows: { count: number; bytes: number };
+  /** null until the statement runs. */
   outcome: { mutations: number; usedBytes: number; phases: ReadonlyMap<string, Phase> } | null;
   errors: readonly { code: number; msg: string }[];
   /** Cancels the request; its answer reports the reason. */

@@ -16,6 +16,7 @@ export interface SessionOptions {
   readonly responseMs: number;
   /** Only statements of this user; null: of all. */
   readonly user: string | null;
+  /** The most runs of statements that the session records. */
   readonly queryCount: number;
 }
 
@@ -33,6 +34,7 @@ export interface CollectedStatement {
   run_count: number;
 }
 
+/** `scheduled`, as on published servers, is a session that runs. */
 export type SessionState = 'scheduled' | 'completed' | 'cancelled';
 
 export class AdvisorSession {

@@ -73,7 +73,7 @@ export class Counters {
 
   /** Counts a finished request. Times are in nanoseconds, as on published servers. */
   completed(figures: RequestFigures, nowMs: number): void {
-    // Named members instead of `add`: the engine reads them by a fixed offset in the object.
+    // Named members instead of `add`: V8 reads them at a fixed offset in the object.
     const { values } = this;
     values.requests++;
     values.request_time += Math.round(figures.elapsedMs * 1e6);

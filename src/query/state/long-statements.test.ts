@@ -83,7 +83,7 @@ test('the number of waiting statements is limited, with room for users who have 
   assert.notEqual(await other, null);
 });
 
-test('an error of the parser is the answer, and counts as time of the thread', async () => {
+test('an error of the parser reaches the caller, and the time until then counts as planning', async () => {
   const { clock, queue, plan, signal } = aQueue();
   const turn = await queue.enter('a', signal);
   const failing = () =>

@@ -59,7 +59,7 @@ test('a plan is used again only with equal values of the parameters that the pla
   assert.equal(ask('a', { ...values, named: {} }), 1);
 });
 
-test('limits the plans, their texts and values, and caches only statements on documents', () => {
+test('the cache limits the number of plans and the lengths of texts and values, and holds only statements on documents', () => {
   const { ask, cache } = planner(['p']);
   const prefix = 'x'.repeat(10);
   for (let index = 0; index < 600; index++) for (let round = 0; round < 2; round++) ask(`${prefix} ${index}`);

@@ -1,5 +1,5 @@
 // Plans of statements that clients send repeatedly without preparing them. A plan is cached when its text is sent the second time:
-// statements with their values in the text never repeat. It is valid while no keyspace, function or index has changed, for requests with
+// statements with their values in the text never repeat. A cached plan is valid while no keyspace, function, statistics or index has changed, for requests with
 // equal values of the parameters that the planner read.
 import type { PrepareContext, PreparedStatement } from '#sqlpp/run/engine.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';

@@ -9,6 +9,7 @@ export interface PreparedEntry {
   /** The whole PREPARE statement, or the text prepared by auto_prepare. */
   readonly text: string;
   readonly encodedPlan: string;
+  /** True: prepared by `auto_prepare`. */
   readonly isAutomatic: boolean;
   prepared: PreparedStatement;
   /** Completed runs. */
@@ -17,6 +18,7 @@ export interface PreparedEntry {
   lastUsedMs: number;
   /** Milliseconds of all runs, from the request to the end of the answer. */
   elapsedMs: number;
+  /** The same without the wait for a place of the service. */
   serviceMs: number;
   shortestMs: number;
   longestMs: number;
@@ -64,7 +66,7 @@ export class PreparedCache {
     return entry === undefined ? null : { text: entry.text, statement: entry.prepared.text };
   }
 
-  /** Removes what the name meant before, unless it is the same statement. */
+  /** Another node has prepared `statement` under this name: removes the statement that has the name here, unless it is the same. */
   discard({ name, queryContext, statement }: ReplacedStatement): void {
     const key = keyOf(name, queryContext);
     if (this.entries.get(key)?.prepared.text !== statement) this.delete(key);

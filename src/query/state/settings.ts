@@ -144,7 +144,7 @@ const fields: Readonly<Record<string, Field>> = {
 
 const isDuration = (text: string): boolean => parseDuration(text) !== null;
 
-/** Whether other settings may have this value of the right type. */
+/** Checks of the values of `others`, beyond the check of their type. */
 const otherChecks: Readonly<Record<string, (text: string) => boolean>> = {
   txtimeout: isDuration,
   cleanupwindow: isDuration,

@@ -10,6 +10,7 @@ interface Bin {
   single: number;
 }
 
+/** The longest bound, in characters of its text. */
 const boundMax = 64;
 
 export class HistogramBuilder {
@@ -17,6 +18,7 @@ export class HistogramBuilder {
   private readonly bins: Bin[] = [];
   private current: Bin = emptyBin();
 
+  /** `resolution`: the percentage of the values that a bin takes. */
   constructor(valuesInSample: number, resolution: number) {
     this.valuesPerBin = (valuesInSample * resolution) / 100;
   }
@@ -63,7 +65,7 @@ const sum = (bins: readonly Bin[], of: (bin: Bin) => number): number =>
 
 const rounded = (value: number): number => Number(value.toPrecision(6));
 
-/** Haas and Stokes' estimator Duj1: the more values the sample has only once, the more it has not seen. */
+/** Haas and Stokes' estimator Duj1: the more values the sample has only once, the more values are not in the sample. */
 function estimatedDistinct(
   { values, distinct, single }: { values: number; distinct: number; single: number },
   sampledShare: number,

@@ -3,7 +3,7 @@
 /** Elements of an array key, of one document. */
 export interface SampledElements {
   readonly count: number;
-  /** The first elements. */
+  /** The first elements, at most `elementsMax`. */
   readonly kept: readonly unknown[];
 }
 
@@ -15,11 +15,12 @@ interface Row {
 
 const elementsMax = 20;
 const textMax = 256;
-/** Parsing more at once would delay other requests. */
+/** Longer rows, in characters, are left out: to parse one would delay other requests. */
 const rowTextMax = 256 << 10;
 const valueBytes = 16;
 
 export class ValueSample {
+  /** The number of rows that were offered. */
   seen = 0;
   private rows: Row[] = [];
   private rowsMax: number;
