@@ -39,7 +39,7 @@ export interface QueryRequest {
   scanVector: ScanVector | null;
   /** By keyspace name as sent. */
   scanVectors: ReadonlyMap<string, ScanVector> | null;
-  /** How long a scan waits for the index to reach the requested consistency; 0: until the request's timeout. */
+  /** How long a scan waits until the index has the requested consistency; 0: as long as the index service allows. */
   scanWaitMs: number;
   /** 0: the timeout of the service. */
   timeoutMs: number;

@@ -52,10 +52,8 @@ export class RequestRun {
   private place: RequestPlace | undefined;
   private readonly longPlanning: LongPlanning;
   private rows: AbortableRows | null = null;
-  /** The prepared statement that the request runs; null: it runs another statement. */
-  private prepared: PreparedEntry | null = null;
-  /** What PREPARE of this request has stored; null: nothing yet. */
-  private justPrepared: PreparedEntry | null = null;
+  private prepared: PreparedEntry | null = null; // the prepared statement that the request runs
+  private justPrepared: PreparedEntry | null = null; // what PREPARE of the request has stored
   private leaveLimits: (resultBytes: number) => void = () => {};
 
   constructor(service: QueryParts, input: RunInput) {

@@ -393,10 +393,7 @@ const lostAttemptsIn = (
 /** The documents and tombstones with staged changes. */
 async function stagedOf({ clients, keyspaces, keyspace }: TransactionParts, name: string): Promise<string[]> {
   const ids = kinds.map(([id]) => `${name} ${id}`);
-  const found = await new TransactionData(clients, keyspaces, realClock).linkedDocuments(
-    keyspace,
-    ids,
-    startOf(),
-  );
+  const data = new TransactionData(clients, keyspaces, realClock);
+  const found = await data.linkedDocuments(keyspace, ids, startOf());
   return ids.filter((_, at) => found[at]?.txn !== undefined);
 }

@@ -45,6 +45,7 @@ export function keysToCover({
   const ownSlots = sourceSlots(source);
   const texts = new Set(indexKeys.map(({ text }) => text));
   const more = new Map<string, KeyUse>();
+  /** The statement reads a whole document or array element, which no key provides. */
   let isWhole = false;
   const visit = (node: Expression): void => {
     if (isWhole || !(readsAny(node, ownSlots) || readsAny(node, elementSlots))) return;

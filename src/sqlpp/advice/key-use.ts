@@ -116,7 +116,7 @@ function groupsOf(disjuncts: readonly (readonly KeyUse[])[]): (readonly KeyUse[]
   return groups;
 }
 
-/** Removes duplicate keys; each keeps the best of its predicates. A key with another predicate than `field = 'kind'` is no flavor. */
+/** Removes duplicate keys; each keeps the best of its predicates. A key that also has another predicate than `field = 'kind'` loses its `flavor`. */
 function merged(uses: readonly KeyUse[]): KeyUse[] {
   const byText = new Map<string, KeyUse>();
   for (const use of uses) {

@@ -1,5 +1,5 @@
 // Codes and texts of errors and warnings. Clients compare codes and some texts: neither changes, and no code is reused.
-// `{}` stands for a parameter. Each code has a statement that provokes it, or the test that does: test/support/query-refusals.ts.
+// `{}` stands for a parameter. test/support/query-refusals.ts has for each code a statement that provokes it, or names the test that does.
 
 export const texts = {
   // Requests.

@@ -151,7 +151,7 @@ test('comparisons propagate NULL and MISSING, and order different types by type'
   ]);
 });
 
-test('IN finds equal items, WITHIN also nested ones; a NULL item makes a miss NULL', () => {
+test('IN finds equal items, WITHIN also nested ones; if none is equal, a NULL item makes the result NULL', () => {
   check([
     ['1 IN [2, 1]', 'true'],
     ['1 IN [2, null]', 'null'],

@@ -59,8 +59,8 @@ class Ranges {
   }
 
   /**
-   * Sets the variables to each element in turn and calls `visit`, until it returns true. Then restores their previous values; not after an error:
-   * it ends the evaluation of the row, or a loop around this one sets its variables anew.
+   * Sets the variables to each element in turn and calls `visit`, until that returns true. Then restores their previous values, except after an error:
+   * the error ends the evaluation of the row, or a loop around this one sets its variables anew.
    */
   visit(ranges: readonly Range[], context: EvaluationContext, visit: () => boolean): void {
     const before = this.list.map(({ value, position }) => [value.value, position?.value] as const);

@@ -47,7 +47,7 @@ test('a fraction of a millisecond before 1970 belongs to the millisecond before'
   ]);
 });
 
-test('MISSING in an array is a pair of OBJECT_PAIRS_NESTED with NULL', () => {
+test('OBJECT_PAIRS_NESTED lists a MISSING item of an array with NULL', () => {
   assertResults([
     [
       'OBJECT_PAIRS_NESTED({"a": missing, "b": [missing, 1]})',

@@ -47,7 +47,7 @@ const accepted = [
   'SELECT SUM(a) OVER (ORDER BY a RANGE BETWEEN 1.5 PRECEDING AND 0.5 FOLLOWING) FROM t',
 ];
 
-test('refuses aggregates and windows where they have no value', async (t) => {
+test('the planner refuses aggregates and window functions where they have no value', async (t) => {
   t.plan(refused.length);
   const datastore = aStore();
   for (const [statement, code, text] of refused)
@@ -60,7 +60,7 @@ test('refuses aggregates and windows where they have no value', async (t) => {
     );
 });
 
-test('accepts aggregates and windows over groups, in subqueries and in named windows', async () => {
+test('the planner accepts aggregates and window functions over groups, in subqueries and over named windows', async () => {
   const datastore = aStore();
   for (const statement of accepted) await query(datastore, statement);
   assert.deepEqual(await query(datastore, accepted[0] as string), [{ $1: 6 }, { $1: 6 }]);

@@ -74,7 +74,7 @@ function anyOf(key: AllKeys, predicate: Quantified, context: SargContext): Sarg 
   return firstOf(key.of.value, conjuncts, context);
 }
 
-/** All conjuncts apply to the same element. */
+/** The ranges that the conjuncts, all of which apply to the same element, allow together. */
 function conjoined(
   key: Expression,
   conjuncts: readonly Expression[],

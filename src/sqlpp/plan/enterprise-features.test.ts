@@ -24,7 +24,7 @@ const refused: readonly (readonly [string, number, string])[] = [
   ['BEGIN WORK', 17097, 'Transactions are not supported in Community Edition'],
 ];
 
-test('the community edition refuses features of the other one, with the texts that clients search', async () => {
+test('the community edition refuses features of the enterprise edition, with the texts that clients search for', async () => {
   const datastore = new MemoryDatastore();
   datastore.add('t');
   for (const [statement, code, text] of refused)

@@ -13,7 +13,7 @@ export class Scope {
   readonly block: Block;
   readonly parent: Scope | undefined;
   readonly names = new Map<string, NameBinding>();
-  /** Names that are not bound are fields of this source. */
+  /** Names that are not bound are fields of this source; undefined: such names are ambiguous, and refused. */
   defaultSource: Source | undefined;
 
   constructor(block: Block, parent: Scope | undefined) {

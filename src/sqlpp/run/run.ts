@@ -71,7 +71,6 @@ export class Run {
   readonly #callResults = new CallResults(this);
   /** Results for the row that is evaluated: a function in another language may return another result for the next row. */
   #rowResults: CallResults | null = null;
-  /** Large values that were parsed and that later rows may use again. */
   #texts = new ParsedTexts();
   /** Random values and times that expressions of the current row got; null until the statement needs one. */
   #drawn: DrawnValues | null = null;
@@ -115,10 +114,7 @@ export class Run {
     this.#heldBytes -= bytes;
   }
 
-  /**
-   * Like `release`, for memory that an operator discards all at once: collects garbage after `garbageMax` bytes of it, and not each time, since with a
-   * small quota operators spill often.
-   */
+  /** Like `release`, for memory that an operator discards all at once: collects garbage after each `garbageMax` bytes of it. */
   releaseDiscarded(bytes: number): void {
     this.release(bytes);
     this.#garbageBytes += bytes;
