@@ -142,7 +142,7 @@ test('every text is parsed, or refused with an error that clients know', () => {
   assert.ok(counts.parsed > texts / 20 && counts.refused > texts / 20, JSON.stringify(counts));
 });
 
-test('the text of an expression is parsed and formatted to itself', () => {
+test('the canonical text of an expression is parsed and formatted to itself', () => {
   const random = randomFrom(printedSeed(console.log));
   let compared = 0;
   for (let left = texts; left > 0; left--) {

@@ -106,7 +106,7 @@ export interface MergeUpdate {
   readonly where: Expression | undefined;
 }
 
-/** ON KEY has determined the key already, so that `key` is absent. */
+/** `key` is absent with ON KEY, which determines the key. */
 export interface MergeInsert {
   readonly key: Expression | undefined;
   readonly value: Expression | undefined;

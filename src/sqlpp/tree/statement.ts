@@ -73,7 +73,7 @@ export interface Prepare {
 
 export interface Execute {
   readonly kind: 'execute';
-  /** An identifier, a string, or what yields the name or the encoded plan. */
+  /** An identifier, a string, or another expression whose value is the name or the encoded plan. */
   readonly prepared: Expression;
   /** USING: an object of named or an array of positional arguments. */
   readonly using: Expression | undefined;

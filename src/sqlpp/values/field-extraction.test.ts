@@ -50,7 +50,7 @@ test('one scan for several fields finds the same as a scan for each', () => {
   assert.deepEqual(row, [1, 3]);
 });
 
-test('a string extracted as its JSON text is what the answer has', () => {
+test('a string that is extracted as JSON text has the text that it would have in an answer', () => {
   const numbers = fc.constantFrom('0', '-0', '1.50', '1e3', '1E-7', '9007199254740993', '-12', '1e400');
   const texts = fc.oneof(
     numbers,

@@ -8,7 +8,7 @@ import { Binary } from './value.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-test('texts of values take no more memory than their characters and a head', () => {
+test('texts of values take no more memory than their characters and a header', () => {
   const count = 100_000;
   const texts: string[] = new Array(count).fill('');
   collectGarbage();
@@ -20,7 +20,7 @@ test('texts of values take no more memory than their characters and a head', () 
   assert.ok(bytes < 150, `${bytes} bytes for each text of ${texts[0]?.length} characters`);
 });
 
-test('binary values in an array have a text of their own each', () => {
+test('arrays of different binary values have different texts', () => {
   const binary = (text: string) => new Binary(Buffer.from(text));
   assert.notEqual(identityOf([binary('a'), binary('b')]), identityOf([binary('abb')]));
   assert.equal(identityOf([binary('a'), binary('b')]), identityOf([binary('a'), binary('b')]));

@@ -253,7 +253,7 @@ export class JsonParser {
     this.at++;
   }
 
-  /** true: one more follows a comma. */
+  /** Returns true after a comma, where another member or item follows, and false after the closing bracket. */
   protected comma(close: number): boolean {
     if (this.at < this.end && this.bytes[this.at] === 0x2c) {
       this.at++;
