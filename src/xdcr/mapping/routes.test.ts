@@ -79,7 +79,7 @@ test('a migration has a route for each rule, from the default collection only', 
   );
 });
 
-test('routes are found by an id that stays, and those that a former mapping lacked are named', () => {
+test('a route keeps its id in another mapping, and the routes that a former mapping lacked are named', () => {
   const former: CollectionMapping = { mode: 'explicit', rules: { s: 't' } };
   const routes = routesOf('explicit', { s: 't', 't.a': 'u.x', '_default._default': '_default._default' });
   const added = routes.newSince(former);

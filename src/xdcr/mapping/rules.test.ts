@@ -111,7 +111,7 @@ test('rules are read from a JSON object of texts and nulls, each key once', () =
   }
 });
 
-test('names the sources of rules that do not exist, except of rules that exclude a collection', () => {
+test('sources of rules that do not exist are named, except those of rules that exclude a collection', () => {
   const scopes = new Map([['s', new Set(['c'])]]);
   const missing = (name: string) => `${name} : the specific source namespace does not exist`;
   assert.equal(missingSources({ s: 't', 's.c': 'u.c', 's.x': null, 'x.y': null }, scopes), null);

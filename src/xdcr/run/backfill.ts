@@ -19,7 +19,7 @@ export interface BackfillOptions {
 
 export class Backfill implements FollowerHandler {
   readonly follower: ChangeFollower;
-  /** The target lost the collection again. */
+  /** True: the target lost the collection again, so that some of its documents were left out. */
   isIncomplete = false;
   readonly routeIds: ReadonlySet<string>;
   private readonly options: BackfillOptions;

@@ -87,7 +87,7 @@ test('a running replication keeps its positions while their mapping is remembere
   assert.equal(checkpoints.get(3), undefined);
 });
 
-test('reads only what is stored for those of its own vbuckets that have no position yet', async () => {
+test('a node reads the stored checkpoints only of those of its vbuckets that have no position in memory', async () => {
   const open = aStore();
   const first = open(['']);
   await first.load('t', [3, 67]);

@@ -8,6 +8,7 @@ export class SampledLatency {
   private readonly clock: Clock;
   private count = 0;
   private meanMs = 0;
+  /** When the first sample since the last acknowledgement began; null: none began since. */
   private waitingSinceMs: number | null = null;
 
   constructor(clock: Clock) {

@@ -40,7 +40,7 @@ export interface OutboundPipelineOptions {
   readonly failed: (reason: Error) => void;
 }
 
-/** Bytes and versions without an acknowledgement. */
+/** The most bytes and versions without an acknowledgement. */
 const unacknowledgedMax = { bytes: 32 << 20, versions: 20_000 } as const;
 /** Versions taken from the source for each version that may be in flight: enough to keep the connections busy. More would only wait, and cost the garbage collector time. */
 const versionsPerInFlight = 2;

@@ -63,7 +63,7 @@ function withXattrs(pairs: Record<string, string>, body: string): Buffer {
   return Buffer.concat([length, ...encoded, Buffer.from(body)]);
 }
 
-test('leaves out records of transactions, and nothing of a similar name', () => {
+test('records of transactions are not sent, documents with similar keys are', () => {
   for (const [key, isLeftOut] of [
     ['_txn:client-record', true],
     ['_txn:atr-0-#14', true],
@@ -76,7 +76,7 @@ test('leaves out records of transactions, and nothing of a similar name', () => 
     assert.equal(sent({ key }) === null, isLeftOut, key);
 });
 
-test('sends a document with a staged change as it was before, or leaves it out', () => {
+test('a document with a staged change is sent without the change, or not at all if the settings say so', () => {
   const datatype = Datatype.json | Datatype.xattr;
   const both = withXattrs({ own: '{"a":1}', txn: '{"id":1}' }, '{"v":1}');
   const own = withXattrs({ own: '{"a":1}' }, '{"v":1}');
@@ -92,7 +92,7 @@ test('sends a document with a staged change as it was before, or leaves it out',
   assert.equal(sent({ value: both, datatype }, { filterBypassUncommittedTxn: true }), null);
 });
 
-test('leaves out what the settings name, and counts it', () => {
+test('changes of the kinds that the settings name are not sent, and are counted', () => {
   for (const [given, name, counter] of [
     [{ kind: 'deletion' }, 'filterDeletion', 'deletion_filtered'],
     [{ kind: 'expiration' }, 'filterExpiration', 'expiry_filtered'],
@@ -106,7 +106,7 @@ test('leaves out what the settings name, and counts it', () => {
   assert.notEqual(sent({ kind: 'deletion', datatype: Datatype.raw }, { filterBinary: true }), null);
 });
 
-test('leaves out documents that the filter expression does not match, and no deletions', () => {
+test('documents that the filter expression does not match are not sent, deletions are', () => {
   const counts = new ReplicationCounts();
   const filtering = { filterExpression: 'v = 1 AND META().xattrs.own.a = 1 AND META().id = "k"' };
   const value = withXattrs({ own: '{"a":1}', txn: '{"id":1}' }, '{"v":1}');
@@ -130,7 +130,7 @@ test('leaves out documents that the filter expression does not match, and no del
   assert.deepEqual([counts.get('docs_unable_to_filter'), counts.get('docs_filtered')], [1, 3]);
 });
 
-test('sends only those deletions and expirations whose keys the expression matches, if the settings say so', () => {
+test('only those deletions and expirations whose keys the expression matches are sent, if the settings say so', () => {
   const filterExpression = 'META().id = "k"';
   for (const [kind, leavesOut, applies, counter] of [
     ['deletion', 'filterDeletion', 'filterDeletionsWithExpression', 'deletion_filtered'],
@@ -154,7 +154,7 @@ test('sends only those deletions and expirations whose keys the expression match
   }
 });
 
-test('compresses values where that makes them smaller', () => {
+test('values are compressed where that makes them smaller', () => {
   const value = Buffer.from(JSON.stringify({ text: 'x'.repeat(1000) }));
   const packed = sent({ value }, { compressionType: 'Auto' });
   assert.ok(packed && packed.value.length < 200);

@@ -17,7 +17,7 @@ test('the position is the last seqno up to which all versions are acknowledged, 
   assert.deepEqual(progress.position(), { uuid: 7n, seqno: 9, snapshotStart: 9, snapshotEnd: 9 });
 });
 
-test('passes seqnos without a version only when every version before them is acknowledged', () => {
+test('the position passes seqnos without a version only when every version before them is acknowledged', () => {
   const progress = new VbProgress();
   progress.reset(fromStart);
   progress.beginSnapshot(1, 4);
@@ -28,7 +28,7 @@ test('passes seqnos without a version only when every version before them is ack
   assert.equal(progress.seqno, 4);
 });
 
-test('ignores acknowledgements of versions from before a new stream', () => {
+test('acknowledgements of versions that an earlier stream delivered have no effect', () => {
   const progress = new VbProgress();
   progress.reset(fromStart);
   progress.beginSnapshot(1, 10);
@@ -40,7 +40,7 @@ test('ignores acknowledgements of versions from before a new stream', () => {
   assert.equal(progress.seqno, 0);
 });
 
-test('reaches the end of thousands of versions that are acknowledged out of order', () => {
+test('the position reaches the end of thousands of versions that are acknowledged out of order', () => {
   const progress = new VbProgress();
   progress.reset(fromStart);
   progress.beginSnapshot(1, 3000);

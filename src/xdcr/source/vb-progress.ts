@@ -105,6 +105,7 @@ export class VbProgress {
   }
 }
 
+/** After this many changes that are done, the list of pending changes is shortened. */
 const compactAt = 256;
 
 export const fromStart: StreamPosition = { uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 };

@@ -17,7 +17,7 @@ const outgoing = (more: Partial<OutgoingVersion>): OutgoingVersion =>
     ...more,
   }) as OutgoingVersion;
 
-test('compares revision and CAS in the order of the conflict resolution of the bucket, then the other metadata', () => {
+test('revision and CAS are compared in the order of the conflict resolution of the bucket, then the other metadata', () => {
   for (const [more, bySeqno, byTime] of [
     [{}, false, false],
     [{ rev: 6, casHi: 4 }, true, false],

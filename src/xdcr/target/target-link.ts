@@ -51,6 +51,7 @@ const guardrailCounters: ReadonlyMap<number, string> = new Map([
 export interface TargetPosition {
   /** The failover log, newest entry first. */
   readonly log: readonly { uuid: bigint; seqno: number }[];
+  /** The seqno of the newest change. */
   readonly high: number;
 }
 
