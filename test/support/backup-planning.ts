@@ -80,9 +80,9 @@ export class BackupPlanning {
   }
 
   /** Ends the oldest job that runs. */
-  finish(problem?: string): void {
+  finish(problem?: string | Error): void {
     const { job, result } = this.jobs.shift() as StartedJob;
-    if (problem !== undefined) result.reject(new Error(problem));
+    if (problem !== undefined) result.reject(typeof problem === 'string' ? new Error(problem) : problem);
     else if (job.kind === 'merge') result.resolve(null);
     else result.resolve({ backup: 'b', buckets: [], notes: [], size: 5 });
   }

@@ -37,5 +37,5 @@ function inUseError(path: string, error: Error): ArchiveError | null {
   }
 }
 
-/** Whether an error of `readUnlocked` may be due to a task that writes to the repository. */
+/** Whether the lock of a repository was refused, or an error of `readUnlocked` may be due to a task that writes there. */
 export const isInUseError = ({ cause }: Error): boolean => cause instanceof FolderInUseError;

@@ -12,6 +12,7 @@ import { addBackup } from '../../../test/support/an-archive.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { Repository } from '../archive/repository.adapter.ts';
 import { BackupHost } from './backup-host.ts';
+import { RepositoryInUseError } from './jobs.ts';
 import { KnownCluster } from './known-cluster.ts';
 import { runJob } from './run-job.adapter.ts';
 
@@ -56,6 +57,18 @@ it('rejects a job with its reason, and goes on with the next', async () => {
     await assert.rejects(host.run({ kind: 'info', folder }, AbortSignal.abort(new Error('over'))), /over/);
     assert.equal((await host.run({ kind: 'info', folder }, signal)).backups.length, 1);
   } finally {
+    await host.stop();
+  }
+});
+
+it('says of a job that it may work later if another process uses the repository', async () => {
+  const host = new BackupHost({ clock: new ManualClock(0), log: silentLog });
+  const command = Repository.lock(folder);
+  try {
+    const removal = { kind: 'removeBackup', folder, backup: 'none' } as const;
+    await assert.rejects(host.run(removal, signal), RepositoryInUseError);
+  } finally {
+    command.release();
     await host.stop();
   }
 });

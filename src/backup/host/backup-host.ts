@@ -5,7 +5,7 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import { codeFile } from '#ports/code-place.ts';
 import type { Log } from '#ports/log.ts';
 import { ServiceThread } from '#ports/service-thread.ts';
-import type { Job, JobProgress, JobResult, JobRunner } from './jobs.ts';
+import { type Job, type JobProgress, type JobResult, type JobRunner, RepositoryInUseError } from './jobs.ts';
 import type { BackupThreadCall, BackupThreadMessage } from './thread-messages.ts';
 
 interface RunningJob {
@@ -132,7 +132,10 @@ export class BackupHost implements JobRunner {
     const running = this.jobs.get(message.id);
     if (message.kind === 'progress') running?.progress(message.state);
     else if (message.kind === 'done') running?.result.resolve(message.result);
-    else running?.result.reject(new Error(message.reason));
+    else
+      running?.result.reject(
+        message.isInUse ? new RepositoryInUseError(message.reason) : new Error(message.reason),
+      );
   }
 
   private endThread(): Promise<void> {

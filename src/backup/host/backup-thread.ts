@@ -4,6 +4,7 @@ import { assert } from '#base/assert.ts';
 import { realClock } from '#ports/clock.ts';
 import { lowerPriority } from '#ports/low-priority.ts';
 import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
+import { isInUseError } from '../archive/unlocked-reads.adapter.ts';
 import type { JobProgress } from './jobs.ts';
 import { KnownCluster } from './known-cluster.ts';
 import { runJob } from './run-job.adapter.ts';
@@ -40,7 +41,8 @@ async function run(
     const result = await runJob(job, { signal, cluster, progress: throttledProgress(id) });
     send({ kind: 'done', id, result });
   } catch (error) {
-    send({ kind: 'failed', id, reason: (error as Error).message });
+    const reason = (error as Error).message;
+    send({ kind: 'failed', id, reason, isInUse: isInUseError(error as Error) });
   }
 }
 

@@ -112,8 +112,13 @@ export interface JobProgress {
   readonly expected: number | null;
 }
 
+/** Another process, such as a command, uses the repository. */
+export class RepositoryInUseError extends Error {
+  override name = 'RepositoryInUseError';
+}
+
 export interface JobRunner {
-  /** @throws Error with the reason; `signal` ends the job soon. */
+  /** @throws Error with the reason, RepositoryInUseError if it may work later; `signal` ends the job soon. */
   run<J extends Job>(
     job: J,
     signal: AbortSignal,

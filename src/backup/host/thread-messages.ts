@@ -15,6 +15,6 @@ export type BackupThreadCall =
 export type BackupThreadMessage =
   | { readonly kind: 'progress'; readonly id: number; readonly state: JobProgress }
   | { readonly kind: 'done'; readonly id: number; readonly result: unknown }
-  | { readonly kind: 'failed'; readonly id: number; readonly reason: string }
+  | { readonly kind: 'failed'; readonly id: number; readonly reason: string; readonly isInUse: boolean }
   | { readonly kind: 'stopped' }
   | LogMessage;

@@ -7,9 +7,7 @@ import type { BackupService } from './backup-service.ts';
 import { type RepositoryKind, repositoryKinds } from './backup-state.ts';
 import { planRecord } from './plans.ts';
 import { repositoryRecord } from './repository-record.ts';
-import { shownTask, type TaskRecord } from './task-record.ts';
-
-const historyMax = 10_000;
+import { type ChosenTasks, historyMax } from './task-history.adapter.ts';
 
 export const backupRoutes = (service: BackupService): BoundRoute[] => [
   ...settingsRoutes(service),
@@ -77,8 +75,8 @@ function repositoryReads(service: BackupService): BoundRoute[] {
       return reply.json({ name: repo, size, count: backups.length, backups });
     }),
     bind(contract.GetTaskHistory, async ({ params, query }) => {
-      const records = await repositories.history(kindIn(params), idIn(params));
-      return reply.json(chosenTasks(records, query).map(shownTask));
+      const text = await repositories.historyText(kindIn(params), idIn(params), chosenTasks(query));
+      return reply.jsonText(text);
     }),
     bind(contract.ExamineDocument, async ({ params, body }) => {
       const versions = await repositories.examine(kindIn(params), idIn(params), body);
@@ -180,7 +178,8 @@ function removesData({ remove_repository: sent = 'false' }: Form): boolean {
   return text === 'true';
 }
 
-function chosenTasks(records: readonly TaskRecord[], query: Form): TaskRecord[] {
+/** Which records of the history a query asks for, and how many of the newest. */
+function chosenTasks(query: Form): ChosenTasks {
   const { first, limit, taskName } = query;
   const firstMs = first === undefined ? Number.NEGATIVE_INFINITY : rfc3339Ms(first);
   if (Number.isNaN(firstMs))
@@ -188,7 +187,7 @@ function chosenTasks(records: readonly TaskRecord[], query: Form): TaskRecord[] 
   const count = limit === undefined ? historyMax : Number(limit);
   if (!/^\d+$/.test(limit ?? '0') || count > historyMax || (limit !== undefined && count < 1))
     throw backupRefusals.invalidQuery(`limit: must be an integer from 1 to ${historyMax}`);
-  return records
-    .filter(({ startMs, name }) => startMs >= firstMs && (taskName === undefined || name === taskName))
-    .slice(0, count);
+  const matches: ChosenTasks['matches'] = ({ startMs, name }) =>
+    startMs >= firstMs && (taskName === undefined || name === taskName);
+  return { matches, count };
 }

@@ -20,8 +20,8 @@ import { planOf } from './plans.ts';
 import { bodyOf } from './read-body.ts';
 import type { RunningTasks } from './running-tasks.ts';
 import { firstRun, runAfter } from './schedule.ts';
-import type { TaskHistory } from './task-history.adapter.ts';
-import type { TaskRecord } from './task-record.ts';
+import type { ChosenTasks, TaskHistory } from './task-history.adapter.ts';
+import { shownTasksText, type TaskRecord } from './task-record.ts';
 
 export interface RepositoriesDeps {
   readonly state: BackupStateStore;
@@ -219,11 +219,16 @@ export class RepositoriesService {
   }
 
   /** The newest first. */
-  async history(kind: RepositoryKind, id: string): Promise<TaskRecord[]> {
+  async history(kind: RepositoryKind, id: string, chosen?: ChosenTasks): Promise<TaskRecord[]> {
     const { history, running } = this.#deps;
     const repository = this.get(kind, id);
-    const records = await history.read(repository);
+    const records = await history.read(repository, chosen);
     return records.map((record) => running.current(kind, repository, record));
+  }
+
+  /** The answer with the history. */
+  async historyText(kind: RepositoryKind, id: string, chosen: ChosenTasks): Promise<string> {
+    return shownTasksText(await this.history(kind, id, chosen), this.#deps.clock);
   }
 
   async #bucket(bucket: string): Promise<StoredRepository['bucket']> {

@@ -1,7 +1,15 @@
 // Starts tasks on repositories: backups, merges and restores.
 import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
 import { within } from '#ports/within.ts';
-import type { BackupJob, JobProgress, JobRunner } from '../host/jobs.ts';
+import {
+  type BackupJob,
+  type Job,
+  type JobProgress,
+  type JobResult,
+  type JobRunner,
+  RepositoryInUseError,
+} from '../host/jobs.ts';
 import { intervalOfDays, type MergedDays } from '../merge/days-interval.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 import type { ArchiveLocations } from './archive-locations.adapter.ts';
@@ -22,8 +30,12 @@ export interface RepositoryTasksDeps {
   readonly ownAccess: () => Promise<NodeAccess>;
   readonly authorities: () => Promise<string>;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
+/** How often and for how long a task of a plan tries again while another process uses the repository. */
+const inUseRetryMs = 10_000;
+const inUseWaitMs = 12 * 3_600_000;
 /** The time within which a target must say which cluster it is. */
 const targetAnswerMs = 5_000;
 const backupFields = { full_backup: bodyField.optional(bodyField.boolean) };
@@ -78,7 +90,7 @@ export class RepositoryTasks {
       planTask,
       type: 'BACKUP',
       about: 'Backing up',
-      work: (signal, progress) => this.#runBackup(repository, isFull, { signal, progress }),
+      work: (signal, progress) => this.#runBackup(repository, isFull, { signal, progress, planTask }),
     });
   }
 
@@ -93,7 +105,7 @@ export class RepositoryTasks {
       planTask,
       type: 'MERGE',
       about: 'Merging backups',
-      work: (signal, progress) => this.#runMerge(repository, days, { signal, progress }),
+      work: (signal, progress) => this.#runMerge(repository, days, { signal, progress, planTask }),
     });
   }
 
@@ -174,14 +186,14 @@ export class RepositoryTasks {
       withIndexes: services === null || services.includes('gsi'),
       node: await this.#deps.ownAccess(),
     };
-    const { backup, buckets, notes, size } = await this.#deps.runner.run(job, run.signal, run.progress);
+    const { backup, buckets, notes, size } = await this.#runOnceFree(job, run);
     return { about: `Backing up to ${backup}`, buckets, notes, size };
   }
 
   async #runMerge(repository: StoredRepository, days: MergedDays, run: TaskRun): Promise<TaskOutcome> {
     const folder = await this.#folderOf(repository);
     const job = { kind: 'merge', folder, ...intervalOfDays(days, this.#deps.clock.wallMs()) } as const;
-    const merged = await this.#deps.runner.run(job, run.signal, run.progress);
+    const merged = await this.#runOnceFree(job, run);
     if (merged === null) return { buckets: [], notes: ['there were not two backups to merge'] };
     return {
       about: `Merging to ${merged.backup}`,
@@ -189,6 +201,25 @@ export class RepositoryTasks {
       notes: [`merged ${merged.merged.join(', ')}`],
       size: merged.size,
     };
+  }
+
+  /** A task of a plan waits until the repository is free, since its next turn may be a week away. */
+  async #runOnceFree<J extends Job>(
+    job: J,
+    { planTask: task, signal, progress }: TaskRun,
+  ): Promise<JobResult<J>> {
+    const { runner, clock, log } = this.#deps;
+    const endMs = clock.monotonicMs() + inUseWaitMs;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await runner.run(job, signal, progress);
+      } catch (error) {
+        const isOver = task === null || clock.monotonicMs() >= endMs;
+        if (isOver || !(error instanceof RepositoryInUseError)) throw error;
+        if (attempt === 1) log.info('backup.task_waits', { task, reason: error.message });
+      }
+      await clock.sleep(inUseRetryMs, signal);
+    }
   }
 
   async #folderOf({ archive, repo }: StoredRepository): Promise<string> {
@@ -201,6 +232,7 @@ const addressText = (target: RestoreTarget | null): string =>
   target === null ? 'self' : `${target.host}:${target.port}`;
 
 interface TaskRun {
+  readonly planTask: string | null;
   readonly signal: AbortSignal;
   readonly progress: (state: JobProgress) => void;
 }

@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { addBackup } from '../../../test/support/an-archive.ts';
 import { BackupPlanning } from '../../../test/support/backup-planning.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { RepositoryInUseError } from '../host/jobs.ts';
 import { KnownCluster } from '../host/known-cluster.ts';
 import { runJob } from '../host/run-job.adapter.ts';
 
@@ -27,7 +28,7 @@ const merge = {
 /** Advances the clock until that many jobs run. */
 async function untilJobs(planning: BackupPlanning, count: number): Promise<void> {
   await eventually(() => {
-    if (planning.jobs.length !== count) planning.clock.advance(100);
+    if (planning.jobs.length !== count) planning.clock.advance(2_000);
     assert.equal(planning.jobs.length, count);
   });
 }
@@ -76,6 +77,33 @@ describe('the schedule of a repository', () => {
     planning.finish();
     await untilIdle(planning);
     assert.deepEqual((await history(planning)).toSorted(), ['backup done', 'merge done']);
+    await planning.end();
+  });
+
+  it('runs a task whose repository a command uses once the command has ended, or fails after twelve hours', async () => {
+    using planning = new BackupPlanning(start);
+    await planning.begin([{ ...minutely('backup', 24), schedule: { frequency: 24, period: 'HOURS' } }]);
+    const inUse = () => planning.finish(new RepositoryInUseError('process 1 writes there'));
+    planning.clock.advance(24 * hourMs);
+    await untilJobs(planning, 1);
+    inUse();
+    await untilJobs(planning, 1);
+    planning.finish();
+    await untilIdle(planning);
+    assert.deepEqual([await history(planning), planning.failures], [['backup done'], []]);
+    planning.clock.advance(24 * hourMs);
+    await untilJobs(planning, 1);
+    planning.clock.advance(12 * hourMs);
+    inUse();
+    await untilIdle(planning);
+    assert.deepEqual(await history(planning), ['backup failed', 'backup done']);
+    assert.match(planning.failures[0] ?? '', /process 1 writes there/);
+    const requested = planning.service.repositories.get('active', 'travel');
+    await planning.service.tasks.requestBackup(requested, Buffer.from(''));
+    await untilJobs(planning, 1);
+    inUse();
+    await untilIdle(planning);
+    assert.match(planning.failures[1] ?? '', /process 1 writes there/);
     await planning.end();
   });
 

@@ -1,6 +1,6 @@
 // The finished and running tasks of a repository: one line of JSON each, in a file beside it, so that every node that reaches the archive
 // can show them. The newest are in memory too, for an archive that cannot be written.
-import { appendFile, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -11,17 +11,30 @@ export const historySuffix = '.tasks.jsonl';
 
 const keptInMemory = 20;
 const repositoriesInMemory = 1_000;
-const linesAtOnce = 1_000;
 const newline = 0x0a;
 const dayMs = 86_400_000;
 const mib = 1 << 20;
-/** The most characters of a record: longer lines are ignored. */
+/** The most bytes of a record: longer lines are ignored. */
 const lineMax = 256 << 10;
+/** The file is read in chunks of this size, one in each turn of the thread. */
+const chunkBytes = 64 << 10;
+/** The most records that a read returns, and the most bytes of their lines: of more, the oldest are left out. */
+export const historyMax = 10_000;
+const readBytesMax = 8 * mib;
 
 export interface HistoryPlace {
   readonly archive: string;
   readonly repo: string;
 }
+
+/** Which records a read returns: at most `count`, the newest of those that match. */
+export interface ChosenTasks {
+  /** By what does not change in the course of a run. */
+  readonly matches: (record: Pick<TaskRecord, 'startMs' | 'name'>) => boolean;
+  readonly count: number;
+}
+
+const allTasks: ChosenTasks = { matches: () => true, count: historyMax };
 
 export class TaskHistory {
   readonly #clock: Clock;
@@ -50,13 +63,13 @@ export class TaskHistory {
   }
 
   /** The newest first. */
-  async read(place: HistoryPlace): Promise<TaskRecord[]> {
+  async read(place: HistoryPlace, { matches, count }: ChosenTasks = allTasks): Promise<TaskRecord[]> {
     await this.#work;
-    const byRun = new Map<string, TaskRecord>();
     const path = pathOf(place);
-    for (const record of await this.#stored(path)) byRun.set(record.run, record);
-    for (const record of this.#recent.get(path) ?? []) byRun.set(record.run, record);
-    return [...byRun.values()].sort((a, b) => b.startMs - a.startMs);
+    const newest = new NewestRecords();
+    for await (const { record, bytes } of this.#lines(path)) if (matches(record)) newest.set(record, bytes);
+    for (const record of this.#recent.get(path) ?? []) if (matches(record)) newest.set(record, 0);
+    return newest.records.sort((a, b) => b.startMs - a.startMs).slice(0, count);
   }
 
   async remove(place: HistoryPlace): Promise<void> {
@@ -84,37 +97,125 @@ export class TaskHistory {
     const isTooLarge = found.size > size * mib;
     const first = await this.#firstStart(path);
     if (!isTooLarge && (first === null || first >= oldestMs)) return;
-    const records = (await this.#stored(path)).filter(({ startMs }) => startMs >= oldestMs);
-    const kept = isTooLarge ? records.slice(Math.ceil(records.length / 2)) : records;
-    await writeFile(`${path}.new`, kept.map((record) => `${JSON.stringify(record)}\n`).join(''), {
-      mode: 0o600,
-    });
+    const start = isTooLarge ? found.size - Math.floor((size * mib) / 2) : 0;
+    const file = await open(`${path}.new`, 'w', 0o600);
+    try {
+      let kept = '';
+      for await (const { record, line } of this.#lines(path, start)) {
+        if (record.startMs < oldestMs) continue;
+        kept += `${line}\n`;
+        if (kept.length < chunkBytes) continue;
+        await file.write(kept);
+        kept = '';
+      }
+      await file.write(kept);
+    } finally {
+      await file.close();
+    }
     await rename(`${path}.new`, path);
   }
 
   async #firstStart(path: string): Promise<number | null> {
-    for await (const record of this.#records(path)) return record.startMs;
+    for await (const { record } of this.#lines(path)) return record.startMs;
     return null;
   }
 
-  async #stored(path: string): Promise<TaskRecord[]> {
-    const records: TaskRecord[] = [];
-    for await (const record of this.#records(path)) records.push(record);
-    return records;
+  /** Yields the records whose lines begin at `start` or later, without lines that are damaged, such as the last one after a crash. */
+  async *#lines(path: string, start = 0): AsyncGenerator<StoredLine> {
+    const file = await open(path).catch(() => null);
+    if (file === null) return;
+    try {
+      // With the byte before `start`, to know whether a line begins there.
+      let at = Math.max(0, start - 1);
+      const splitter = new LineSplitter(start > 0);
+      const chunk = Buffer.allocUnsafe(chunkBytes);
+      for (;;) {
+        const { bytesRead } = await file.read(chunk, 0, chunkBytes, at);
+        at += bytesRead;
+        const lines = bytesRead === 0 ? splitter.end() : splitter.add(chunk.subarray(0, bytesRead));
+        for (const line of lines) {
+          const record = recordIn(line);
+          if (record !== null) yield { record, line, bytes: line.length };
+        }
+        if (bytesRead === 0) return;
+        await nextTurn(this.#clock);
+      }
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+interface StoredLine {
+  readonly record: TaskRecord;
+  readonly line: string;
+  readonly bytes: number;
+}
+
+/** The newest state of each of the newest runs, within the bounds of a read. */
+class NewestRecords {
+  readonly #byRun = new Map<string, { readonly record: TaskRecord; readonly bytes: number }>();
+  #bytes = 0;
+
+  get records(): TaskRecord[] {
+    return [...this.#byRun.values()].map(({ record }) => record);
   }
 
-  /** Yields the records, without lines that are damaged, such as the last one after a crash. */
-  async *#records(path: string): AsyncGenerator<TaskRecord> {
-    const text = await readFile(path, 'utf8').catch(() => '');
-    let lines = 0;
-    for (let at = 0; at < text.length; ) {
-      const end = text.indexOf('\n', at);
-      const line = text.slice(at, end < 0 ? text.length : end);
-      at += line.length + 1;
-      const record = recordIn(line);
-      if (record !== null) yield record;
-      if (++lines % linesAtOnce === 0) await nextTurn(this.#clock);
+  set(record: TaskRecord, bytes: number): void {
+    this.#bytes += bytes - (this.#byRun.get(record.run)?.bytes ?? 0);
+    this.#byRun.set(record.run, { record, bytes });
+    while (this.#byRun.size > historyMax || this.#bytes > readBytesMax) this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    const [run, { bytes }] = this.#byRun.entries().next().value as [string, { bytes: number }];
+    this.#byRun.delete(run);
+    this.#bytes -= bytes;
+  }
+}
+
+/** Splits the bytes of a file into lines; longer ones than a record are left out. */
+class LineSplitter {
+  #begun: Buffer[] = [];
+  #begunBytes = 0;
+  #skips: boolean;
+
+  /** `skipsFirst`: what comes before the first newline is no whole line. */
+  constructor(skipsFirst: boolean) {
+    this.#skips = skipsFirst;
+  }
+
+  add(chunk: Buffer): string[] {
+    const lines: string[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      this.#take(chunk.subarray(start, end));
+      lines.push(...this.end());
+      start = end + 1;
     }
+    // Copied: the chunk is used again.
+    this.#take(Buffer.from(chunk.subarray(start)));
+    return lines;
+  }
+
+  /** The line that has begun, if it is whole and not too long. */
+  end(): string[] {
+    const line = this.#skips ? [] : [Buffer.concat(this.#begun).toString()];
+    this.#clear(false);
+    return line;
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#skips) return;
+    this.#begun.push(bytes);
+    this.#begunBytes += bytes.length;
+    if (this.#begunBytes > lineMax) this.#clear(true);
+  }
+
+  #clear(skips: boolean): void {
+    this.#begun = [];
+    this.#begunBytes = 0;
+    this.#skips = skips;
   }
 }
 
@@ -135,7 +236,6 @@ async function endsWithinLine(path: string): Promise<boolean> {
 }
 
 function recordIn(line: string): TaskRecord | null {
-  if (line.length > lineMax) return null;
   try {
     const record = JSON.parse(line) as Partial<TaskRecord> | null;
     const isRecord =

@@ -1,4 +1,5 @@
 // A run of a task, as the history keeps it and the API shows it.
+import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { BucketFigures } from '../host/jobs.ts';
 import { localTimeText } from './schedule.ts';
 
@@ -27,6 +28,8 @@ export interface TaskRecord {
   readonly target: string;
 }
 
+/** A turn of the thread makes the text of this many tasks. */
+const shownAtOnce = 200;
 const neverText = '0001-01-01T00:00:00Z';
 const failedCode = 1;
 
@@ -43,6 +46,19 @@ export function shownTask(record: TaskRecord) {
     type,
     ...(target !== '' && { target_cluster: target }),
   };
+}
+
+/** As JSON. */
+export async function shownTasksText(
+  records: readonly TaskRecord[],
+  clock: Pick<Clock, 'soon'>,
+): Promise<string> {
+  const texts: string[] = [];
+  for (const record of records) {
+    texts.push(JSON.stringify(shownTask(record)));
+    if (texts.length % shownAtOnce === 0) await nextTurn(clock);
+  }
+  return `[${texts.join(',')}]`;
 }
 
 const times = ({ startMs, endMs }: TaskRecord) => ({

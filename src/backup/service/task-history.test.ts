@@ -1,0 +1,131 @@
+// The history of a repository's tasks: reads of a large file share the thread with other work and return a bounded answer.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, beforeEach, describe, it } from 'node:test';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { historyMax, historySuffix, TaskHistory } from './task-history.adapter.ts';
+import type { TaskRecord } from './task-record.ts';
+
+const archive = mkdtempSync(join(tmpdir(), 'divan-history-'));
+const place = { archive, repo: 'travel' };
+const path = join(archive, `travel${historySuffix}`);
+const nowMs = Date.parse('2026-11-23T10:00:00Z');
+const mib = 1 << 20;
+after(() => rmSync(archive, { recursive: true }));
+
+const taskRecord = (number: number, change: Partial<TaskRecord> = {}): TaskRecord => ({
+  run: `run ${number}`,
+  name: number % 2 === 0 ? 'even' : 'odd',
+  type: 'BACKUP',
+  isScheduled: true,
+  nodeId: 'n',
+  startMs: nowMs + number,
+  endMs: null,
+  status: 'done',
+  progress: 100,
+  about: '',
+  error: '',
+  notes: [],
+  buckets: [],
+  target: '',
+  ...change,
+});
+const lineOf = (record: TaskRecord): string => `${JSON.stringify(record)}\n`;
+const range = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
+
+describe('the history of tasks', () => {
+  let turns: number;
+  let history: TaskHistory;
+  beforeEach(() => {
+    turns = 0;
+    rmSync(path, { force: true });
+    const clock = {
+      ...realClock,
+      wallMs: () => nowMs,
+      soon: (fire: () => void) => {
+        turns++;
+        setImmediate(fire);
+      },
+    };
+    const settings = () => ({ history_rotation_period: 1, history_rotation_size: 5 });
+    history = new TaskHistory({ clock, log: silentLog, settings });
+  });
+
+  it('is read in turns of a bounded part of the file', async () => {
+    writeFileSync(
+      path,
+      range(20)
+        .map((number) => lineOf(taskRecord(number, { about: 'x'.repeat(100_000) })))
+        .join(''),
+    );
+    assert.equal((await history.read(place)).length, 20);
+    assert.ok(turns >= statSync(path).size / (64 << 10), `${turns} turns`);
+  });
+
+  it('returns at most the newest of the number and size that a read may have', async () => {
+    writeFileSync(
+      path,
+      range(historyMax + 5)
+        .map((number) => lineOf(taskRecord(number)))
+        .join(''),
+    );
+    const records = await history.read(place);
+    assert.deepEqual([records.length, records.at(-1)?.run], [historyMax, 'run 5']);
+    writeFileSync(
+      path,
+      range(100)
+        .map((number) => lineOf(taskRecord(number, { about: 'x'.repeat(200_000) })))
+        .join(''),
+    );
+    const [newest, ...others] = await history.read(place);
+    assert.equal(newest?.run, 'run 99');
+    assert.equal(
+      others.length,
+      Math.floor((8 * mib) / lineOf(taskRecord(10, { about: 'x'.repeat(200_000) })).length) - 1,
+    );
+  });
+
+  it('counts what a query chooses only', async () => {
+    writeFileSync(
+      path,
+      range(2 * historyMax)
+        .map((number) => lineOf(taskRecord(number)))
+        .join(''),
+    );
+    const chosen = { matches: ({ name }: { name: string }) => name === 'odd', count: historyMax };
+    const records = await history.read(place, chosen);
+    assert.deepEqual([records.length, records.at(-1)?.run], [historyMax, 'run 1']);
+    assert.equal((await history.read(place, { ...chosen, count: 3 })).length, 3);
+  });
+
+  it('has the newest state of a run, and leaves out damaged and too long lines', async () => {
+    const long = lineOf(taskRecord(7, { about: 'x'.repeat(300_000) }));
+    const states = [taskRecord(0, { status: 'running' }), taskRecord(1), taskRecord(0, { status: 'failed' })];
+    writeFileSync(path, `{"run":\n${long}\n${states.map(lineOf).join('')}${long}{"run":"cut`);
+    const records = await history.read(place);
+    assert.deepEqual(
+      records.map(({ run, status }) => [run, status]),
+      [
+        ['run 1', 'done'],
+        ['run 0', 'failed'],
+      ],
+    );
+  });
+
+  it('keeps the newer half of a file that is too large, in whole lines', async () => {
+    const lines = range(60).map((number) => lineOf(taskRecord(number, { about: 'é'.repeat(50_000) })));
+    writeFileSync(path, lines.join(''));
+    await history.note(place, taskRecord(60));
+    const kept = readFileSync(path, 'utf8').trim().split('\n');
+    const fitting = Math.floor((2.5 * mib) / Buffer.byteLength(lines[0] as string));
+    assert.deepEqual(
+      kept.map((line) => (JSON.parse(line) as TaskRecord).run),
+      range(61)
+        .slice(60 - fitting)
+        .map((number) => `run ${number}`),
+    );
+  });
+});
