@@ -2,6 +2,7 @@
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
 import { indexKeyspace } from './index-definition.ts';
+import { exactNames, namePathsOf, names, pathNamed } from './name-path.ts';
 
 export interface ChosenNames {
   /** `bucket`, `bucket.scope` or `bucket.scope.collection`; empty: all. */
@@ -21,28 +22,30 @@ export class NameFilter {
     this.excludes = excludes;
   }
 
-  /** `earlier`: records whose names may be excluded too. @throws ArchiveError for a name that the backup does not have */
+  /** `earlier`: records whose names may be excluded too. @throws ArchiveError for a name that the backup does not have, or has twice */
   checkNames(records: readonly BucketRecord[], earlier: readonly BucketRecord[] = []): void {
     if (this.includes.length === 0 && this.excludes.length === 0) return;
-    const known = new Set(records.flatMap(pathsIn));
-    const excludable = new Set([...known, ...earlier.flatMap(pathsIn)]);
+    const known = records.flatMap(namePathsOf);
+    const excludable = [...known, ...earlier.flatMap(namePathsOf)];
     const unknown =
-      this.includes.find((path) => !known.has(path)) ?? this.excludes.find((path) => !excludable.has(path));
+      this.includes.find((text) => pathNamed(text, known) === undefined) ??
+      this.excludes.find((text) => pathNamed(text, excludable) === undefined);
     if (unknown !== undefined)
       throw new ArchiveError(`the backup has no bucket, scope or collection "${unknown}"`);
   }
 
   chooses(...path: Path): boolean {
-    const prefixes = path.map((_, index) => path.slice(0, index + 1).join('.'));
-    const isIncluded =
-      this.includes.length === 0 || prefixes.some((prefix) => this.includes.includes(prefix));
-    return isIncluded && !prefixes.some((prefix) => this.excludes.includes(prefix));
+    const prefixes = path.map((_, index) => path.slice(0, index + 1) as string[]);
+    const isNamedBy = (texts: readonly string[]) =>
+      texts.some((text) => prefixes.some((prefix) => names(text, prefix)));
+    return (this.includes.length === 0 || isNamedBy(this.includes)) && !isNamedBy(this.excludes);
   }
 
   /** Whether the filter chooses this path and everything below it. */
   choosesAll(...path: Path): boolean {
     const start = `${path.join('.')}.`;
-    return this.chooses(...path) && !this.excludes.some((excluded) => excluded.startsWith(start));
+    const isBelow = (excluded: string) => (exactNames(excluded)?.join('.') ?? excluded).startsWith(start);
+    return this.chooses(...path) && !this.excludes.some(isBelow);
   }
 
   /** The records with the chosen collections and their indexes only. */
@@ -65,9 +68,3 @@ export class NameFilter {
     });
   }
 }
-
-const pathsIn = ({ name, scopes, collections }: BucketRecord): string[] => [
-  name,
-  ...scopes.map((scope) => `${name}.${scope}`),
-  ...collections.map((collection) => `${name}.${collection.scope}.${collection.name}`),
-];

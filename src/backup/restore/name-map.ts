@@ -1,6 +1,7 @@
 // Where buckets, scopes and collections of a backup go: the rules of `--map a=b`.
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
+import { exactNames, type NamePath, namePathsOf, pathNamed } from './name-path.ts';
 
 export interface MappedName {
   readonly bucket: string;
@@ -8,21 +9,18 @@ export interface MappedName {
   readonly collection: string;
 }
 
-/** One to three names: bucket, scope, collection. */
-type Path = readonly string[];
-
 export class NameMap {
-  private readonly rules: readonly { from: Path; to: Path }[];
+  private readonly rules: readonly { from: NamePath; to: NamePath }[];
 
   /**
    * Names of buckets may contain dots, so the left side is compared with what the backup has.
-   * @throws ArchiveError for a rule that nothing in the backup matches
+   * @throws ArchiveError for a rule that nothing in the backup matches, or two things do
    */
   constructor(texts: readonly string[], buckets: readonly BucketRecord[]) {
-    const paths = buckets.flatMap(pathsOf);
+    const paths = buckets.flatMap(namePathsOf);
     this.rules = texts.map((text) => ruleOf(text, paths));
     for (const [index, { from }] of this.rules.entries())
-      if (this.rules.findIndex((rule) => rule.from.join('.') === from.join('.')) < index)
+      if (this.rules.findIndex((rule) => isSame(rule.from, from)) < index)
         throw new ArchiveError(`--map: ${from.join('.')} is mapped twice`);
   }
 
@@ -56,8 +54,8 @@ export class NameMap {
   targetOf({ bucket, scope, collection }: MappedName): MappedName {
     const names = [bucket, scope, collection];
     for (const depth of [3, 2, 1]) {
-      const path = names.slice(0, depth).join('.');
-      const rule = this.rules.find(({ from }) => from.length === depth && from.join('.') === path);
+      const path = names.slice(0, depth);
+      const rule = this.rules.find(({ from }) => isSame(from, path));
       if (rule === undefined) continue;
       const [toBucket, toScope = scope, toCollection = collection] = rule.to as [string, string?, string?];
       return { bucket: toBucket, scope: toScope, collection: toCollection };
@@ -69,23 +67,26 @@ export class NameMap {
 export const pathOf = ({ bucket, scope, collection }: MappedName): string =>
   `${bucket}.${scope}.${collection}`;
 
-const pathsOf = ({ name, scopes, collections }: BucketRecord): Path[] => [
-  [name],
-  ...scopes.map((scope) => [name, scope]),
-  ...collections.map((collection) => [name, collection.scope, collection.name]),
-];
+const isSame = (a: NamePath, b: NamePath): boolean =>
+  a.length === b.length && a.every((name, index) => name === b[index]);
 
-function ruleOf(text: string, paths: readonly Path[]): { from: Path; to: Path } {
+function ruleOf(text: string, paths: readonly NamePath[]): { from: NamePath; to: NamePath } {
   const [left = '', right = '', ...rest] = text.split('=');
   if (left === '' || right === '' || rest.length > 0)
     throw new ArchiveError(`--map: "${text}" is not of the form a=b, such as travel=travel2`);
-  const from = paths.find((path) => path.join('.') === left);
+  const from = pathNamed(left, paths);
   if (from === undefined)
     throw new ArchiveError(`--map: the backup has no bucket, scope or collection "${left}"`);
-  const parts = right.split('.');
-  const inner = from.length === 1 ? [] : parts.slice(1 - from.length);
-  const bucket = parts.slice(0, parts.length - inner.length).join('.');
-  if (bucket === '' || inner.length !== from.length - 1 || inner.includes(''))
+  const to = exactNames(right) ?? namesOf(right, from.length);
+  if (to.length !== from.length || to.includes(''))
     throw new ArchiveError(`--map: "${right}" must have as many names as "${left}"`);
-  return { from, to: [bucket, ...inner] };
+  return { from, to };
+}
+
+/** The last names are those of scope and collection; what is before them, dots included, is the bucket. */
+function namesOf(text: string, count: number): NamePath {
+  const parts = text.split('.');
+  if (parts.length < count) return parts;
+  const bucket = parts.slice(0, parts.length - count + 1).join('.');
+  return [bucket, ...parts.slice(parts.length - count + 1)];
 }
