@@ -31,6 +31,18 @@ class StoreForTwo extends MemoryConfigStore {
   }
 }
 
+/** Stores the first record of a load, and no other while `isFull`. */
+class FullStore extends MemoryConfigStore {
+  isFull = true;
+  #records = 0;
+
+  override async put<T>(key: string, value: T, expected: number): Promise<number | null> {
+    if (key === 'settings/sampleLoads' && ++this.#records > 1 && this.isFull)
+      throw new Error('the disk is full');
+    return await super.put(key, value, expected);
+  }
+}
+
 /** Advances the clock until the load has failed, since the node has no data port. */
 async function untilFailed(node: Node): Promise<void> {
   await eventually(async () => {
@@ -97,6 +109,22 @@ describe('sample buckets', () => {
     const bodies = answers.map(({ status, body }) => `${status} ${JSON.stringify(body)}`).sort();
     assert.deepEqual(bodies, ['202 []', `400 ["Sample bucket ${sample} is being loaded."]`]);
     assert.equal((await loading(node)).length, 1);
+    await node.manager.stop();
+  });
+
+  it('are loading, not loaded, while the configuration does not take the id of their bucket', async () => {
+    const store = new FullStore();
+    const node = await aManager({ store });
+    assert.equal((await install(node, [sample])).status, 202);
+    assert.equal((await node.request(`/pools/default/buckets/${sample}`)).status, 200);
+    node.clock.advance(30_000);
+    assert.deepEqual([(await listed(node))[0].installed, (await loading(node)).length], [false, 1]);
+    store.isFull = false;
+    await untilFailed(node);
+    assert.deepEqual(
+      [(await listed(node))[0].installed, (await install(node, [sample])).status],
+      [false, 202],
+    );
     await node.manager.stop();
   });
 

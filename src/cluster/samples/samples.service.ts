@@ -1,4 +1,5 @@
 // Installs sample buckets: accepts requests, keeps a record of each load until it is complete, and continues interrupted ones.
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { bucketQuotasMb } from '../buckets/bucket-rules/read-bucket.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
@@ -16,9 +17,12 @@ export interface SamplesDeps {
   readonly loads: WatchedSetting<SampleLoads>;
   readonly loader: SampleLoader;
   readonly events: Pick<EventLog, 'record'>;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
+/** A change of a record that the configuration did not accept is repeated after this time. */
+const retryMs = 5_000;
 /** The memory quota of the bucket of a sample on each data node. */
 const sampleQuotaMb = 100;
 const mib = 1024 * 1024;
@@ -72,7 +76,7 @@ export class SamplesService {
       }));
   }
 
-  /** Resolves when the buckets and their collections exist; documents and indexes follow. */
+  /** Resolves when the buckets exist; collections, documents and indexes follow. */
   async install(body: unknown): Promise<void> {
     const names = [...new Set(namesIn(body))];
     const problems = names.flatMap((name) => this.#problem(name) ?? []);
@@ -131,15 +135,17 @@ export class SamplesService {
     return load;
   }
 
-  /** Creates the bucket and its collections. If the bucket is refused, no record is left. */
+  /** Creates the bucket. If it is refused, no record is left. */
   async #created(name: string, load: SampleLoad): Promise<StoredBucket> {
-    const { loads, loader } = this.#deps;
+    const { loads, loader, view } = this.#deps;
     try {
-      const bucket = await loader.bucketOf(name, load.bucketUuid, sampleQuotaMb);
-      await loads.change((before) => withLoad(before, name, { ...load, bucketUuid: bucket.uuid }));
-      return bucket;
+      return await loader.bucketOf(name, load.bucketUuid, sampleQuotaMb);
     } catch (error) {
-      if (load.bucketUuid === null) await loads.change((before) => withoutLoad(before, name));
+      if (load.bucketUuid !== null) throw error;
+      const created = view.liveBucket(name);
+      if (created !== undefined) return created;
+      const removal = (before: SampleLoads) => withoutLoad(before, name);
+      await loads.change(removal).catch(() => this.#track(this.#changed(name, removal)));
       throw error;
     }
   }
@@ -151,18 +157,26 @@ export class SamplesService {
   }
 
   #run(name: string, bucket: () => Promise<StoredBucket>): void {
-    const running = this.#load(name, bucket).finally(() => this.#running.delete(running));
+    this.#track(this.#load(name, bucket));
+  }
+
+  /** `stop` waits for the work, which does not reject. */
+  #track(work: Promise<void>): void {
+    const running = work.finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
   async #load(name: string, bucket: () => Promise<StoredBucket>): Promise<void> {
-    const { loads, loader, log, events } = this.#deps;
+    const { loader, log, events, nodeId } = this.#deps;
     const { signal } = this.#stopping;
     try {
       const sample = samples[name];
       if (sample === undefined) throw new Error('this version has no such sample');
-      const loaded = await loader.load(await bucket(), await sample(), signal);
-      await loads.change((before) => withoutLoad(before, name));
+      const created = await bucket();
+      const load: SampleLoad = { nodeId, state: 'loading', bucketUuid: created.uuid };
+      await this.#changed(name, (before) => withLoad(before, name, load));
+      const loaded = await loader.load(created, await sample(), signal);
+      await this.#changed(name, (before) => withoutLoad(before, name));
       log.info('sample.loaded', { bucket: name, ...loaded });
       events.record('sample_loaded', { bucket: name, indexes: loaded.indexes });
     } catch (error) {
@@ -172,17 +186,31 @@ export class SamplesService {
     }
   }
 
+  /** Repeats the change until it is stored, or the node stops: a bucket whose record lacks its id would count as loaded. Never rejects. */
+  async #changed(name: string, next: (before: SampleLoads) => SampleLoads): Promise<void> {
+    const { loads, clock, log } = this.#deps;
+    const { signal } = this.#stopping;
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      try {
+        await loads.change(next);
+        return;
+      } catch (error) {
+        const reason = (error as Error).message;
+        if (attempt === 1) log.warn('sample.not_recorded', { bucket: name, reason });
+        await clock.sleep(retryMs, signal).catch(() => {});
+      }
+    }
+  }
+
   async #failed(name: string, reason: string): Promise<void> {
-    const { loads, log, events, nodeId } = this.#deps;
+    const { log, events, nodeId } = this.#deps;
     log.warn('sample.load_failed', { bucket: name, reason });
     events.record('sample_load_failed', { bucket: name, reason });
     const failed = (before: SampleLoads): SampleLoads => {
       const load = before.byName[name];
       return load?.nodeId === nodeId ? withLoad(before, name, { ...load, state: 'failed' }) : before;
     };
-    await loads.change(failed).catch((error: Error) => {
-      log.warn('sample.load_failed', { bucket: name, reason: error.message });
-    });
+    await this.#changed(name, failed);
   }
 }
 

@@ -46,3 +46,46 @@ test('closes the logs of past spans whose blocks were never written', async (t) 
   await tier.close();
   assert.equal(files.openLogs, 0);
 });
+
+/** A folder on a disk that is full for blocks always, and for logs while `isFull`. */
+class FullingFolder extends FolderStoreFiles {
+  isFull = false;
+
+  override write(): Promise<void> {
+    return Promise.reject(new Error('no space left'));
+  }
+
+  override async openLog(name: string, bytes: number): Promise<LogFile> {
+    const file = await super.openLog(name, bytes);
+    return {
+      append: (added) => (this.isFull ? Promise.reject(new Error('no space left')) : file.append(added)),
+      close: () => file.close(),
+    };
+  }
+}
+
+for (const ends of [false, true])
+  test(`writes records that a full disk held up before it stops${ends ? ', of a past span too' : ''}`, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'divan-tier-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const files = new FullingFolder(folder);
+    const retention = { ageMs: 24 * spanMs, bytes: 1e9 };
+    const bounds = { spanMs, retention, seriesMax: 100, samplesMax: 1e6 };
+    const newTier = () => new Tier({ files, clock: new ManualClock(startMs), log: silentLog, bounds });
+    const tier = newTier();
+    await tier.open();
+    const values = [1, 2, 3];
+    for (const [index, value] of values.entries()) {
+      files.isFull = index > 0;
+      const timeMs = startMs + (ends && index === 2 ? spanMs : index * 10_000);
+      tier.append(timeMs, [{ name: 'ops', labels: {}, value }]);
+      await tier.written();
+    }
+    files.isFull = false;
+    await tier.close();
+    const later = newTier();
+    await later.open();
+    const { series } = await later.select([], startMs, startMs + 2 * spanMs);
+    await later.close();
+    assert.deepEqual([...(series[0]?.values ?? [])], values);
+  });

@@ -172,7 +172,10 @@ export class Tier {
     await this.#work;
   }
 
+  /** Tries once more to write what a full or failing disk has refused. */
   async close(): Promise<void> {
+    await this.#work;
+    this.#write();
     await this.#work;
     for (const span of [...this.#ended, this.#span]) await span?.file?.close();
     await this.#blocks.close();
@@ -244,13 +247,14 @@ export class Tier {
     });
   }
 
-  /** Writes the log of the current span before the blocks of ended spans: a disk without space for a block may have space for a record. */
+  /** Writes the logs of all spans before the blocks of ended spans: a disk without space for a block may have space for a record. */
   async #writeAll(first: () => Promise<void>): Promise<void> {
     try {
       await first();
       for (;;) {
         const [ended] = this.#ended;
-        if (this.#span && this.#span.pending.length > 0) await this.#log(this.#span);
+        const unlogged = [this.#span, ...this.#ended].find((span) => span && span.pending.length > 0);
+        if (unlogged) await this.#log(unlogged);
         else if (ended) await this.#writeBlock(ended);
         else break;
       }
