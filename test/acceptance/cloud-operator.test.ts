@@ -88,6 +88,11 @@ describe('the operator', () => {
       /^divan: ID is missing; the form is divan cloud token revoke ID\n/,
     );
     refuses(operator(cloud, 'user', 'list'), /^divan: --data-dir: there is no cloud in .*new\n$/);
+    const forProject = ['--role', 'projectOwner', '--project', nowhere];
+    refuses(
+      operator(cloud, 'token', 'create', ...forProject),
+      /^divan: --data-dir: there is no cloud in .*new\n$/,
+    );
     assert.equal(existsSync(cloud.dataDir), false);
     const first = operator(cloud, 'user', 'add', ada.name, ada.email);
     assert.equal(first.status, 0);

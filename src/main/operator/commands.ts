@@ -240,12 +240,13 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
   const options = parseOptions(found.options, rest, process.env) as Record<string, unknown> &
     OptionValues<typeof listOptions>;
   const work = found.prepare(options as OptionValues<OptionSpecs>, positionals);
-  if (!cloudExists(options)) {
-    const folder = resolve(options['data-dir']);
-    if (!found.creates) throw new StartError(`--data-dir: there is no cloud in ${folder}`);
-    process.stderr.write(`divan: created a new cloud in ${folder}\n`);
-  }
+  const isNew = !cloudExists(options);
+  const folder = resolve(options['data-dir']);
+  // A project is named: a new cloud has none.
+  if (isNew && (!found.creates || options['project'] !== undefined))
+    throw new StartError(`--data-dir: there is no cloud in ${folder}`);
   const storage = await openStorage(options, silentLog);
+  if (isNew) process.stderr.write(`divan: created a new cloud in ${folder}\n`);
   try {
     const { value, lines } = await work(storage);
     return options.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join('');
