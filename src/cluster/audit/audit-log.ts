@@ -69,8 +69,8 @@ export class AuditLog {
       id,
       name,
       ...details,
-      real_userid: { domain: domainShown(user.domain), user: user.name },
-      ...(effective && { effective_userid: { domain: effective.domain, user: effective.name } }),
+      real_userid: shownUser(user),
+      ...(effective && { effective_userid: shownUser(effective) }),
       ...(from !== null && { remote: { ip: from } }),
       timestamp: new Date(this.#deps.clock.wallMs()).toISOString(),
       uuid: this.#deps.random.uuid(),
@@ -78,5 +78,8 @@ export class AuditLog {
   }
 }
 
-/** The published name for the administrator's domain. */
-const domainShown = (domain: string): string => (domain === 'admin' ? 'builtin' : domain);
+/** A user with the published name of its domain, which is another one for the administrator. */
+const shownUser = ({ name, domain }: AuditedCause['user']) => ({
+  domain: domain === 'admin' ? 'builtin' : domain,
+  user: name,
+});

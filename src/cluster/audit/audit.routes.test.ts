@@ -40,7 +40,7 @@ describe('the audit log', () => {
     assert.deepEqual(
       [disabled[0], disabled.at(-1), disabled.length],
       [28672, 28725, 33],
-      'not only the numbers of statements are disabled',
+      'by default the events of statements, and no others, are disabled',
     );
     await request('/settings/stats', { form: { sendStats: 'true' } });
     assert.equal((await request(path, { form: { auditdEnabled: 'true', logPath: folder } })).status, 200);
@@ -65,6 +65,23 @@ describe('the audit log', () => {
     const count = lines().length;
     await request('/settings/stats', { form: { sendStats: 'true' } });
     assert.equal(lines().length, count);
+  });
+
+  it('names the sender of a request and the user on whose behalf it was made, with their published domains', async (t) => {
+    const { request, folder, lines } = await audited(t);
+    await request(path, { form: { auditdEnabled: 'true', logPath: folder } });
+    const form = { password: 'password', roles: 'admin' };
+    await request('/settings/rbac/users/local/ops', { method: 'PUT', form });
+    const onBehalfOf = async (user: string, as?: string) => {
+      const headers = { 'cb-on-behalf-of': Buffer.from(user).toString('base64') };
+      const sent = { form: { sendStats: 'true' }, headers, ...(as !== undefined && { as }) };
+      assert.equal((await request('/settings/stats', sent)).status, 200);
+      return [lines().at(-1).real_userid, lines().at(-1).effective_userid];
+    };
+    const administrator = { domain: 'builtin', user: 'Administrator' };
+    const ops = { domain: 'local', user: 'ops' };
+    assert.deepEqual(await onBehalfOf('Administrator:admin', 'ops:password'), [ops, administrator]);
+    assert.deepEqual(await onBehalfOf('ops:local'), [administrator, ops]);
   });
 
   it('rotates the file by size and by age', async (t) => {
