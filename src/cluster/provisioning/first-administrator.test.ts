@@ -127,7 +127,7 @@ test('checks access again if an account loses its roles while the body of its re
   await server.stop(1000);
 });
 
-test('a user is not stored with a group that is deleted while the password is hashed', async (t) => {
+test('a user is not stored with a group that is deleted after the form of the user was read', async (t) => {
   const begun = deferred<void>();
   const hashed = deferred<void>();
   let isSlow = false;
@@ -151,10 +151,13 @@ test('a user is not stored with a group that is deleted while the password is ha
   isSlow = true;
   const put = service.putUser('jane', service.readUser('jane', { password: 'password', groups: 'crew' }));
   await begun.promise;
+  const external = service.readExternal('joe', { groups: 'crew' });
   await service.deleteGroup('crew');
   hashed.resolve();
   await assert.rejects(put, { status: 400 });
   assert.equal(service.user('jane'), undefined);
+  await assert.rejects(service.putExternal('joe', external), { status: 400 });
+  assert.equal(service.externalUser('joe'), undefined);
 });
 
 test('the limit on scopes holds for changes of several buckets at once', async () => {

@@ -149,6 +149,9 @@ export class UsersService {
       const present = external.find((user) => user.id === id);
       requireTag(tag, present);
       if (!present) this.#checkRoomForUser(state);
+      // A group may have been deleted since the form was read.
+      const missing = missingGroups(change.groups, state);
+      if (missing) throw userRefusals.unknownGroups({ problem: missing });
       const uuid = present?.uuid ?? this.#deps.random.uuid();
       return { ...state, external: withEntry(external, { ...present, id, uuid, ...change }) };
     });
