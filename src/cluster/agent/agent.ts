@@ -61,7 +61,7 @@ export interface AgentDeps {
     KvAdmin,
     'apply' | 'followMap' | 'report' | 'randomKey' | 'shardPositions' | 'compact' | 'cancelCompaction'
   > & {
-    /** Rises before a client is answered: while it is the same, a report made since shows all that clients know. */
+    /** A count that rises before each answer to a client: while it is as it was when a report was taken, the report shows all that clients know. */
     workCount(): number;
   };
   users: DataUsers;
@@ -90,8 +90,9 @@ export class Agent implements DataService {
   readonly #subscriptions: { stop(): void }[] = [];
   /** The newest revision of the configuration that the data service has applied; -1: none. */
   #appliedRevision = -1;
-  /** How often a run was requested, and up to which of these requests runs have completed. */
+  /** How often a run was requested. */
   #requestedRuns = 0;
+  /** The number of the newest request that a completed run has served. */
   #completedRuns = 0;
   #isRunning = false;
   #running: Promise<void> = Promise.resolve();

@@ -93,7 +93,7 @@ function clusterPart(view: ClusterView, { identity, nodeTls }: NodePart): { clus
 
 /**
  * Whether the node has files of buckets. Nodes that were added and not rebalanced in have none. A node that was failed over keeps its own: in-sync sets
- * name its process until the new actives have confirmed, and one that restarts before that hands the shard back to this process.
+ * name its process until the new actives have confirmed, and a new active that restarts before that hands the shard back to this node.
  */
 const hasDocuments = ({ isActive, self }: ClusterView): boolean => isActive || isFailedOver(self);
 

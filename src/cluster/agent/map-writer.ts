@@ -36,7 +36,7 @@ export class MapWriter {
     const problem = this.#store.problem ?? null;
     // Does not wait for a store that cannot be written: the outcome could stay unknown for long. After a pause the data service requests
     // the change again if it is still needed: a copy that answers by then need not leave the set.
-    if (problem !== null && changes.every(isOfInSyncSet)) return { kind: 'unsent', reason: problem };
+    if (problem !== null && changes.every(changesInSyncSet)) return { kind: 'unsent', reason: problem };
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       if (attempt > 0) await this.#clock.sleep(pauseMs * attempt);
       const outcome = await this.#attempt(mapKey(bucketUuid), changes);
@@ -126,7 +126,7 @@ export class MapWriter {
 }
 
 /** Whether the change adds a node to the in-sync set of a shard, or removes one. */
-const isOfInSyncSet = ({ kind }: ShardChange): boolean => kind === 'leave' || kind === 'join';
+const changesInSyncSet = ({ kind }: ShardChange): boolean => kind === 'leave' || kind === 'join';
 
 /** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */
 function confirmed(

@@ -8,7 +8,7 @@ const sharedMsMax = 20;
 export interface SharedReportsOptions {
   /** Takes a report of all buckets, or of one. Does not reject. */
   take(bucketUuid: string | undefined): Promise<void>;
-  /** Rises before a client gets an answer. */
+  /** A count that rises before each answer to a client. */
   workCount(): number;
   clock: Clock;
 }

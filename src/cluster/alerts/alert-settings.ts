@@ -77,7 +77,7 @@ export const defaultAlertSettings: AlertSettings = {
   server: { host: 'localhost', port: 25, encrypt: false, user: '', password: '' },
 };
 
-/** The percentage from which an alert is raised; -1: never. */
+/** Percentages: an alert is raised above a `max…Perc`, and from a threshold of memory on; -1: never. */
 export interface AlertLimits {
   maxOverheadPerc: number;
   maxDiskUsedPerc: number;

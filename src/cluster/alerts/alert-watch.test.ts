@@ -25,7 +25,7 @@ interface Machine {
 function aWatch() {
   const clock = new ManualClock();
   const list = new AlertList(clock);
-  const machine = {
+  const conditions = {
     machine: { disk: roomy, memory: { total: 100, free: 90 } } as Machine,
     bucket: figures() as MeasuredBucket,
     policy: 'noEviction',
@@ -44,19 +44,19 @@ function aWatch() {
             uuid: 'u',
             name: 'b',
             ramQuotaMb: 100,
-            evictionPolicy: machine.policy,
-            conflictResolutionType: machine.resolution,
+            evictionPolicy: conditions.policy,
+            conflictResolutionType: conditions.resolution,
             driftAheadThresholdMs: 700,
           },
         ] as StoredBucket[],
       get self() {
-        return { otpNode: 'ns_1@h', hostname: machine.hostname } as never;
+        return { otpNode: 'ns_1@h', hostname: conditions.hostname } as never;
       },
     },
-    peers: () => machine.peers,
-    data: { refresh: async () => {}, measured: () => machine.bucket },
-    system: { figures: async () => machine.machine as SystemFigures },
-    limits: async () => machine.limits,
+    peers: () => conditions.peers,
+    data: { refresh: async () => {}, measured: () => conditions.bucket },
+    system: { figures: async () => conditions.machine as SystemFigures },
+    limits: async () => conditions.limits,
     nameProblem: async (name) => (name === 'moved' ? 'Could not listen on address "moved"' : null),
     noted: (alert) => noted.push(alert.key),
     raised: (kind) => raised.push(kind),
@@ -64,7 +64,7 @@ function aWatch() {
     clock,
     log: silentLog,
   });
-  return { watch, machine, clock, list, raised, noted };
+  return { watch, conditions, clock, list, raised, noted };
 }
 
 describe('conditions that raise alerts', () => {
@@ -75,12 +75,12 @@ describe('conditions that raise alerts', () => {
   });
 
   it('include a full disk by the configured limit, repeated after twelve hours', async () => {
-    const { watch, machine, raised, noted, list, clock } = aWatch();
-    machine.machine.disk = full;
-    machine.limits = { ...defaultAlertLimits, maxDiskUsedPerc: 95 };
+    const { watch, conditions, raised, noted, list, clock } = aWatch();
+    conditions.machine.disk = full;
+    conditions.limits = { ...defaultAlertLimits, maxDiskUsedPerc: 95 };
     await watch.check();
     assert.deepEqual(raised, []);
-    machine.limits = defaultAlertLimits;
+    conditions.limits = defaultAlertLimits;
     await watch.check();
     clock.advance(quietMs);
     await watch.check();
@@ -93,23 +93,23 @@ describe('conditions that raise alerts', () => {
   });
 
   it('include a bucket without eviction that refuses writes for lack of memory', async () => {
-    const { watch, machine, raised } = aWatch();
-    machine.policy = 'valueOnly';
-    machine.bucket = figures({ memoryRefusals: 1 });
+    const { watch, conditions, raised } = aWatch();
+    conditions.policy = 'valueOnly';
+    conditions.bucket = figures({ memoryRefusals: 1 });
     await watch.check();
     assert.deepEqual(raised, []);
-    machine.policy = 'noEviction';
+    conditions.policy = 'noEviction';
     await watch.check();
     assert.deepEqual(raised, []);
-    machine.bucket = figures({ memoryRefusals: 2 });
+    conditions.bucket = figures({ memoryRefusals: 2 });
     await watch.check();
     assert.deepEqual(raised, ['ep_oom_errors']);
   });
 
   it('include a failed commit, a bucket full of metadata, an unwritable audit trail and an unusable host name', async () => {
-    const { watch, machine, raised, clock } = aWatch();
-    machine.bucket = figures({ failedCommits: 1, metaBytes: 51 * mib });
-    machine.hostname = 'moved';
+    const { watch, conditions, raised, clock } = aWatch();
+    conditions.bucket = figures({ failedCommits: 1, metaBytes: 51 * mib });
+    conditions.hostname = 'moved';
     watch.auditFailed();
     await watch.check();
     assert.deepEqual(raised, ['overhead', 'ep_item_commit_failed', 'audit_dropped_events', 'ip']);
@@ -136,14 +136,14 @@ describe('conditions that raise alerts', () => {
   });
 
   it('include writes too far ahead of the clock, in a bucket in which the last write wins', async () => {
-    const { watch, machine, raised, list, clock } = aWatch();
-    machine.resolution = 'seqno';
-    machine.bucket = figures({ writesAheadOfClock: 1 });
+    const { watch, conditions, raised, list, clock } = aWatch();
+    conditions.resolution = 'seqno';
+    conditions.bucket = figures({ writesAheadOfClock: 1 });
     await watch.check();
-    machine.resolution = 'lww';
+    conditions.resolution = 'lww';
     await watch.check();
     assert.deepEqual(raised, []);
-    machine.bucket = figures({ writesAheadOfClock: 2 });
+    conditions.bucket = figures({ writesAheadOfClock: 2 });
     await watch.check();
     assert.deepEqual(raised, ['ep_clock_cas_drift_threshold_exceeded']);
     assert.match(
@@ -156,36 +156,36 @@ describe('conditions that raise alerts', () => {
   });
 
   it('include other nodes that are out of reach for five minutes', async () => {
-    const { watch, machine, raised, list } = aWatch();
+    const { watch, conditions, raised, list } = aWatch();
     const cutOff = (name: string, cutOffMs: number): PeerHealth => ({ name, skewMs: 0, cutOffMs });
-    machine.peers = [cutOff('ns_1@a', 299_999), cutOff('ns_1@b', 0)];
+    conditions.peers = [cutOff('ns_1@a', 299_999), cutOff('ns_1@b', 0)];
     await watch.check();
     assert.deepEqual(raised, []);
-    machine.peers = [cutOff('ns_1@a', 300_000), cutOff('ns_1@b', 400_000), cutOff('ns_1@c', 0)];
+    conditions.peers = [cutOff('ns_1@a', 300_000), cutOff('ns_1@b', 400_000), cutOff('ns_1@c', 0)];
     await watch.check();
     assert.deepEqual(raised, ['communication_issue']);
     assert.match(list.all()[0]?.text ?? '', /Node "h" is having issues .* nodes "ns_1@a, ns_1@b"\.$/);
   });
 
   it('include a clock that differs from those of most other nodes', async () => {
-    const { watch, machine, raised } = aWatch();
+    const { watch, conditions, raised } = aWatch();
     const ahead = (...skews: (number | null)[]) =>
       skews.map((skewMs, index): PeerHealth => ({ name: `ns_1@${index}`, skewMs, cutOffMs: 0 }));
     for (const peers of [ahead(null), ahead(5_000), ahead(6_000, 0), ahead(null, 100)]) {
-      machine.peers = peers;
+      conditions.peers = peers;
       await watch.check();
     }
     assert.deepEqual(raised, []);
-    machine.peers = ahead(-6_000, 6_000, 0, null);
+    conditions.peers = ahead(-6_000, 6_000, 0, null);
     await watch.check();
     assert.deepEqual(raised, ['time_out_of_sync']);
   });
 
   it("include the machine's memory, by the highest exceeded threshold", async () => {
-    const { watch, machine, list } = aWatch();
+    const { watch, conditions, list } = aWatch();
     const texts = async (free: number, limits: Partial<AlertLimits> = {}) => {
-      machine.machine.memory = { total: 100, free };
-      machine.limits = { ...defaultAlertLimits, ...limits };
+      conditions.machine.memory = { total: 100, free };
+      conditions.limits = { ...defaultAlertLimits, ...limits };
       await watch.check();
       const found = list.all().map(({ text }) => text.slice(0, 6));
       list.silence(list.token);
@@ -199,15 +199,15 @@ describe('conditions that raise alerts', () => {
   });
 
   it('leave the list once acknowledged, and once their cause is absent', async () => {
-    const { watch, machine, list, clock } = aWatch();
-    machine.bucket = figures({ failedCommits: 1 });
+    const { watch, conditions, list, clock } = aWatch();
+    conditions.bucket = figures({ failedCommits: 1 });
     await watch.check();
     list.silence('another');
     assert.equal(list.all().length, 1);
     list.silence(list.token);
     assert.equal(list.all().length, 0);
     clock.advance(quietMs);
-    machine.bucket = figures({ failedCommits: 2 });
+    conditions.bucket = figures({ failedCommits: 2 });
     await watch.check();
     assert.equal(list.all().length, 1);
     clock.advance(quietMs);

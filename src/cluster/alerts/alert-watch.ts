@@ -33,6 +33,7 @@ export interface AlertWatchDeps {
   log: Log;
 }
 
+/** Counters of a bucket at the last check. */
 interface Counts {
   refusals: number;
   failedCommits: number;

@@ -1,5 +1,5 @@
-// Sends mail over SMTP through nodemailer, which is loaded with the first mail. The socket is ours, so that the time limit holds
-// even against a server that keeps the session busy.
+// Sends mail over SMTP through nodemailer, which is loaded with the first mail. This adapter creates the socket itself, so that it can close it at the
+// time limit even if the server keeps the session busy.
 import { Socket } from 'node:net';
 import { getCACertificates } from 'node:tls';
 import type { MailServer } from './alert-settings.ts';

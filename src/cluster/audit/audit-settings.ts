@@ -5,13 +5,14 @@ export interface AuditSettings {
   auditdEnabled: boolean;
   /** Null: the folder `logs` of the data folder. */
   logPath: string | null;
-  /** Seconds and bytes after which the file is rotated; 0 bytes: no limit. */
+  /** Seconds after which the file is rotated. */
   rotateInterval: number;
+  /** Bytes after which the file is rotated; 0: no limit. */
   rotateSize: number;
   /** Ids of events that are not recorded. */
   disabled: readonly number[];
   disabledUsers: readonly AuditUser[];
-  /** Changes with the settings. */
+  /** A new random id after each change of the settings. */
   uid: string;
 }
 

@@ -13,7 +13,7 @@ const write: Access = { kind: 'permission', permission: 'cluster.admin.security!
 const intervalSeconds = { min: 15 * 60, max: 7 * 86_400 };
 const sizeMax = 500 * 1024 * 1024;
 
-/** The published text for the range. */
+/** Seconds; the texts of both refusals are the published ones. */
 function interval(): Field<number | undefined> {
   const integer = field
     .integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)

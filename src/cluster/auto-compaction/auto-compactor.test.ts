@@ -96,7 +96,7 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
     end: (uuid: string, freeMb: number) => change(uuid, { ...fragmented(freeMb), compaction: null }),
     set: (changes: Partial<ClusterAutoCompaction>) =>
       settings.change(compactionSetting, compactionDefaults, changes),
-    own: (uuid: string, changes: Partial<StoredBucket>) =>
+    changeBucket: (uuid: string, changes: Partial<StoredBucket>) =>
       bucketsStore.changeBucket(uuid, (bucket) => ({ ...bucket, ...changes })),
     /** Advances the clock to this time of the first day. */
     async reach(hour: number, minute = 0) {
@@ -123,7 +123,7 @@ describe('auto-compaction', () => {
   });
 
   it("uses thresholds in megabytes and a bucket's own settings", async () => {
-    const { calls, pass, set, own } = await scheduled([aBucket('a')]);
+    const { calls, pass, set, changeBucket } = await scheduled([aBucket('a')]);
     await set({ databaseFragmentationThreshold: { percentage: null, sizeMb: 41 } });
     await pass(30_000);
     assert.deepEqual(calls, []);
@@ -134,7 +134,9 @@ describe('auto-compaction', () => {
       ...common
     } = compactionDefaults;
     const threshold = { percentage: null, sizeMb: 40 };
-    await own('uuid-a', { autoCompaction: { ...common, databaseFragmentationThreshold: threshold } });
+    await changeBucket('uuid-a', {
+      autoCompaction: { ...common, databaseFragmentationThreshold: threshold },
+    });
     await pass(30_000);
     assert.deepEqual(calls, ['compact uuid-a']);
   });
@@ -222,7 +224,7 @@ describe('auto-compaction', () => {
   });
 
   it('purges tombstones by the current purge interval', async () => {
-    const { requests, pass, end, set, clock, own } = await scheduled([aBucket('a')]);
+    const { requests, pass, end, set, clock, changeBucket } = await scheduled([aBucket('a')]);
     await pass(checkEveryMs.idle);
     const secondsAgo = (
       { purgeBeforeSeconds }: CompactionRequest = { purgeBeforeSeconds: 0, origin: 'automatic' },
@@ -234,7 +236,7 @@ describe('auto-compaction', () => {
     end('uuid-a', 40);
     await pass(checkEveryMs.idle);
     assert.equal(secondsAgo(requests[1]), 7 * 86_400);
-    await own('uuid-a', { purgeIntervalDays: 0.5 });
+    await changeBucket('uuid-a', { purgeIntervalDays: 0.5 });
     end('uuid-a', 0);
     await pass(checkEveryMs.idle);
     end('uuid-a', 40);

@@ -13,7 +13,7 @@ import { compactionDefaults, weekDays } from './settings.ts';
 
 const purgeDaysMin = 0.04;
 
-/** `standard` is the specification's term for `full` of published tools. */
+/** Published tools send `full` for what the specification calls `standard`. */
 const indexModes = ['standard', 'circular', 'full'];
 
 export function readClusterSettings(

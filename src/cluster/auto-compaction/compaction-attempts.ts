@@ -5,12 +5,12 @@ import type { Clock } from '#ports/clock.ts';
 export const pauseMs = { first: 60_000, longest: 3_600_000 };
 
 interface Attempt {
-  /** The settings it was started with; a change of them allows a retry at once. */
+  /** The settings with which the compaction was started, as text; a change of them allows a retry at once. */
   rules: string;
   isRunning: boolean;
-  /** Bytes that it could release when it started. */
+  /** Bytes that the compaction could release when it started. */
   freeBytes: number;
-  /** Consecutive attempts that released less than half of that. */
+  /** Consecutive attempts that released less than half of `freeBytes`. */
   unproductive: number;
   notBeforeMs: number;
 }

@@ -20,11 +20,14 @@ export interface AutoFailoverSettings {
 /** Ephemeral buckets are activated on other nodes after their node restarted. */
 export interface AutoReprovisionSettings {
   enabled: boolean;
+  /** The number of nodes that are reprovisioned automatically before an operator must reset `count`. */
   maxNodes: number;
+  /** Nodes reprovisioned since the last reset. */
   count: number;
 }
 
 export interface FailoverSettings {
+  /** Whether a failover keeps durable writes. */
   preserveDurableMutations: boolean;
 }
 

@@ -29,6 +29,6 @@ export function backupProxyRoutes(address: ServiceAddress): BoundRoute[] {
 
 function pathOf({ path = '' }: Params, query: Form): string {
   const search = new URLSearchParams(query).toString();
-  const own = `/${path.split('/').map(encodeURIComponent).join('/')}`;
-  return search === '' ? own : `${own}?${search}`;
+  const encoded = `/${path.split('/').map(encodeURIComponent).join('/')}`;
+  return search === '' ? encoded : `${encoded}?${search}`;
 }

@@ -17,10 +17,10 @@ const ops = (op: string, result?: string): SampleFigure => rate('kv_ops', result
 const active = { state: 'active' };
 
 const combine =
-  (figures: readonly SampleFigure[], of: (...values: number[]) => number): SampleFigure =>
+  (figures: readonly SampleFigure[], compute: (...values: number[]) => number): SampleFigure =>
   (grid) => {
     const columns = figures.map((figure) => figure(grid));
-    return (columns[0] ?? []).map((_, index) => of(...columns.map((column) => column[index] as number)));
+    return (columns[0] ?? []).map((_, index) => compute(...columns.map((column) => column[index] as number)));
   };
 const sum = (...figures: SampleFigure[]): SampleFigure =>
   combine(figures, (...values) => values.reduce((total, value) => total + (value || 0), 0));
@@ -109,15 +109,15 @@ const memoryFigures: Record<string, SampleFigure> = {
 /** Figures of copies: their number and their documents. The rest is not measured by state: it is shown as zero, and the resident ratio as 100. */
 const copyFigures: Record<string, SampleFigure> = Object.fromEntries(
   ['replica', 'pending'].flatMap((state) => {
-    const of = { state };
+    const labels = { state };
     return [
-      [`vb_${state}_num`, gauge('kv_num_vbuckets', of)],
-      [`vb_${state}_curr_items`, gauge('kv_vb_curr_items', of)],
-      [`vb_${state}_num_non_resident`, gauge('kv_vb_num_non_resident', of)],
+      [`vb_${state}_num`, gauge('kv_num_vbuckets', labels)],
+      [`vb_${state}_curr_items`, gauge('kv_vb_curr_items', labels)],
+      [`vb_${state}_num_non_resident`, gauge('kv_vb_num_non_resident', labels)],
       [`vb_${state}_resident_items_ratio`, constant(100)],
-      [`vb_${state}_eject`, rate('kv_vb_eject', of)],
-      [`vb_${state}_itm_memory`, gauge('kv_vb_itm_memory_bytes', of)],
-      [`vb_${state}_meta_data_memory`, gauge('kv_vb_meta_data_memory_bytes', of)],
+      [`vb_${state}_eject`, rate('kv_vb_eject', labels)],
+      [`vb_${state}_itm_memory`, gauge('kv_vb_itm_memory_bytes', labels)],
+      [`vb_${state}_meta_data_memory`, gauge('kv_vb_meta_data_memory_bytes', labels)],
       ...['ops_create', 'ops_update', 'queue_age', 'queue_drain', 'queue_fill', 'queue_size'].map(
         (name) => [`vb_${state}_${name}`, constant(0)] as const,
       ),
@@ -169,8 +169,8 @@ const streamKinds: Record<string, readonly string[]> = {
 
 const streamFigures: Record<string, SampleFigure> = Object.fromEntries(
   Object.entries(streamKinds).flatMap(([kind, types]) => {
-    const all = (of: (labels: Labels) => SampleFigure): SampleFigure =>
-      sum(...types.map((connection_type) => of({ connection_type })));
+    const all = (figureOf: (labels: Labels) => SampleFigure): SampleFigure =>
+      sum(...types.map((connection_type) => figureOf({ connection_type })));
     const connections = all((labels) => gauge('kv_dcp_connection_count', labels));
     return [
       [`ep_dcp_${kind}_count`, connections],

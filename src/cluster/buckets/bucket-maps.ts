@@ -23,7 +23,7 @@ export class BucketMaps {
     this.#nodeId = nodeId;
   }
 
-  /** Spreads the bucket over these nodes, or puts it on the only one. An existing map is kept. */
+  /** Spreads the bucket over these nodes; with one node puts all of it there, with none on this node. An existing map is kept. */
   async create(bucketUuid: string, nodes: readonly NodeState[] = [], replicas = 0): Promise<void> {
     await this.#store.put(mapKey(bucketUuid), this.#newMap(nodes, replicas), 0);
   }

@@ -266,7 +266,7 @@ test('thresholds of clock drift are kept by buckets that resolve conflicts by ti
   await checkSettings(t, target, table([drift('ahead'), drift('behind')]));
 });
 
-test('a creation validates the parameters that it fixes', async (t) => {
+test('a creation validates the parameters that cannot be changed later', async (t) => {
   await using target = creating(await managerTarget());
   const named = (name: string) => [name, name] as const;
   await checkSettings(t, target, {

@@ -44,8 +44,8 @@ function reader(...all: Series[]) {
   };
 }
 
-const valuesOf = (count: number, of: (index: number) => number) =>
-  Array.from({ length: count }, (_, index) => of(index));
+const valuesOf = (count: number, valueAt: (index: number) => number) =>
+  Array.from({ length: count }, (_, index) => valueAt(index));
 const sets = (stepMs: number, values: number[]) => series('kv_ops', { op: 'set' }, stepMs, values);
 
 test('shows rates for each second of the last minute that add up to all operations', async () => {

@@ -20,7 +20,7 @@ export const isZoom = (text: string): text is Zoom => Object.hasOwn(zooms, text)
 
 /** The number of points in a chart of older consoles. */
 const chartSamples = 60;
-/** Rates need earlier samples: a read begins this number of steps, and at least this time, before the first timestamp. */
+/** Rates need earlier samples: a read begins by this number of steps, and by `earlierMs` in addition, before the first timestamp. */
 const earlierSteps = 2;
 const earlierMs = 30_000;
 
@@ -142,6 +142,8 @@ function shownOf(grid: SeriesGrid, { timesMs, newestMs, section, wanted }: Shown
     (value, index) => !Number.isNaN(value) && (timesMs[index] as number) <= newestMs,
   );
   const pick = <T>(all: readonly T[]): T[] => all.filter((_, index) => isSampled[index]);
-  const figures = wanted.map(([name, of]) => [name, pick(of(grid)).map((value) => value || 0)] as const);
+  const figures = wanted.map(
+    ([name, figure]) => [name, pick(figure(grid)).map((value) => value || 0)] as const,
+  );
   return { timesMs: wanted.length > 0 ? pick(timesMs) : [], figures: Object.fromEntries(figures) };
 }

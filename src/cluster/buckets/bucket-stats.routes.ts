@@ -84,16 +84,18 @@ interface SeriesRequest {
 
 function seriesRoutes(deps: BucketStatsDeps): BoundRoute[] {
   const reader = new BucketSeriesReader(deps);
-  const ofThisNode = ({ bucket, choice }: SeriesRequest) =>
+  const ownSeries = ({ bucket, choice }: SeriesRequest) =>
     reader.read(serviceSection(bucket) ?? bucketSection(bucket), choice);
-  deps.peers.answer('bucketSeries', ofThisNode);
+  deps.peers.answer('bucketSeries', ownSeries);
   const seriesOf = (node: StableNodeSnapshot, request: SeriesRequest): Promise<BucketSeries> =>
-    node.isThis ? ofThisNode(request) : askForSeries(deps, node, request);
+    node.isThis ? ownSeries(request) : askForSeries(deps, node, request);
   return [
     bind(contract.BucketStats, async ({ params, query }, context) => {
       const { request, isPersistent } = seriesRequestOf(deps, params, query, context);
       const series = mergedSeries(
-        (await ofActiveNodes(deps, context, (node) => seriesOf(node, request))).map(({ series }) => series),
+        (await seriesOfActiveNodes(deps, context, (node) => seriesOf(node, request))).map(
+          ({ series }) => series,
+        ),
       );
       return reply.json({ op: opOf({ ...series, isPersistent }) });
     }),
@@ -106,7 +108,7 @@ function seriesRoutes(deps: BucketStatsDeps): BoundRoute[] {
     bind(contract.BucketStat, async ({ params, query }, context) => {
       const name = params['stat'] as string;
       const { request, isPersistent } = seriesRequestOf(deps, params, query, context, name);
-      const answers = await ofActiveNodes(deps, context, (node) => seriesOf(node, request));
+      const answers = await seriesOfActiveNodes(deps, context, (node) => seriesOf(node, request));
       const { timesMs } = mergedSeries(answers.map(({ series }) => series));
       const nodeStats = Object.fromEntries(
         answers.map(({ node, series }) => [nodeAddress(node), alignedFigure(series, name, timesMs)]),
@@ -154,7 +156,7 @@ interface NodeSeries {
 }
 
 /** The series of this node and of the other active ones that answer in time. */
-async function ofActiveNodes(
+async function seriesOfActiveNodes(
   deps: BucketStatsDeps,
   context: Context,
   read: (node: StableNodeSnapshot) => Promise<BucketSeries>,

@@ -176,20 +176,20 @@ export const NamedStatsDirectory = defineRoute({
 const controller = (id: string, name: string, access: Access, doc: string) =>
   defineRoute({ id, method: 'POST', path: `${bucket}/controller/${name}`, access, doc });
 
-const begins =
+const answersAtOnce =
   'Answers at once; `/pools/default/tasks` shows the compaction while it runs. Does nothing if one is running.';
 
 export const CompactBucket = controller(
   'buckets.compact',
   'compactBucket',
   compact,
-  `Compacts the files: releases the disk space of replaced documents and purges old tombstones. ${begins}`,
+  `Compacts the files: releases the disk space of replaced documents and purges old tombstones. ${answersAtOnce}`,
 );
 export const CompactDatabases = controller(
   'buckets.compact_data',
   'compactDatabases',
   compact,
-  `As compactBucket, since buckets of this version have no other files. ${begins}`,
+  `As compactBucket, since buckets of this version have no other files. ${answersAtOnce}`,
 );
 export const CancelBucketCompaction = controller(
   'buckets.cancel_compaction',

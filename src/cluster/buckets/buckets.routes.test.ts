@@ -113,8 +113,8 @@ describe('bucket records', () => {
 
   it('count documents of copies separately, and in the total', async () => {
     const { request, kv } = await aBucket({ replicaNumber: 0 });
-    const of = (items: number) => ({ vbuckets: 1, items });
-    const vbuckets = { active: of(7), replica: of(5), pending: of(2) };
+    const figuresOf = (items: number) => ({ vbuckets: 1, items });
+    const vbuckets = { active: figuresOf(7), replica: figuresOf(5), pending: figuresOf(2) };
     kv.figures['b'] = { items: 7, vbuckets };
     for (const path of [`${buckets}/b`, '/pools/default']) {
       const [node] = (await request(path)).body.nodes;

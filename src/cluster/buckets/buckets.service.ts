@@ -89,8 +89,9 @@ export class BucketsService {
         const fields = full ?? withWarnings(read, ignoreWarnings);
         throw bucketRefusals.invalid(fields, this.#summaries(read, null, state, disk));
       }
-      const deleted = nameInDeletion(read.choices.name, state);
-      if (deleted) throw bucketRefusals.nameInDeletion(deleted, this.#summaries(read, null, state, disk));
+      const inDeletion = nameInDeletion(read.choices.name, state);
+      if (inDeletion)
+        throw bucketRefusals.nameInDeletion(inDeletion, this.#summaries(read, null, state, disk));
       return withBucket(state, { ...read.choices, uuid, incarnation: 0, state: 'ready' });
     });
     const { value, revision } = await created.catch(async (error: unknown) => {

@@ -29,7 +29,8 @@ export interface StatsSection {
   readonly isPerSecond: boolean;
 }
 
-const named = (names: readonly string[], bucket?: string): Matcher[] => [
+/** The conditions for the series with these names, of one bucket if it is given. */
+const matchersFor = (names: readonly string[], bucket?: string): Matcher[] => [
   { label: '__name__', operator: '=~', value: names.join('|') },
   ...(bucket === undefined ? [] : [{ label: 'bucket', operator: '=' as const, value: bucket }]),
 ];
@@ -37,7 +38,7 @@ const named = (names: readonly string[], bucket?: string): Matcher[] => [
 export const bucketSection = (bucket: string): StatsSection => ({
   name: bucket,
   bucket,
-  selections: [named(bucketSources, bucket), named(nodeSources)],
+  selections: [matchersFor(bucketSources, bucket), matchersFor(nodeSources)],
   figures: () => bucketFigures,
   sampled: rate('kv_ops', { op: 'set' }),
   isPerSecond: true,
@@ -49,7 +50,7 @@ const nodeSampled = rate('cm_rest_request_enters_total');
 const nodeSection = (name: string, figures: Figures, sources: readonly string[]): StatsSection => ({
   name,
   bucket: null,
-  selections: [named([...sources, 'cm_rest_request_enters_total'])],
+  selections: [matchersFor([...sources, 'cm_rest_request_enters_total'])],
   figures: () => figures,
   sampled: nodeSampled,
   isPerSecond: true,
@@ -94,13 +95,14 @@ function indexFigures(series: readonly Series[]): Figures {
   );
 }
 
-const ofReplications = ['replication_changes_left', 'replication_docs_rep_queue'] as const;
+/** The figures of all replications of a bucket together. */
+const replicationSums = ['replication_changes_left', 'replication_docs_rep_queue'] as const;
 
 function replicationsFigures(series: readonly Series[]): Figures {
   const ids = new Set(series.flatMap(({ labels }) => replicationIdOf(labels) ?? []));
   const paths = [...ids].flatMap((id) => replicationFigureNames.map((name) => `replications/${id}/${name}`));
   return {
-    ...Object.fromEntries(ofReplications.map((name) => [name, bucketFigures[name] as SampleFigure])),
+    ...Object.fromEntries(replicationSums.map((name) => [name, bucketFigures[name] as SampleFigure])),
     ...Object.fromEntries(paths.map((path) => [path, figureOfReplication(path) as SampleFigure])),
   };
 }
@@ -128,7 +130,7 @@ export function serviceSection(name: string): StatsSection | null {
   if (prefix === undefined) return null;
   const { names, figures } = bucketServiceSections[prefix] as (typeof bucketServiceSections)[string];
   const bucket = name.slice(prefix.length);
-  const selections = [named(names, bucket), named(['cm_rest_request_enters_total'])];
+  const selections = [matchersFor(names, bucket), matchersFor(['cm_rest_request_enters_total'])];
   // The series of single indexes and replications are not sampled every second.
   return { name, bucket, selections, figures, sampled: nodeSampled, isPerSecond: false };
 }

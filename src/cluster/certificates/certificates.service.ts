@@ -178,7 +178,7 @@ export class CertificatesService implements ChangeNotifier {
   #changed(): void {
     const { store, view, clientAuth } = this.#deps;
     const node = store.state.nodes[view.self.uuid];
-    // Another node has regenerated the certificates; this one uses its own until the new one is there.
+    // Another node has regenerated the certificates: this node generates a new one, and uses its old one until then.
     if (!node) this.#renewIfStale();
     if (!node) return;
     const clients = clientCertificates(

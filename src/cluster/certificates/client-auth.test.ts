@@ -22,7 +22,7 @@ test('requests no client certificates by default, and stores a change', async ()
   await again.manager.stop();
 });
 
-test('a field of a later version is kept, and is no difference', async (t) => {
+test('a field of a later version is kept, and does not count as a change', async (t) => {
   const wanted = { state: 'enable', prefixes: [rule] };
   const store = new MemoryConfigStore();
   await store.put('settings/clientCertAuth', { ...wanted, later: 1 }, 0);

@@ -31,6 +31,7 @@ const ofParts =
 
 const sequence = ofParts(tags.sequence);
 const set = ofParts(tags.set);
+/** The boolean true. */
 const yes = element(tags.boolean, Buffer.from([0xff]));
 const octets = (content: Uint8Array): Buffer => element(tags.octetString, content);
 const printable = (text: string): Buffer => element(tags.printableString, Buffer.from(text, 'ascii'));

@@ -73,7 +73,7 @@ function formOf(pem: string): Record<string, unknown> {
   };
 }
 
-test('an authority of an earlier version signs', async () => {
+test('an authority that an earlier version generated signs certificates', async () => {
   const { authority } = issuedCertificates;
   const { node, authority: kept } = await issue(request({ authority, withRsa: false }));
   assert.deepEqual(kept, authority);
@@ -87,7 +87,7 @@ test('refuses a name that is no address', async () => {
     await assert.rejects(issue(request({ names: [{ kind: 'ip', name }] })), TypeError);
 });
 
-test('numbers, identifiers and lengths have the shortest form', () => {
+test('numbers, identifiers and lengths have their shortest form in DER', () => {
   const hex = (bytes: Buffer): string => bytes.toString('hex');
   assert.equal(hex(der.integer('0')), '020100');
   assert.equal(hex(der.integer('00080')), '02020080');

@@ -38,7 +38,7 @@ export class TrustedAuthorities {
       return this.#with(state, { origin: 'upload', pem });
     });
     const uploaded = authorities.findLast((authority) => authority.pem === pem);
-    assert(uploaded, 'it was just added');
+    assert(uploaded, 'the authority was just added');
     return uploaded;
   }
 
@@ -63,9 +63,9 @@ export class TrustedAuthorities {
     const { store, view } = this.#deps;
     await store.change((state) => {
       if (!state.authorities.some((authority) => authority.id === id)) throw certificateRefusals.notFound();
-      const users = view.cluster.nodes.filter(({ uuid }) => state.nodes[uuid]?.authorityId === id);
-      if (users.length > 0) {
-        const hosts = users.map(({ hostname }) => hostname ?? '127.0.0.1').join(', ');
+      const nodes = view.cluster.nodes.filter(({ uuid }) => state.nodes[uuid]?.authorityId === id);
+      if (nodes.length > 0) {
+        const hosts = nodes.map(({ hostname }) => hostname ?? '127.0.0.1').join(', ');
         throw certificateRefusals.authorityInUse({ hosts });
       }
       return { ...state, authorities: state.authorities.filter((authority) => authority.id !== id) };

@@ -60,10 +60,10 @@ export function nodeWarnings(
   root: X509Certificate | null,
   nowMs: number,
 ): Warning[] {
-  const isRootless = mustLeadToRoot(state) && root !== null && !leadsTo(chain, root);
-  const rootless: Warning[] = isRootless ? [{ name: 'mismatch' }] : [];
-  const selfSigned: Warning[] = node.origin === 'generated' && !isRootless ? [{ name: 'self_signed' }] : [];
-  return [...rootless, ...selfSigned, ...expiryWarnings(chain, nowMs)];
+  const isMismatch = mustLeadToRoot(state) && root !== null && !leadsTo(chain, root);
+  const mismatch: Warning[] = isMismatch ? [{ name: 'mismatch' }] : [];
+  const selfSigned: Warning[] = node.origin === 'generated' && !isMismatch ? [{ name: 'self_signed' }] : [];
+  return [...mismatch, ...selfSigned, ...expiryWarnings(chain, nowMs)];
 }
 
 /** With authorities from the inbox each node may have its own; otherwise one root serves all. */

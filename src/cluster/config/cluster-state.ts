@@ -250,11 +250,11 @@ export interface ShardPlacement {
    * in clusters of one node, which confirms nothing.
    */
   readonly confirmed?: string;
-  /** Where `confirmed` is absent: the node that was the last to confirm. Read it with `lastActiveOf`: older nodes leave it as it is. */
+  /** Where `confirmed` is absent: the node that was the last to confirm. Read it with `lastActiveOf`: nodes of older versions do not update it. */
   readonly lastActive?: LastActive;
   /** The epoch whose active reported that it has stopped: its successor need not wait for as long as that active might still serve. */
   readonly stopped?: number;
-  /** The epoch at whose end every member had all changes of its active. Read it with `isHandedOver`: older nodes leave it as it is. */
+  /** The epoch at whose end every member had all changes of its active. Read it with `isHandedOver`: nodes of older versions do not update it. */
   readonly handedOver?: number;
   /**
    * Position of the member of the in-sync set to which the active hands the shard over: the active accepts no more requests, sends its
@@ -337,6 +337,7 @@ export interface CollectionState {
 export const isFailedOver = ({ membership, recovery }: NodeState): boolean =>
   membership === 'inactiveFailed' || recovery !== undefined;
 
+/** The manifest of a new bucket. Collection ids below 8 are reserved by the protocol. */
 export const initialManifest = (): ManifestState => ({
   uid: '0',
   nextId: 8,

@@ -70,7 +70,9 @@ export interface MeasuredBucket {
   failedCommits: number;
   /** Writes of other nodes with a time too far ahead of this node's clock, since the bucket started. */
   writesAheadOfClock: number;
+  /** Changes that wait to be written to disk. */
   dirtyItems: number;
+  /** Documents whose value is only on disk. */
   nonResident: number;
   /** Live items per collection id in lower-case hex. */
   collectionItems: Readonly<Record<string, number>>;

@@ -13,7 +13,7 @@ function ofEarlierVersion(id: string): NodeState {
   return node;
 }
 
-it('has the version of its oldest node', () => {
+it('a cluster has the version of its oldest node', () => {
   const [older, newer, later] = [
     ofEarlierVersion('a'),
     nodeNamed('b'),
@@ -30,7 +30,7 @@ it('every version has a release name, and no feature needs a version that does n
   for (const version of Object.values(since)) assert.ok(version > 1 && version <= ownVersion);
 });
 
-it('shows the lowest version of the published protocol, and that of each node', async (t) => {
+it('a cluster shows the version of the published protocol that all nodes know, and that of each node', async (t) => {
   assert.equal(commonCompatibility([nodeNamed('a'), nodeNamed('b', { compatibility: 458_752 })]), 458_752);
   const { request, manager } = await managedCluster([nodeNamed('b', { compatibility: 458_752 })]);
   t.after(() => manager.stop());
@@ -43,7 +43,7 @@ it('shows the lowest version of the published protocol, and that of each node', 
   assert.equal(clusterCompatVersion, '7.0');
 });
 
-it('refuses a call that needs a newer version on all nodes, and names the older nodes', async (t) => {
+it('a cluster refuses a call that needs a newer version on all nodes, and names the older nodes', async (t) => {
   const { request, manager, change } = await managedCluster([ofEarlierVersion('b')]);
   t.after(() => manager.stop());
   const create = async () => {

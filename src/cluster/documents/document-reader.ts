@@ -15,6 +15,7 @@ interface DocumentMeta {
 
 /** The limit of paths in one request. */
 const pathsMax = 15;
+/** How often a document is read again that changes between the reads of its parts. */
 const attemptsMax = 10;
 
 const attribute = (path: string): PathRead => ({ opcode: SubdocOpcode.get, flags: PathFlag.xattr, path });

@@ -151,7 +151,8 @@ test('permits documents only to callers with the permission for their collection
         ...(method === 'POST' && { form: { value: '1' } }),
       })
     ).status !== 403;
-  const all = async (as: string, path: string) =>
+  /** One digit each for listing, storing, reading and deleting: 1 if it is permitted. */
+  const permitted = async (as: string, path: string) =>
     [
       await may(as, path, 'GET'),
       await may(as, `${path}/x`, 'POST'),
@@ -160,10 +161,10 @@ test('permits documents only to callers with the permission for their collection
     ]
       .map(Number)
       .join('');
-  assert.equal(await all('reader', orders), '1010');
-  assert.equal(await all('writer', orders), '0101');
-  for (const as of ['reader', 'writer']) assert.equal(await all(as, docs), '0000', as);
-  assert.equal(await all('manager', docs), '0000');
+  assert.equal(await permitted('reader', orders), '1010');
+  assert.equal(await permitted('writer', orders), '0101');
+  for (const as of ['reader', 'writer']) assert.equal(await permitted(as, docs), '0000', as);
+  assert.equal(await permitted('manager', docs), '0000');
   assert.equal((await request(docs, { as: null })).status, 401);
 });
 

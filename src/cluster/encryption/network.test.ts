@@ -97,7 +97,7 @@ describe('the network between nodes', () => {
     assert.deepEqual(await node(), [false, [unencrypted]]);
   });
 
-  it('adapts to the addresses of a start, and writes nothing if the stored network fits them', async () => {
+  it('is adapted at a start to the address families of that start, and is not written if it fits them already', async () => {
     const { post, store, manager } = await aNetwork();
     await post('setupNetConfig', { afamilyOnly: 'true', nodeEncryption: 'on' });
     await manager.stop();

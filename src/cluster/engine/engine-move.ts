@@ -1,5 +1,5 @@
-// Moves the configuration from the founder to NATS servers that three nodes run, as soon as three nodes can: `--engine nats`. Documents are
-// not touched. The last change in the founder's store names the servers; the others get them from the founder, and a node that was away
+// Moves the configuration from the founder to NATS servers on three nodes, as soon as three nodes that were started with `--engine nats` can run
+// one. Documents are not touched. The last change in the founder's store names the servers; the others get them from the founder, and a node that was away
 // asks any other node.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -42,7 +42,7 @@ export interface EngineMoveDeps {
 const checkMs = 2_000;
 /** The pause after an attempt that failed. */
 const retryMs = 30_000;
-/** Longer than a node needs to start the program, which may have to replace an earlier one. */
+/** The time limit for a node to start its NATS server, which may have to stop an earlier server first. */
 const runMs = 60_000;
 
 export class EngineMove {

@@ -39,6 +39,7 @@ export interface EnginePlacesDeps {
   log: Log;
 }
 
+/** The time limit of a message to another node. */
 const noticeMs = 5_000;
 
 export class EnginePlaces {
@@ -55,7 +56,7 @@ export class EnginePlaces {
 
   /** Sends the place to the other nodes. A node that does not get the message asks for the place later. */
   async announce(): Promise<void> {
-    const place = await this.#known();
+    const place = await this.#knownPlace();
     await Promise.allSettled(
       this.#others.map((id) => this.#deps.peers.ask(id, 'engine/moved', place, noticeMs)),
     );
@@ -117,7 +118,7 @@ export class EnginePlaces {
   }
 
   /** The place that this node uses; null: the configuration does not name it. */
-  async #known(): Promise<EnginePlace | null> {
+  async #knownPlace(): Promise<EnginePlace | null> {
     const { membership, store, view } = this.#deps;
     const { revisionEpoch: epoch, cluster } = view;
     if (membership.natsSource() !== null) {
@@ -134,7 +135,7 @@ export class EnginePlaces {
     const { cluster, revisionEpoch: epoch } = view;
     if (membership.natsSource() === null) return founderChange.noticeFor(request);
     if (request.takesAnyPlace !== true || !supersedes({ epoch }, request)) return null;
-    if (this.#others.includes(from)) return this.#known();
+    if (this.#others.includes(from)) return this.#knownPlace();
     return cluster.left?.includes(from) ? { epoch, isRemoved: true } : null;
   }
 

@@ -30,6 +30,7 @@ export interface EngineReturnDeps {
 
 /** The pause after an attempt that failed. */
 const retryMs = 30_000;
+/** The time limit for a node to answer whether it was started with `--engine nats`. */
 const wantsMs = 5_000;
 /** The time limit for the next founder, which copies the configuration. */
 const returnMs = 60_000;
@@ -44,6 +45,7 @@ export class EngineReturn {
   #returning: Promise<void> | null = null;
   /** When this node may remove a server that the configuration is not on. */
   #removeAtMs: number;
+  /** Whether the configuration was on servers at the last check. */
   #wasOnServers = false;
   #returnedMs = -Infinity;
 
@@ -105,7 +107,7 @@ export class EngineReturn {
     return (await this.#deps.store.get<EngineRecord>(engineKey))?.value.nodes ?? [];
   }
 
-  /** The first active node that runs a server, of a cluster whose nodes run them. */
+  /** Whether this node is the first active one among those that run servers. */
   async #isFirst(): Promise<boolean> {
     const { view, identity } = this.#deps;
     const servers = await this.#serverNodes();
@@ -113,6 +115,7 @@ export class EngineReturn {
     return servers.find(isActive) === identity.nodeId;
   }
 
+  /** Whether no node was started with `--engine nats`. */
   async #isUnwanted(): Promise<boolean> {
     const { membership, view } = this.#deps;
     if (membership.engineTransfer?.wantsServers !== false) return false;

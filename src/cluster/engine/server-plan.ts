@@ -13,6 +13,7 @@ export const serversWanted = 3;
 /** Whether no node joins, and none is added or removed by a rebalance. */
 export const isSteady = ({ balance, nodes }: Pick<ClusterState, 'balance' | 'nodes'>): boolean =>
   balance === undefined && nodes.every(({ joining }) => joining !== true);
+
 /** The name of the key-value bucket of JetStream that has the configuration. */
 const bucket = 'divan';
 

@@ -39,15 +39,19 @@ const groupMs = 60_000;
 const retryMs = 30_000;
 /** A new server that the record does not name after this time will not be used. */
 const recordedMs = 180_000;
+/** The time limit for another node to start a server. */
 const runMs = 60_000;
+/** The time limit for another node to name its server. */
 const askMs = 5_000;
 
 export class ServerReplacement {
   readonly #deps: ServerReplacementDeps;
   readonly #checks: PeriodicTask;
-  /** When the next server may be replaced, when the group is checked next, and when this node last started a server. */
+  /** When the next server may be replaced. */
   #replaceAtMs = -Infinity;
+  /** When the group is checked next. */
   #groupAtMs = -Infinity;
+  /** When this node last started a server. */
   #ranAtMs = -Infinity;
 
   constructor(deps: ServerReplacementDeps) {
@@ -163,9 +167,9 @@ export class ServerReplacement {
     const names = await Promise.all(nodes.map((id) => this.#nameOn(id)));
     const group = membership.engineTransfer?.groupOf(systemSourceOf(servers));
     const members = (await group?.members()) ?? [];
-    const isRun = (name: string | null): boolean =>
+    const isCurrentMember = (name: string | null): boolean =>
       members.some((member) => member.name === name && member.isCurrent);
-    if (!names.every(isRun)) return false;
+    if (!names.every(isCurrentMember)) return false;
     for (const { id, name } of members) {
       if (names.includes(name)) continue;
       await group?.remove(id);

@@ -1,5 +1,5 @@
-// The kinds of events, in the two forms that published clients read: structured events and log entries. Event numbers are
-// the published ones if there are any; ours start at 1000 in the cluster manager's range and at 10200 in that of security.
+// The kinds of events, in the two forms that published clients read: structured events and log entries. Event numbers are the published ones if
+// there are any; those of events that only Divan has start at 1000 for the cluster manager and at 10200 for security.
 
 export type Attributes = Readonly<Record<string, unknown>>;
 

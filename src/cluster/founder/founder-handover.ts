@@ -31,7 +31,7 @@ export interface FounderHandoverDeps {
   log: Log;
 }
 
-/** A next founder that cannot be reached for this long is given up. */
+/** How long this founder asks a next founder that does not answer whether it has taken the configuration. */
 const unknownMs = 30_000;
 /** The time limit for the next founder, which writes the whole configuration. */
 const takeMs = 30_000;

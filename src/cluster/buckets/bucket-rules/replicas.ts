@@ -45,7 +45,7 @@ const persistent: readonly DurabilityMinLevel[] = [
 ];
 const inMemory: readonly DurabilityMinLevel[] = ['none', 'majority'];
 
-/** Published clients read the second key, clients of the specification the first. */
+/** Published clients read the second key, clients that follow the specification read the first. */
 const durabilityKeys = ['durabilityMinLevel', 'durability_min_level'];
 
 export function durabilityMinLevel(

@@ -93,8 +93,8 @@ test('connects to addresses of one family only, if the request names it', async 
       new RealPassphraseSources('/nowhere'),
     );
   };
-  const ofFour = await read('inet');
-  assert.deepEqual([await ofFour.text(), ofFour.publicSource.addressFamily], ['sesame', 'inet']);
+  const overIpv4 = await read('inet');
+  assert.deepEqual([await overIpv4.text(), overIpv4.publicSource.addressFamily], ['sesame', 'inet']);
   assert.match(String(await refusal((await read('inet6')).text())), /^REST API call .* failed/);
   server.close();
 });
