@@ -18,38 +18,27 @@ import type { PathComponent } from './path.ts';
 
 type Path = readonly PathComponent[];
 
-/** Adds values at the end of an array. */
-export function pushLast(
+/** Adds values before the first element of an array or after the last one. */
+export function push(
   text: Buffer,
   path: Path,
   match: Match,
   mkdirP: boolean,
   values: Buffer,
+  place: 'first' | 'last',
 ): SubdocResult {
   const checked = checkValues(values, path.length + 1);
   if (checked !== Status.success) return failed(checked);
   const status = locateArray(text, path, match);
   if (status !== Status.success) return failed(status);
   if (!match.found) return newArray(text, path, match, mkdirP, values);
+  const separator = isEmpty(text, match) ? emptyBytes : comma;
+  if (place === 'first') {
+    const start = match.valueStart + 1;
+    return spliced(text, start, start, values, separator);
+  }
   const end = match.valueEnd - 1;
-  return spliced(text, end, end, isEmpty(text, match) ? emptyBytes : comma, values);
-}
-
-/** Adds values at the start of an array. */
-export function pushFirst(
-  text: Buffer,
-  path: Path,
-  match: Match,
-  mkdirP: boolean,
-  values: Buffer,
-): SubdocResult {
-  const checked = checkValues(values, path.length + 1);
-  if (checked !== Status.success) return failed(checked);
-  const status = locateArray(text, path, match);
-  if (status !== Status.success) return failed(status);
-  if (!match.found) return newArray(text, path, match, mkdirP, values);
-  const start = match.valueStart + 1;
-  return spliced(text, start, start, values, isEmpty(text, match) ? emptyBytes : comma);
+  return spliced(text, end, end, separator, values);
 }
 
 /** Appends a primitive value to an array of primitives that does not contain it, compared byte by byte. */
@@ -68,7 +57,7 @@ export function addUnique(
     const uniqueness = findPrimitive(text, match, trimmed(value));
     if (uniqueness !== Status.success) return failed(uniqueness);
   }
-  return pushLast(text, path, match, mkdirP, value);
+  return push(text, path, match, mkdirP, value, 'last');
 }
 
 /** Inserts values before the element that the path names, or at the end if the path names the position after the last element. */

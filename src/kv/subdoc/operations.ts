@@ -3,7 +3,7 @@
 import { Status } from '#wire/status.ts';
 import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { spaceEnd } from '../value/json.ts';
-import { addUnique, arrayInsert, pushFirst, pushLast } from './arrays.ts';
+import { addUnique, arrayInsert, push } from './arrays.ts';
 import { counter } from './counter.ts';
 import { addMissing, answered, checkValue, emptyBytes, failed, type SubdocResult, spliced } from './edit.ts';
 import { countEntries, locate, newMatch } from './locate.ts';
@@ -77,9 +77,9 @@ export function mutate(
     case SubdocOpcode.delete:
       return remove(text);
     case SubdocOpcode.pushLast:
-      return pushLast(text, path, match, mkdirP, value);
+      return push(text, path, match, mkdirP, value, 'last');
     case SubdocOpcode.pushFirst:
-      return pushFirst(text, path, match, mkdirP, value);
+      return push(text, path, match, mkdirP, value, 'first');
     case SubdocOpcode.arrayInsert:
       return arrayInsert(text, path, match, value);
     case SubdocOpcode.addUnique:
