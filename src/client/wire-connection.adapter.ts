@@ -112,7 +112,7 @@ export class WireConnection implements RequestSender {
   private isOpen = false;
   private isPaused = false;
   private isResumeDue = false;
-  /** The time limit passed while reading was paused: it begins again with `resume`. */
+  /** The time limit passed while reading was paused; `resume` restarts it. */
   private isLimitDue = false;
   private isDelivering = false;
 
@@ -306,7 +306,7 @@ export class WireConnection implements RequestSender {
     this.socket.pause();
   }
 
-  /** Frames are delivered after the present call: the caller may have several connections, of which the first could tell it to pause all. */
+  /** Delivers frames again, but not within this call: the caller may resume several connections, and a frame of the first may make it pause all of them. */
   resume(): void {
     this.isPaused = false;
     if (this.isResumeDue) return;
@@ -319,7 +319,7 @@ export class WireConnection implements RequestSender {
     if (!this.isPaused) this.deliverAll();
     if (this.isPaused) return;
     this.socket.resume();
-    // The socket begins it again only when bytes arrive, and a peer that is down sends none.
+    // The socket restarts its time limit only when bytes arrive, and a peer that is down sends none.
     if (this.isLimitDue) this.socket.setTimeout(this.socket.timeout ?? 0);
     this.isLimitDue = false;
   }

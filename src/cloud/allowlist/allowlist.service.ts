@@ -17,6 +17,7 @@ const attemptsMax = 20;
 export interface AllowlistOptions {
   entries: AllowlistStore;
   nodes: ClusterNodes;
+  /** This cloud process; it updates the nodes of the clusters that it runs. */
   home: string;
   /** The address that the cloud connects from; undefined: 127.0.0.1, which is then added to every list. */
   operatorAddress: string | undefined;

@@ -125,7 +125,7 @@ export class AllowlistStore {
     });
   }
 
-  /** Serving clusters of a home with entries that their nodes have not applied. */
+  /** Serving clusters whose nodes the cloud process `home` runs, and whose nodes have not applied all entries. */
   async clustersDue(home: string): Promise<ClusterRow[]> {
     const due = this.store
       .selectFrom('allowlist')
