@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { Feature } from '#wire/features.ts';
 import { encodeRequest } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { clientFeatures, dataClient, get, persisted, remove, set } from '../support/data-client.ts';
@@ -162,7 +163,7 @@ describe('misbehaving clients', () => {
   test('clients that disconnect during durable writes leave no document locked', async () => {
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     for (let round = 0; round < 20; round++) {
-      const client = await dataClient(node, 'b', [...clientFeatures, 0x0e]);
+      const client = await dataClient(node, 'b', [...clientFeatures, Feature.unorderedExecution]);
       client.send(...Array.from({ length: 20 }, (_, i) => set(`k${i}`, '1', { framing: persisted })));
       await new Promise((resolve) => setImmediate(resolve));
       if (round % 2 === 0) client.socket.resetAndDestroy();

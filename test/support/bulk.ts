@@ -4,6 +4,7 @@ import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { clientFeatures } from './data-client.ts';
 import { KvConnection, type Reply } from './kv-connection.ts';
+import { Opcode } from './opcodes.ts';
 
 const batchSize = 64;
 const pauseMs = 5;
@@ -59,7 +60,7 @@ export class Bulk implements Disposable {
   async stats(): Promise<Map<string, string>> {
     const [connection] = this.connections as [KvConnection];
     const found = new Map<string, string>();
-    connection.send({ opcode: 0x10 });
+    connection.send({ opcode: Opcode.stat });
     for (;;) {
       const reply = await connection.next();
       if (reply === null || reply.status !== Status.success) throw new Error('no statistics');

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { dataClient } from './data-client.ts';
 import { DcpClient } from './dcp-client.ts';
 import type { NodeProcess } from './node-process.ts';
+import { Opcode } from './opcodes.ts';
 
 export interface HeldVbucket {
   readonly state: 'active' | 'replica';
@@ -54,7 +55,7 @@ export async function assertEqualCopies(
 async function seqnosOf(client: DcpClient, state: number): Promise<Map<number, number>> {
   const extras = Buffer.alloc(4);
   extras.writeUInt32BE(state);
-  const { value } = await client.ask({ opcode: 0x48, extras });
+  const { value } = await client.ask({ opcode: Opcode.getAllVbSeqnos, extras });
   const found = new Map<number, number>();
   for (let at = 0; at < value.length; at += 10)
     found.set(value.readUInt16BE(at), Number(value.readBigUInt64BE(at + 2)));

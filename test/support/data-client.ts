@@ -1,11 +1,28 @@
 // Named requests of the data port, and logged-in clients of a node over sockets.
+import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { KvConnection } from './kv-connection.ts';
 import { administrator, type NodeProcess } from './node-process.ts';
+import { Opcode } from './opcodes.ts';
 
 /** Features of published clients without duplex and unordered execution: only replies arrive, in order. */
-export const clientFeatures = [
-  0x03, 0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0x14, 0x15, 0x17, 0x1c, 0x1e, 0x21,
+export const clientFeatures: readonly number[] = [
+  Feature.tcpNoDelay,
+  Feature.mutationSeqno,
+  Feature.xattr,
+  Feature.xerror,
+  Feature.selectBucket,
+  Feature.snappy,
+  Feature.json,
+  Feature.altRequest,
+  Feature.syncReplication,
+  Feature.collections,
+  Feature.preserveTtl,
+  Feature.virtualXattr,
+  Feature.createAsDeleted,
+  Feature.subdocReplicaRead,
+  Feature.dedupeNotMyVbucket,
+  Feature.subdocBinaryXattr,
 ];
 
 /** A connection of the administrator, on the bucket. */
@@ -46,7 +63,7 @@ export const words = (...values: number[]): Buffer => {
 };
 
 export const get = (name: string, rest: Partial<RequestParts> = {}): RequestParts => ({
-  opcode: 0x00,
+  opcode: Opcode.get,
   key: keyOf(name),
   ...rest,
 });
@@ -56,7 +73,7 @@ export const set = (
   value: string | Buffer,
   rest: Partial<RequestParts> = {},
 ): RequestParts => ({
-  opcode: 0x01,
+  opcode: Opcode.set,
   key: keyOf(name),
   extras: words(0, 0),
   value: Buffer.from(value),
@@ -64,7 +81,7 @@ export const set = (
 });
 
 export const remove = (name: string, rest: Partial<RequestParts> = {}): RequestParts => ({
-  opcode: 0x04,
+  opcode: Opcode.delete,
   key: keyOf(name),
   ...rest,
 });

@@ -9,6 +9,7 @@ import { DataService, type DataServiceOptions } from '#kv/host/data-service.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import { Feature } from '#wire/features.ts';
 import { KvConnection } from './kv-connection.ts';
 
 const iterations = 10;
@@ -93,7 +94,24 @@ export interface TestService extends AsyncDisposable {
   ready(options?: { user?: string; features?: readonly number[] }): Promise<KvConnection>;
 }
 
-export const usualFeatures = [0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0x14, 0x15, 0x17];
+/** Framing of a write with durability level 3, persistToMajority, and the default time limit. */
+export const persistToMajority = Buffer.from([0x11, 3]);
+
+/** Features of published clients, without those that change the order of replies or push messages. */
+export const usualFeatures: readonly number[] = [
+  Feature.mutationSeqno,
+  Feature.xattr,
+  Feature.xerror,
+  Feature.selectBucket,
+  Feature.snappy,
+  Feature.json,
+  Feature.altRequest,
+  Feature.syncReplication,
+  Feature.collections,
+  Feature.preserveTtl,
+  Feature.virtualXattr,
+  Feature.createAsDeleted,
+];
 
 export async function startService(
   desired: KvDesired = aDesired(),

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import type { RequestParts } from '#wire/output.ts';
 import type { KvConnection, Reply } from './kv-connection.ts';
+import { Opcode } from './opcodes.ts';
 
 export interface Change {
   kind: 'mutation' | 'deletion' | 'expiration';
@@ -79,14 +80,18 @@ export class DcpClient {
   ): Promise<this> {
     const extras = Buffer.alloc(8);
     extras.writeUInt32BE(flags, 4);
-    assert.equal((await this.ask({ opcode: 0x50, extras, key: Buffer.from(name) })).status, 0, 'open');
+    assert.equal(
+      (await this.ask({ opcode: Opcode.dcpOpen, extras, key: Buffer.from(name) })).status,
+      0,
+      'open',
+    );
     for (const [key, value] of Object.entries(controls))
       assert.equal((await this.control(key, value)).status, 0, key);
     return this;
   }
 
   async control(name: string, value: string): Promise<Reply> {
-    return await this.ask({ opcode: 0x5e, key: Buffer.from(name), value: Buffer.from(value) });
+    return await this.ask({ opcode: Opcode.dcpControl, key: Buffer.from(name), value: Buffer.from(value) });
   }
 
   /** Requests a stream, by default from the position of the copy of this vbucket. */
@@ -160,7 +165,7 @@ export class DcpClient {
     const extras = Buffer.alloc(4);
     extras.writeUInt32BE(this.unacked);
     this.unacked = 0;
-    this.connection.send({ opcode: 0x5d, extras });
+    this.connection.send({ opcode: Opcode.dcpBufferAck, extras });
   }
 
   private take(message: Reply): void {
@@ -242,7 +247,7 @@ function streamRequest(vb: number, copy: Copy, ask: StreamOptions): RequestParts
   extras.writeBigUInt64BE(BigInt(ask.snapEnd ?? ask.start ?? (isWhole ? start : copy.snapEnd)), 40);
   const value = ask.value === undefined ? undefined : Buffer.from(JSON.stringify(ask.value));
   return {
-    opcode: 0x53,
+    opcode: Opcode.dcpStreamRequest,
     vb,
     extras,
     ...(value ? { value } : {}),

@@ -5,6 +5,7 @@ import { prng } from '#base/prng.ts';
 import { encodeRequest, type RequestParts } from '#wire/output.ts';
 import { KvConnection } from './kv-connection.ts';
 import { administrator } from './node-process.ts';
+import { Opcode } from './opcodes.ts';
 
 /** Few per connection, so that a frame that closes it affects few others. */
 export const framesPerConnection = 8;
@@ -48,7 +49,7 @@ export async function attackData(port: number, random: Prng, answers: Map<number
   const session = random.below(8) === 0 ? [] : login;
   const attack = Array.from({ length: framesPerConnection - 1 }, () => alter(aFrame(random), random));
   client.socket.write(
-    Buffer.concat([...session, ...attack, encodeRequest({ opcode: 0x0a, opaque: lastOpaque })]),
+    Buffer.concat([...session, ...attack, encodeRequest({ opcode: Opcode.noop, opaque: lastOpaque })]),
   );
   // `next` fails if no reply comes in time: then the server hangs.
   for (let reply = await client.next(); reply && reply.opaque !== lastOpaque; reply = await client.next()) {

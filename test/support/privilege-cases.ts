@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { compileGrants } from '#auth/grants.ts';
 import { type Grants, Privilege } from '#auth/privileges.ts';
 import { aBucket, aDesired, aUser, startService } from './data-service.ts';
+import { Opcode } from './opcodes.ts';
 import {
   type Held,
   type Need,
@@ -140,7 +141,7 @@ export async function withService(cases: readonly Case[]) {
   // A document in each collection, so that the first permitted commands find one.
   for (const place of places) {
     const key = Buffer.concat([Buffer.from([ids[place]]), Buffer.from('k')]);
-    await admin.ask({ opcode: 0x01, key, extras: Buffer.alloc(8), value: Buffer.from('{"n":1}') });
+    await admin.ask({ opcode: Opcode.set, key, extras: Buffer.alloc(8), value: Buffer.from('{"n":1}') });
   }
   return service;
 }
@@ -158,7 +159,7 @@ export async function askEachRow(
   const last = requests.length;
   client.send(
     ...requests.map(([row, place], opaque) => ({ ...row.request(ids[place], scopeIds[place]), opaque })),
-    { opcode: 0x0a, opaque: last },
+    { opcode: Opcode.noop, opaque: last },
   );
   for (;;) {
     const reply = await client.next();

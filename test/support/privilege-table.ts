@@ -1,5 +1,6 @@
 // The published privileges that each command of the data port requires, and those that roles grant.
 import type { RequestParts } from '#wire/output.ts';
+import { Opcode } from './opcodes.ts';
 
 export type PrivilegeWord =
   | 'read'
@@ -242,7 +243,7 @@ function idRequest(collection: number): RequestParts {
     9: 'shop.carts',
     10: '_system._mobile',
   };
-  return { opcode: 0xbb, value: bytes(paths[collection] ?? '') };
+  return { opcode: Opcode.getCollectionId, value: bytes(paths[collection] ?? '') };
 }
 
 export const rows: readonly Row[] = [

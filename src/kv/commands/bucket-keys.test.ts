@@ -3,8 +3,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Status } from '#wire/status.ts';
-import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import {
+  aBucket,
+  aDesired,
+  aUser,
+  persistToMajority,
+  startService,
+  usualFeatures,
+} from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const quotaBytes = 256 * 1024 * 1024;
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
@@ -15,17 +23,17 @@ const u32 = (value: number): Buffer => {
 };
 const set = (client: KvConnection, name: string, value: string, collection = 0, vb = 0) =>
   client.ask({
-    opcode: 1,
+    opcode: Opcode.set,
     key: key(name, collection),
     extras: Buffer.alloc(8),
     value: Buffer.from(value),
     vb,
-    framing: Buffer.from([0x11, 3]),
+    framing: persistToMajority,
   });
 const random = (client: KvConnection, collection = 0) =>
-  client.ask({ opcode: 0xb6, extras: u32(collection) });
+  client.ask({ opcode: Opcode.getRandomKey, extras: u32(collection) });
 const evict = (client: KvConnection, name: string, collection = 0) =>
-  client.ask({ opcode: 0x93, key: key(name, collection) });
+  client.ask({ opcode: Opcode.evictKey, key: key(name, collection) });
 
 function keysIn(value: Buffer): string[] {
   const keys: string[] = [];
@@ -46,7 +54,7 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
     assert.equal((await evict(client, 'k')).status, Status.success);
     const { nonResident } = (await service.service.report()).buckets[0]!;
     assert.equal(nonResident, 1);
-    assert.match((await client.ask({ opcode: 0, key: key('k') })).value.toString(), /long enough/);
+    assert.match((await client.ask({ opcode: Opcode.get, key: key('k') })).value.toString(), /long enough/);
     assert.equal((await service.service.report()).buckets[0]?.nonResident, 0);
     assert.equal((await evict(client, 'missing')).status, Status.keyNotFound);
   });
@@ -56,7 +64,10 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
     const client = await service.ready();
     const text = `{"text":"${'x'.repeat(100)}"}`;
     await set(client, 'alone', text, 9, 700);
-    assert.equal((await client.ask({ opcode: 0x93, key: key('alone', 9), vb: 700 })).status, Status.success);
+    assert.equal(
+      (await client.ask({ opcode: Opcode.evictKey, key: key('alone', 9), vb: 700 })).status,
+      Status.success,
+    );
     const found = await random(client, 9);
     assert.deepEqual(
       [found.status, found.key.toString('latin1'), found.value.toString()],
@@ -75,7 +86,7 @@ test('evicts only for administrators, and only in buckets with a disk', async ()
     }),
   );
   const client = await service.ready();
-  await client.ask({ opcode: 1, key: key('k'), extras: Buffer.alloc(8) });
+  await client.ask({ opcode: Opcode.set, key: key('k'), extras: Buffer.alloc(8) });
   assert.equal((await evict(client, 'k')).status, Status.notSupported);
   assert.equal((await evict(await service.ready({ user: 'writer' }), 'k')).status, Status.noAccess);
 });
@@ -85,13 +96,13 @@ test('finds a random document of a small collection among many others without bl
   const client = await service.ready();
   for (let vb = 0; vb < 60; vb++) {
     const many = Array.from({ length: 1000 }, (_, i) => ({
-      opcode: 0x11,
+      opcode: Opcode.setQuietly,
       key: key(`k${i}`),
       extras: Buffer.alloc(8),
       vb,
     }));
     client.send(...many);
-    await client.ask({ opcode: 0x0a });
+    await client.ask({ opcode: Opcode.noop });
   }
   await set(client, 'rare', '1', 8, 30);
   for (let i = 0; i < 20; i++) {
@@ -106,20 +117,23 @@ test('returns a random document with its attributes if they are requested', asyn
   await using service = await startService();
   const client = await service.ready();
   await client.ask({
-    opcode: 0xd1,
+    opcode: Opcode.subdocMultiMutation,
     key: key('k'),
     extras: Buffer.from([1]),
     value: Buffer.concat([Buffer.from([0xc8, 4, 0, 1, 0, 0, 0, 1]), Buffer.from('a1')]),
   });
   const query = (flag: number) => Buffer.concat([u32(0), Buffer.from([flag])]);
-  const bare = await client.ask({ opcode: 0xb6, extras: query(0) });
+  const bare = await client.ask({ opcode: Opcode.getRandomKey, extras: query(0) });
   assert.deepEqual([bare.datatype & 4, bare.value.toString()], [0, '{}']);
-  const withAttributes = await client.ask({ opcode: 0xb6, extras: query(1) });
+  const withAttributes = await client.ask({ opcode: Opcode.getRandomKey, extras: query(1) });
   assert.deepEqual(
     [withAttributes.datatype, withAttributes.value.toString('latin1', 8)],
     [5, 'a\x001\x00{}'],
   );
-  assert.equal((await client.ask({ opcode: 0xb6, extras: query(2) })).status, Status.invalidArguments);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.getRandomKey, extras: query(2) })).status,
+    Status.invalidArguments,
+  );
 });
 
 test('lists the requested number of keys of a collection in a vbucket from a start key', async () => {
@@ -128,15 +142,18 @@ test('lists the requested number of keys of a collection in a vbucket from a sta
   for (const name of ['a', 'b', 'c']) await set(client, name, '1');
   await set(client, 'x', '1', 8);
   const list = (name: string, extras: Buffer = Buffer.alloc(0), collection = 0) =>
-    client.ask({ opcode: 0xb8, key: key(name, collection), extras });
+    client.ask({ opcode: Opcode.getKeys, key: key(name, collection), extras });
   assert.deepEqual(keysIn((await list('a')).value), ['\0a', '\0b', '\0c']);
   assert.deepEqual(keysIn((await list('aa', u32(1))).value), ['\0b']);
   assert.deepEqual(keysIn((await list('a', u32(1), 8)).value), ['\bx']);
   assert.deepEqual(keysIn((await list('d')).value), []);
   const plain = await service.ready({ features: usualFeatures.filter((code) => code !== 0x12) });
-  const reply = await plain.ask({ opcode: 0xb8, key: Buffer.from('a') });
+  const reply = await plain.ask({ opcode: Opcode.getKeys, key: Buffer.from('a') });
   assert.deepEqual(keysIn(reply.value), ['a', 'b', 'c']);
-  assert.equal((await client.ask({ opcode: 0xb8, key: key('a'), vb: 2000 })).status, Status.notMyVbucket);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.getKeys, key: key('a'), vb: 2000 })).status,
+    Status.notMyVbucket,
+  );
 });
 
 test('lists keys of documents that are only on disk', async () => {
@@ -144,13 +161,13 @@ test('lists keys of documents that are only on disk', async () => {
   const client = await service.ready();
   for (const name of ['a', 'b', 'c']) await set(client, name, '1');
   await evict(client, 'b');
-  const reply = await client.ask({ opcode: 0xb8, key: key('a') });
+  const reply = await client.ask({ opcode: Opcode.getKeys, key: key('a') });
   assert.deepEqual([reply.status, keysIn(reply.value)], [0, ['\0a', '\0b', '\0c']]);
 });
 
 test('returns the state of a vbucket', async () => {
   await using service = await startService();
   const client = await service.ready();
-  assert.equal((await client.ask({ opcode: 0x3e, vb: 5 })).value.readUInt32BE(), 1);
-  assert.equal((await client.ask({ opcode: 0x3e, vb: 5000 })).status, Status.notMyVbucket);
+  assert.equal((await client.ask({ opcode: Opcode.getVbucket, vb: 5 })).value.readUInt32BE(), 1);
+  assert.equal((await client.ask({ opcode: Opcode.getVbucket, vb: 5000 })).status, Status.notMyVbucket);
 });

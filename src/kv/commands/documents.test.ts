@@ -1,11 +1,19 @@
 // Commands on documents, over a real socket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
-import { aBucket, aDesired, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import {
+  aBucket,
+  aDesired,
+  persistToMajority,
+  startService,
+  usualFeatures,
+} from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { observeKeysMax } from './observe.ts';
 
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
@@ -15,14 +23,14 @@ const u32 = (...words: number[]) => {
   return buffer;
 };
 const set = (name: string, value: string | Buffer, rest: Partial<RequestParts> = {}): RequestParts => ({
-  opcode: 0x01,
+  opcode: Opcode.set,
   key: key(name),
   extras: u32(0xcafe, 0),
   value: Buffer.from(value),
   ...rest,
 });
 const get = (name: string, rest: Partial<RequestParts> = {}): RequestParts => ({
-  opcode: 0,
+  opcode: Opcode.get,
   key: key(name),
   ...rest,
 });
@@ -40,35 +48,41 @@ test('stores, reads, replaces and deletes a document', async () => {
   const read = await client.ask(get('k'));
   assert.deepEqual([read.value.toString(), read.datatype, read.cas], ['{"a":1}', 1, stored.cas]);
   assert.equal(read.extras.readUInt32BE(0), 0xcafe);
-  assert.equal((await client.ask(set('k', 'x', { opcode: 2 }))).status, Status.keyExists);
-  assert.equal((await client.ask(set('k', 'x', { opcode: 3, casLo: 1 }))).status, Status.keyExists);
-  assert.equal((await client.ask(set('k', 'x', { opcode: 3, ...cas(stored.cas) }))).status, Status.success);
+  assert.equal((await client.ask(set('k', 'x', { opcode: Opcode.add }))).status, Status.keyExists);
+  assert.equal(
+    (await client.ask(set('k', 'x', { opcode: Opcode.replace, casLo: 1 }))).status,
+    Status.keyExists,
+  );
+  assert.equal(
+    (await client.ask(set('k', 'x', { opcode: Opcode.replace, ...cas(stored.cas) }))).status,
+    Status.success,
+  );
   const raw = await client.ask(get('k'));
   assert.deepEqual([raw.value.toString(), raw.datatype], ['x', 0]);
-  assert.equal((await client.ask({ opcode: 4, key: key('k') })).status, Status.success);
+  assert.equal((await client.ask({ opcode: Opcode.delete, key: key('k') })).status, Status.success);
   assert.equal((await client.ask(get('k'))).status, Status.keyNotFound);
-  assert.equal((await client.ask({ opcode: 4, key: key('k') })).status, Status.keyNotFound);
+  assert.equal((await client.ask({ opcode: Opcode.delete, key: key('k') })).status, Status.keyNotFound);
 });
 
 test('quiet commands reply only in case of errors, quiet reads only on a hit', async () => {
   await using service = await startService();
   const client = await service.ready();
   client.send(
-    set('k', '1', { opcode: 0x11 }),
-    { opcode: 0x09, key: key('missing') },
-    set('k', '2', { opcode: 0x12 }),
-    { opcode: 0x09, key: key('k'), opaque: 7 },
-    { opcode: 0x14, key: key('missing') },
-    { opcode: 0x0a, opaque: 8 },
+    set('k', '1', { opcode: Opcode.setQuietly }),
+    { opcode: Opcode.getQuietly, key: key('missing') },
+    set('k', '2', { opcode: Opcode.addQuietly }),
+    { opcode: Opcode.getQuietly, key: key('k'), opaque: 7 },
+    { opcode: Opcode.deleteQuietly, key: key('missing') },
+    { opcode: Opcode.noop, opaque: 8 },
   );
   const replies = [await client.next(), await client.next(), await client.next(), await client.next()];
   assert.deepEqual(
     replies.map((reply) => [reply?.opcode, reply?.status]),
     [
-      [0x12, Status.keyExists],
-      [0x09, 0],
-      [0x14, Status.keyNotFound],
-      [0x0a, 0],
+      [Opcode.addQuietly, Status.keyExists],
+      [Opcode.getQuietly, 0],
+      [Opcode.deleteQuietly, Status.keyNotFound],
+      [Opcode.noop, 0],
     ],
   );
 });
@@ -78,17 +92,17 @@ test('increments with wrap-around, decrements to zero, and creates a counter onl
   const client = await service.ready();
   const count = (opcode: number, delta: number, initial: number, expiry: number) =>
     client.ask({ opcode, key: key('n'), extras: u32(0, delta, 0, initial, expiry) });
-  assert.equal((await count(5, 1, 1, 0xffffffff)).status, Status.keyNotFound);
-  assert.equal((await count(5, 1, 40, 0)).value.readBigUInt64BE(), 40n);
-  const counted = await count(5, 2, 0, 0);
+  assert.equal((await count(Opcode.increment, 1, 1, 0xffffffff)).status, Status.keyNotFound);
+  assert.equal((await count(Opcode.increment, 1, 40, 0)).value.readBigUInt64BE(), 40n);
+  const counted = await count(Opcode.increment, 2, 0, 0);
   assert.equal(counted.value.readBigUInt64BE(), 42n);
   assert.equal(counted.extras.length, 16);
-  assert.equal((await count(6, 50, 0, 0)).value.readBigUInt64BE(), 0n);
+  assert.equal((await count(Opcode.decrement, 50, 0, 0)).value.readBigUInt64BE(), 0n);
   assert.equal(await bodyOf(client, 'n'), '0');
   await client.ask(set('n', String(2n ** 64n - 1n)));
-  assert.equal((await count(5, 2, 0, 0)).value.readBigUInt64BE(), 1n);
+  assert.equal((await count(Opcode.increment, 2, 0, 0)).value.readBigUInt64BE(), 1n);
   await client.ask(set('n', 'abc'));
-  assert.equal((await count(5, 1, 0, 0)).status, Status.deltaBadValue);
+  assert.equal((await count(Opcode.increment, 1, 0, 0)).status, Status.deltaBadValue);
 });
 
 test('appends and prepends to the stored value, keeping its flags', async () => {
@@ -96,10 +110,10 @@ test('appends and prepends to the stored value, keeping its flags', async () => 
   const client = await service.ready();
   const concat = (opcode: number, value: string) =>
     client.ask({ opcode, key: key('k'), value: Buffer.from(value) });
-  assert.equal((await concat(0x0e, 'x')).status, Status.notStored);
+  assert.equal((await concat(Opcode.append, 'x')).status, Status.notStored);
   await client.ask(set('k', 'b'));
-  assert.equal((await concat(0x0e, 'c')).status, Status.success);
-  assert.equal((await concat(0x0f, 'a')).status, Status.success);
+  assert.equal((await concat(Opcode.append, 'c')).status, Status.success);
+  assert.equal((await concat(Opcode.prepend, 'a')).status, Status.success);
   const read = await client.ask(get('k'));
   assert.deepEqual([read.value.toString(), read.extras.readUInt32BE(0)], ['abc', 0xcafe]);
 });
@@ -108,20 +122,20 @@ test('a locked document hides its CAS, refuses writes, and accepts one with the 
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k', 'v'));
-  const locked = await client.ask({ opcode: 0x94, key: key('k'), extras: u32(20) });
+  const locked = await client.ask({ opcode: Opcode.getAndLock, key: key('k'), extras: u32(20) });
   assert.equal(locked.status, Status.success);
   assert.equal((await client.ask(get('k'))).cas, 0xffffffffffffffffn);
-  assert.equal((await client.ask({ opcode: 0x94, key: key('k') })).status, Status.locked);
+  assert.equal((await client.ask({ opcode: Opcode.getAndLock, key: key('k') })).status, Status.locked);
   assert.equal((await client.ask(set('k', 'w'))).status, Status.locked);
-  assert.equal((await client.ask({ opcode: 0x95, key: key('k'), casLo: 1 })).status, Status.locked);
+  assert.equal((await client.ask({ opcode: Opcode.unlock, key: key('k'), casLo: 1 })).status, Status.locked);
   assert.equal(
-    (await client.ask({ opcode: 0x95, key: key('k'), ...cas(locked.cas) })).status,
+    (await client.ask({ opcode: Opcode.unlock, key: key('k'), ...cas(locked.cas) })).status,
     Status.success,
   );
-  const again = { opcode: 0x95, key: key('k'), ...cas(locked.cas) };
+  const again = { opcode: Opcode.unlock, key: key('k'), ...cas(locked.cas) };
   assert.equal((await client.ask(again)).status, Status.temporaryFailure);
-  for (const since76 of [0x1e, 0x1f]) {
-    const newer = await service.ready({ features: [...usualFeatures, 0x0c, since76] });
+  for (const since76 of [Feature.dedupeNotMyVbucket, Feature.clustermapPushBrief]) {
+    const newer = await service.ready({ features: [...usualFeatures, Feature.duplex, since76] });
     assert.equal((await newer.ask(again)).status, Status.notLocked);
   }
   assert.equal((await client.ask(set('k', 'w'))).status, Status.success);
@@ -131,19 +145,22 @@ test('GET_META shows the expiry that touch and get-and-touch set, and that a doc
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k', '{}'));
-  assert.equal((await client.ask({ opcode: 0x1c, key: key('k'), extras: u32(2_000_000_000) })).status, 0);
-  const meta = await client.ask({ opcode: 0xa0, key: key('k'), extras: Buffer.from([2]) });
+  assert.equal(
+    (await client.ask({ opcode: Opcode.touch, key: key('k'), extras: u32(2_000_000_000) })).status,
+    0,
+  );
+  const meta = await client.ask({ opcode: Opcode.getMeta, key: key('k'), extras: Buffer.from([2]) });
   assert.equal(meta.extras.length, 21);
   assert.deepEqual(
     [meta.extras.readUInt32BE(0), meta.extras.readUInt32BE(8), meta.extras[20]],
     [0, 2_000_000_000, 1],
   );
-  const touched = await client.ask({ opcode: 0x1d, key: key('k'), extras: u32(0) });
+  const touched = await client.ask({ opcode: Opcode.getAndTouch, key: key('k'), extras: u32(0) });
   assert.equal(touched.value.toString(), '{}');
-  await client.ask({ opcode: 4, key: key('k') });
-  const ofDeleted = await client.ask({ opcode: 0xa0, key: key('k'), extras: Buffer.from([2]) });
+  await client.ask({ opcode: Opcode.delete, key: key('k') });
+  const ofDeleted = await client.ask({ opcode: Opcode.getMeta, key: key('k'), extras: Buffer.from([2]) });
   assert.deepEqual([ofDeleted.status, ofDeleted.extras.readUInt32BE(0)], [0, 1]);
-  assert.equal((await client.ask({ opcode: 0xa0, key: key('never') })).status, Status.keyNotFound);
+  assert.equal((await client.ask({ opcode: Opcode.getMeta, key: key('never') })).status, Status.keyNotFound);
 });
 
 test('stores a compressed value unchanged, and inflates it for clients without compression', async () => {
@@ -154,12 +171,15 @@ test('stores a compressed value unchanged, and inflates it for clients without c
   assert.equal((await client.ask(set('k', block, { datatype: 2 }))).status, Status.success);
   const same = await client.ask(get('k'));
   assert.deepEqual([same.datatype, same.value.equals(block)], [3, true]);
-  const plain = await service.ready({ features: [0x07, 0x0b, 0x12] });
+  const plain = await service.ready({ features: [Feature.xerror, Feature.json, Feature.collections] });
   const inflated = await plain.ask(get('k'));
   assert.deepEqual([inflated.datatype, inflated.value.equals(text)], [1, true]);
   assert.equal((await plain.ask(set('k', block, { datatype: 2 }))).status, Status.invalidArguments);
   assert.equal((await client.ask(set('k', 'not snappy', { datatype: 2 }))).status, Status.invalidArguments);
-  assert.equal((await client.ask({ opcode: 0x0e, key: key('k'), value: Buffer.from('!') })).status, 0);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.append, key: key('k'), value: Buffer.from('!') })).status,
+    0,
+  );
   const longer = await client.ask(get('k'));
   assert.equal(longer.value.toString(), `${text}!`);
   assert.ok(snappyInflate(block, 0, block.length, 1e6));
@@ -184,8 +204,8 @@ test('refuses a body above 20 MiB and stores one of 20 MiB', async () => {
 test('replies to a durable write once it is persisted, and keeps replies in order', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const durable = { framing: Buffer.from([0x11, 3]), opaque: 1 };
-  client.send(set('k', 'v', durable), get('k', { opaque: 2 }), { opcode: 0x0a, opaque: 3 });
+  const durable = { framing: persistToMajority, opaque: 1 };
+  client.send(set('k', 'v', durable), get('k', { opaque: 2 }), { opcode: Opcode.noop, opaque: 3 });
   const replies = [await client.next(), await client.next(), await client.next()];
   assert.deepEqual(
     replies.map((reply) => [reply?.opaque, reply?.status]),
@@ -216,11 +236,21 @@ test('with unordered execution, reads overtake a durable write until a barrier',
   let isHeld = false;
   const disk = new MemoryDisk({ sync: () => (isHeld ? gate : Promise.resolve()) });
   await using service = await startService(undefined, { disk: disk.engine() });
-  const client = await service.ready({ features: [0x04, 0x07, 0x0b, 0x0e, 0x10, 0x11, 0x12] });
+  const client = await service.ready({
+    features: [
+      Feature.mutationSeqno,
+      Feature.xerror,
+      Feature.json,
+      Feature.unorderedExecution,
+      Feature.altRequest,
+      Feature.syncReplication,
+      Feature.collections,
+    ],
+  });
   await client.ask(set('other', '1'));
   isHeld = true;
   client.send(
-    set('k', 'v', { framing: Buffer.from([0x11, 3]), opaque: 1 }),
+    set('k', 'v', { framing: persistToMajority, opaque: 1 }),
     get('other', { opaque: 2 }),
     get('k', { opaque: 3 }),
     get('k', { opaque: 4, framing: Buffer.from([0x00]) }),
@@ -248,20 +278,20 @@ test('refuses counters on a locked document, whatever its value', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('n', '{}'));
-  await client.ask({ opcode: 0x94, key: key('n') });
-  const counted = await client.ask({ opcode: 5, key: key('n'), extras: u32(0, 1, 0, 1, 0) });
+  await client.ask({ opcode: Opcode.getAndLock, key: key('n') });
+  const counted = await client.ask({ opcode: Opcode.increment, key: key('n'), extras: u32(0, 1, 0, 1, 0) });
   assert.equal(counted.status, Status.locked);
 });
 
 test('lists the highest seqnos of a collection, after a restart too', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const inCollection = { key: key('k', 8), framing: Buffer.from([0x11, 3]) };
+  const inCollection = { key: key('k', 8), framing: persistToMajority };
   const stored = await client.ask(set('k', '1', inCollection));
-  const later = await client.ask(set('k', '1', { framing: Buffer.from([0x11, 3]) }));
+  const later = await client.ask(set('k', '1', { framing: persistToMajority }));
   const seqnoOf = ({ extras }: { extras: Buffer }) => extras.readBigUInt64BE(8);
   const seqnos = async (from: KvConnection, ...extras: number[]) =>
-    (await from.ask({ opcode: 0x48, extras: u32(...extras) })).value.readBigUInt64BE(2);
+    (await from.ask({ opcode: Opcode.getAllVbSeqnos, extras: u32(...extras) })).value.readBigUInt64BE(2);
   const check = async (from: KvConnection) => {
     assert.equal(await seqnos(from, 1, 8), seqnoOf(stored));
     assert.equal(await seqnos(from, 1, 9), 0n);
@@ -269,9 +299,9 @@ test('lists the highest seqnos of a collection, after a restart too', async () =
     assert.equal(await seqnos(from), seqnoOf(later));
   };
   await check(client);
-  const removed = await client.ask({ opcode: 4, ...inCollection });
+  const removed = await client.ask({ opcode: Opcode.delete, ...inCollection });
   assert.equal(await seqnos(client, 1, 8), seqnoOf(removed));
-  const plain = await service.ready({ features: [0x07] });
+  const plain = await service.ready({ features: [Feature.xerror] });
   assert.equal(await seqnos(plain), seqnoOf(later));
   await service.service.apply(aDesired({ buckets: [aBucket('b', { evictionPolicy: 'fullEviction' })] }));
   assert.equal(await seqnos(client, 1, 8), seqnoOf(removed), 'after a restart of the bucket');
@@ -281,8 +311,14 @@ test('lists the highest seqnos of a collection, after a restart too', async () =
 test('lists the seqnos of an existing collection, and refuses an unknown one', async () => {
   await using service = await startService();
   const client = await service.ready();
-  assert.equal((await client.ask({ opcode: 0x48, extras: u32(1, 8) })).status, Status.success);
-  assert.equal((await client.ask({ opcode: 0x48, extras: u32(1, 99) })).status, Status.unknownCollection);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.getAllVbSeqnos, extras: u32(1, 8) })).status,
+    Status.success,
+  );
+  assert.equal(
+    (await client.ask({ opcode: Opcode.getAllVbSeqnos, extras: u32(1, 99) })).status,
+    Status.unknownCollection,
+  );
 });
 
 test('observes many keys in one request, up to a limit', async () => {
@@ -291,35 +327,44 @@ test('observes many keys in one request, up to a limit', async () => {
   await client.ask(set('k', '1'));
   const ask = (count: number, id = 0, vb = 0) => {
     const observed = Buffer.concat([Buffer.from([vb >> 8, vb & 255, 0, 2]), key('k', id)]);
-    return client.ask({ opcode: 0x92, value: Buffer.concat(Array.from({ length: count }, () => observed)) });
+    return client.ask({
+      opcode: Opcode.observe,
+      value: Buffer.concat(Array.from({ length: count }, () => observed)),
+    });
   };
   const reply = await ask(observeKeysMax);
   assert.deepEqual([reply.status, reply.value.length], [Status.success, observeKeysMax * 15]);
   assert.equal((await ask(observeKeysMax + 1)).status, Status.invalidArguments);
   assert.equal((await ask(2, 99)).status, Status.unknownCollection);
   assert.equal((await ask(2, 0, 5000)).status, Status.notMyVbucket);
-  assert.equal((await client.ask({ opcode: 0x0a })).status, Status.success);
+  assert.equal((await client.ask({ opcode: Opcode.noop })).status, Status.success);
 });
 
 test('observes seqnos and keys, and lists the failover log', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const stored = await client.ask(set('k', 'v', { framing: Buffer.from([0x11, 3]) }));
+  const stored = await client.ask(set('k', 'v', { framing: persistToMajority }));
   const uuid = stored.extras.subarray(0, 8);
   const seqno = stored.extras.readBigUInt64BE(8);
-  const observed = await client.ask({ opcode: 0x91, value: uuid });
+  const observed = await client.ask({ opcode: Opcode.observeSeqno, value: uuid });
   assert.deepEqual([observed.value.length, observed.value[0]], [27, 0]);
   assert.ok(observed.value.subarray(3, 11).equals(uuid));
   assert.deepEqual([observed.value.readBigUInt64BE(11), observed.value.readBigUInt64BE(19)], [seqno, seqno]);
-  assert.equal((await client.ask({ opcode: 0x91, value: Buffer.alloc(8, 1) })).status, Status.keyNotFound);
-  const log = await client.ask({ opcode: 0x96 });
+  assert.equal(
+    (await client.ask({ opcode: Opcode.observeSeqno, value: Buffer.alloc(8, 1) })).status,
+    Status.keyNotFound,
+  );
+  const log = await client.ask({ opcode: Opcode.getFailoverLog });
   assert.ok(log.value.subarray(0, 8).equals(uuid));
   const name = key('k');
   const head = Buffer.from([0, 0, 0, name.length]);
-  const state = await client.ask({ opcode: 0x92, value: Buffer.concat([head, name]) });
+  const state = await client.ask({ opcode: Opcode.observe, value: Buffer.concat([head, name]) });
   assert.equal(state.value[4 + name.length], 1);
-  assert.equal((await client.ask({ opcode: 0xb7, extras: u32(0, Number(seqno)) })).status, 0);
-  assert.equal((await client.ask({ opcode: 0x48 })).value.length, 10240);
-  const random = await client.ask({ opcode: 0xb6, extras: u32(0) });
+  assert.equal(
+    (await client.ask({ opcode: Opcode.seqnoPersistence, extras: u32(0, Number(seqno)) })).status,
+    0,
+  );
+  assert.equal((await client.ask({ opcode: Opcode.getAllVbSeqnos })).value.length, 10240);
+  const random = await client.ask({ opcode: Opcode.getRandomKey, extras: u32(0) });
   assert.deepEqual([random.key.toString(), random.value.toString()], ['\0k', 'v']);
 });

@@ -3,20 +3,23 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { realClock } from '#ports/clock.ts';
+import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { packedBytesMax, snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
+import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { type HeavyPerformer, HeavyQueue } from '../heavy/heavy-queue.ts';
 import { HeavyThread } from '../heavy/hosts/heavy-thread.ts';
 import type { HeavyJob, HeavyResult } from '../heavy/jobs.ts';
 import { perform } from '../heavy/perform.ts';
 
 const key = (name: string) => Buffer.from(`\0${name}`);
-const get = (name: string): RequestParts => ({ opcode: 0x00, key: key(name) });
+const get = (name: string): RequestParts => ({ opcode: Opcode.get, key: key(name) });
 const set = (name: string, value: Buffer, datatype = 0): RequestParts => ({
-  opcode: 0x01,
+  opcode: Opcode.set,
   key: key(name),
   extras: Buffer.alloc(8),
   value,
@@ -30,12 +33,12 @@ const change = (opcode: number, path: string, value: string, flags = 0) =>
     Buffer.from(path + value),
   ]);
 const lookup = (name: string, ...specs: Buffer[]): RequestParts => ({
-  opcode: 0xd0,
+  opcode: Opcode.subdocMultiLookup,
   key: key(name),
   value: Buffer.concat(specs),
 });
 const mutation = (name: string, ...specs: Buffer[]): RequestParts => ({
-  opcode: 0xd1,
+  opcode: Opcode.subdocMultiMutation,
   key: key(name),
   value: Buffer.concat(specs),
 });
@@ -87,13 +90,20 @@ test('other clients are served while a large document is looked up', async () =>
   const [client, other] = [await service.ready(), await service.ready()];
   await storeHeavy(gate, client, 'large', document);
   await other.ask(set('small', Buffer.from('1')));
-  client.send(lookup('large', spec(0xd2, 'items'), spec(0xc5, 'last'), spec(0xc5, 'items[29999].id')));
+  client.send(
+    lookup(
+      'large',
+      spec(SubdocOpcode.getCount, 'items'),
+      spec(SubdocOpcode.get, 'last'),
+      spec(SubdocOpcode.get, 'items[29999].id'),
+    ),
+  );
   client.send(get('small'));
   await gate.waitForOne();
   assert.equal((await other.ask(get('small'))).value.toString(), '1');
   await gate.runNext();
   const reply = await client.next();
-  assert.deepEqual([reply?.opcode, reply?.status], [0xd0, 0]);
+  assert.deepEqual([reply?.opcode, reply?.status], [Opcode.subdocMultiLookup, 0]);
   const cas = (await other.ask(get('large'))).cas;
   assert.equal(reply?.cas, cas);
   assert.deepEqual(
@@ -103,21 +113,25 @@ test('other clients are served while a large document is looked up', async () =>
       'hex',
     ),
   );
-  assert.equal((await client.next())?.opcode, 0x00, 'the connection’s next request is answered after it');
+  assert.equal(
+    (await client.next())?.opcode,
+    Opcode.get,
+    'the connection’s next request is answered after it',
+  );
 });
 
 test('a client with unordered execution gets other replies first', async () => {
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
-  const client = await service.ready({ features: [...usualFeatures, 0x0e] });
+  const client = await service.ready({ features: [...usualFeatures, Feature.unorderedExecution] });
   await storeHeavy(gate, client, 'large', document);
-  client.send(lookup('large', spec(0xd2, 'items')), get('missing'), {
-    ...lookup('large', spec(0xd2, 'items')),
+  client.send(lookup('large', spec(SubdocOpcode.getCount, 'items')), get('missing'), {
+    ...lookup('large', spec(SubdocOpcode.getCount, 'items')),
     opaque: 9,
   });
-  assert.equal((await client.next())?.opcode, 0x00);
+  assert.equal((await client.next())?.opcode, Opcode.get);
   await gate.runNext();
-  assert.equal((await client.next())?.opcode, 0xd0);
+  assert.equal((await client.next())?.opcode, Opcode.subdocMultiLookup);
   await gate.runNext();
   assert.equal((await client.next())?.opaque, 9, 'a connection has one piece of work at a time');
 });
@@ -127,7 +141,7 @@ test('changes the current version of a large document if it changed during the w
   await using service = await startService(undefined, { heavy: gate });
   const [client, other] = [await service.ready(), await service.ready()];
   await storeHeavy(gate, client, 'large', document);
-  client.send(mutation('large', change(0xcf, 'n', '1')));
+  client.send(mutation('large', change(SubdocOpcode.counter, 'n', '1')));
   await gate.waitForOne();
   assert.equal((await other.ask(set('large', Buffer.from('{"n":10}')))).status, 0);
   await gate.runNext();
@@ -143,10 +157,15 @@ test('counts one read, and no hit, of a missing document that a large mutation c
   head.writeUInt32BE(text.length, 4);
   const createsDocument = Buffer.from([1]);
   const value = Buffer.concat([head, Buffer.from(`a${text}`)]);
-  const created = await client.ask({ opcode: 0xd1, key: key('new'), extras: createsDocument, value });
+  const created = await client.ask({
+    opcode: Opcode.subdocMultiMutation,
+    key: key('new'),
+    extras: createsDocument,
+    value,
+  });
   assert.equal(created.status, Status.success);
   const figures = new Map<string, string>();
-  client.send({ opcode: 0x10 });
+  client.send({ opcode: Opcode.stat });
   for (let reply = await client.next(); reply && reply.key.length > 0; reply = await client.next())
     figures.set(reply.key.toString(), reply.value.toString());
   const statistics = ['cmd_get', 'get_hits', 'get_misses', 'vb_replica_curr_items', 'curr_items_tot'];
@@ -161,10 +180,13 @@ test('fails temporarily if the document changes during every attempt', async () 
   await using service = await startService(undefined, { heavy: gate });
   const [client, other] = [await service.ready(), await service.ready()];
   await storeHeavy(gate, client, 'large', document);
-  client.send(mutation('large', change(0xcf, 'n', '1')));
+  client.send(mutation('large', change(SubdocOpcode.counter, 'n', '1')));
   for (let round = 0; round < 100; round++) {
     await gate.waitForOne();
-    assert.equal((await other.ask({ opcode: 0x1c, key: key('large'), extras: Buffer.alloc(4) })).status, 0);
+    assert.equal(
+      (await other.ask({ opcode: Opcode.touch, key: key('large'), extras: Buffer.alloc(4) })).status,
+      0,
+    );
     await gate.runNext();
   }
   assert.equal((await client.next())?.status, Status.temporaryFailure);
@@ -172,19 +194,21 @@ test('fails temporarily if the document changes during every attempt', async () 
 
 test('expands the macros of a large document to CAS and seqno of its mutation', async () => {
   await using service = await startService();
-  const client = await service.ready({ features: [...usualFeatures, 0x20] });
+  const client = await service.ready({ features: [...usualFeatures, Feature.multipleXattrKeys] });
   await client.ask(set('large', document));
   const macros = 0x14;
   const reply = await client.ask(
     mutation(
       'large',
-      change(0xc8, 'x.cas', `"\${Mutation.CAS}"`, macros | 1),
-      change(0xc8, 'x.seqno', `"\${Mutation.seqno}"`, macros),
-      change(0xca, 'n', '2'),
+      change(SubdocOpcode.dictUpsert, 'x.cas', `"\${Mutation.CAS}"`, macros | 1),
+      change(SubdocOpcode.dictUpsert, 'x.seqno', `"\${Mutation.seqno}"`, macros),
+      change(SubdocOpcode.replace, 'n', '2'),
     ),
   );
   assert.equal(reply.status, 0);
-  const { value } = await client.ask(lookup('large', spec(0xc5, 'x', 0x04), spec(0xc5, 'n')));
+  const { value } = await client.ask(
+    lookup('large', spec(SubdocOpcode.get, 'x', 0x04), spec(SubdocOpcode.get, 'n')),
+  );
   const x = JSON.parse(value.toString('utf8', 6, 6 + value.readUInt32BE(2)));
   const cas = Buffer.alloc(8);
   cas.writeBigUInt64LE(reply.cas);
@@ -212,8 +236,8 @@ test('stores and refuses large values like small ones: JSON, compressed, appende
     assert.ok(reply?.value.equals(value), name);
     assert.equal(reply?.datatype, name === 'text' ? 0 : 1, name);
   }
-  client.send({ opcode: 0x0e, key: key('json'), value: Buffer.from('x') }, get('json'));
-  client.send({ opcode: 0x0f, key: key('json'), value: compressed, datatype: 0x02 }, get('json'));
+  client.send({ opcode: Opcode.append, key: key('json'), value: Buffer.from('x') }, get('json'));
+  client.send({ opcode: Opcode.prepend, key: key('json'), value: compressed, datatype: 0x02 }, get('json'));
   assert.deepEqual([(await client.next())?.status, (await client.next())?.value.equals(noJson)], [0, true]);
   assert.equal((await client.next())?.status, 0);
   assert.ok((await client.next())?.value.equals(Buffer.concat([document, noJson])));

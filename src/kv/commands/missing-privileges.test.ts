@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Privilege } from '#auth/privileges.ts';
+import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const context = (value: Buffer): string =>
   value.length > 0 ? (JSON.parse(value.toString()) as { error: { context: string } }).error.context : '';
@@ -21,15 +23,26 @@ test('names the missing privilege where a command checks its collection itself',
   const client = await service.ready({ user: 'clerk' });
   const observed = Buffer.concat([Buffer.from([0, 0, 0, 2]), Buffer.from([9, 65])]);
   const seqnos = Buffer.from([0, 0, 0, 0, 0, 0, 0, 9]);
-  const open = { opcode: 0x50, key: Buffer.from('s'), extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]) };
+  const open = {
+    opcode: Opcode.dcpOpen,
+    key: Buffer.from('s'),
+    extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
+  };
   assert.equal((await client.ask(open)).status, Status.success);
   for (const [request, missing] of [
-    [{ opcode: 0x92, value: observed }, 'Read'],
-    [{ opcode: 0x48, extras: seqnos }, 'Read'],
-    [{ opcode: 0xb6, extras: Buffer.from([0, 0, 0, 9]) }, 'Read'],
-    [{ opcode: 0x10, key: Buffer.from('key-byid A 0 0x9') }, 'Read'],
-    [{ opcode: 0x10, key: Buffer.from('collections-byid 0x9') }, 'SimpleStats'],
-    [{ opcode: 0x53, extras: Buffer.alloc(48), value: Buffer.from('{"collections":["9"]}') }, 'DcpStream'],
+    [{ opcode: Opcode.observe, value: observed }, 'Read'],
+    [{ opcode: Opcode.getAllVbSeqnos, extras: seqnos }, 'Read'],
+    [{ opcode: Opcode.getRandomKey, extras: Buffer.from([0, 0, 0, 9]) }, 'Read'],
+    [{ opcode: Opcode.stat, key: Buffer.from('key-byid A 0 0x9') }, 'Read'],
+    [{ opcode: Opcode.stat, key: Buffer.from('collections-byid 0x9') }, 'SimpleStats'],
+    [
+      {
+        opcode: Opcode.dcpStreamRequest,
+        extras: Buffer.alloc(48),
+        value: Buffer.from('{"collections":["9"]}'),
+      },
+      'DcpStream',
+    ],
   ] as const) {
     const refused = await client.ask(request);
     assert.deepEqual(
@@ -46,9 +59,9 @@ test('names the missing privilege to a client without collections, from which th
   await using service = await startService(aDesired({ users: [user] }));
   const client = await service.connect();
   // The client negotiates error texts, but no collections.
-  await client.hello([0x07, 0x0b]);
+  await client.hello([Feature.xerror, Feature.json]);
   await client.plain('clerk', 'password');
   assert.equal((await client.select('b')).status, Status.success);
-  const refused = await client.ask({ opcode: 0, key: Buffer.from('k') });
+  const refused = await client.ask({ opcode: Opcode.get, key: Buffer.from('k') });
   assert.deepEqual([refused.status, context(refused.value)], [Status.noAccess, 'Requires privilege: Read']);
 });

@@ -17,6 +17,7 @@ import {
 } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const quotaBytes = 2 * 1024 * 1024;
 const count = 4000;
@@ -41,7 +42,12 @@ async function overfull(
   const service = await startService(aDesired({ buckets }), { disk });
   const client = await service.ready({ features });
   for (let i = 0; i < count; i++) {
-    const set = { opcode: 1, key: key(`k${i}`), extras: Buffer.alloc(8), value: Buffer.from(text(i)) };
+    const set = {
+      opcode: Opcode.set,
+      key: key(`k${i}`),
+      extras: Buffer.alloc(8),
+      value: Buffer.from(text(i)),
+    };
     for (let reply = await client.ask(set); reply.status !== Status.success; reply = await client.ask(set)) {
       assert.equal(reply.status, Status.temporaryFailure);
       await new Promise((resolve) => setImmediate(resolve));
@@ -84,28 +90,47 @@ test('fetches the value for every command that needs it; quiet commands stay qui
   const { service, client } = await overfull(usualFeatures);
   await using _ = service;
   const ask = (i: number, parts: Partial<RequestParts>): Promise<Reply> =>
-    client.ask({ opcode: 0, key: key(`k${i}`), ...parts });
+    client.ask({ opcode: Opcode.get, key: key(`k${i}`), ...parts });
   const delta = Buffer.alloc(20);
-  assert.equal((await ask(1, { opcode: 0x1d, extras: expiry(100) })).value.toString(), text(1), 'GAT');
-  assert.equal((await ask(2, { opcode: 0x94, extras: expiry(15) })).value.toString(), text(2), 'GETL');
-  assert.equal((await ask(3, { opcode: 0x0e, value: Buffer.from(' ') })).status, Status.success, 'APPEND');
+  assert.equal(
+    (await ask(1, { opcode: Opcode.getAndTouch, extras: expiry(100) })).value.toString(),
+    text(1),
+    'GAT',
+  );
+  assert.equal(
+    (await ask(2, { opcode: Opcode.getAndLock, extras: expiry(15) })).value.toString(),
+    text(2),
+    'GETL',
+  );
+  assert.equal(
+    (await ask(3, { opcode: Opcode.append, value: Buffer.from(' ') })).status,
+    Status.success,
+    'APPEND',
+  );
   assert.equal((await ask(3, {})).value.toString(), `${text(3)} `);
-  assert.equal((await ask(4, { opcode: 0x05, extras: delta })).status, Status.deltaBadValue, 'INCR');
+  assert.equal(
+    (await ask(4, { opcode: Opcode.increment, extras: delta })).status,
+    Status.deltaBadValue,
+    'INCR',
+  );
   const path = { extras: Buffer.from([0, 1, 0]), value: Buffer.from('n') };
-  assert.equal((await ask(5, { opcode: 0xc5, ...path })).value.toString(), '5', 'SUBDOC_GET');
+  assert.equal((await ask(5, { opcode: Opcode.subdocGet, ...path })).value.toString(), '5', 'SUBDOC_GET');
   const change = { extras: Buffer.from([0, 1, 0]), value: Buffer.from('n77') };
-  assert.equal((await ask(6, { opcode: 0xc8, ...change })).status, Status.success, 'SUBDOC_UPSERT');
+  assert.equal(
+    (await ask(6, { opcode: Opcode.subdocDictUpsert, ...change })).status,
+    Status.success,
+    'SUBDOC_UPSERT',
+  );
   assert.equal(JSON.parse((await ask(6, {})).value.toString()).n, 77);
-  assert.equal((await ask(7, { opcode: 0x1c, extras: expiry(100) })).status, Status.success, 'TOUCH');
-  assert.equal((await ask(8, { opcode: 0x04 })).status, Status.success, 'DELETE');
+  assert.equal((await ask(7, { opcode: Opcode.touch, extras: expiry(100) })).status, Status.success, 'TOUCH');
+  assert.equal((await ask(8, { opcode: Opcode.delete })).status, Status.success, 'DELETE');
   assert.equal((await ask(8, {})).status, Status.keyNotFound);
-  const [getq, noopOpcode] = [0x09, 0x0a];
-  client.send(get(9, getq), { opcode: noopOpcode });
+  client.send(get(9, Opcode.getQuietly), { opcode: Opcode.noop });
   const [quiet, noop] = await replies(client, 2);
-  assert.deepEqual([quiet?.value.toString(), noop?.opcode], [text(9), noopOpcode]);
+  assert.deepEqual([quiet?.value.toString(), noop?.opcode], [text(9), Opcode.noop]);
   const before = (await service.service.report()).buckets[0]?.diskFetches;
   for (let i = 100; i < 200; i++)
-    assert.equal((await ask(i, { opcode: 0xa0 })).status, Status.success, 'GET_META');
+    assert.equal((await ask(i, { opcode: Opcode.getMeta })).status, Status.success, 'GET_META');
   assert.equal((await service.service.report()).buckets[0]?.diskFetches, before, 'GET_META needs no value');
 });
 
@@ -224,11 +249,11 @@ for (const [policy, features] of [
     }
     client.send(...Array.from({ length: count }, (_, i) => ({ ...get(i), key: key(`none${i}`) })));
     for (const { status } of await replies(client, count)) assert.equal(status, Status.keyNotFound);
-    const path = { opcode: 0xc5, extras: Buffer.from([0, 1, 0]), value: Buffer.from('n') };
+    const path = { opcode: Opcode.subdocGet, extras: Buffer.from([0, 1, 0]), value: Buffer.from('n') };
     client.send(...Array.from({ length: count }, (_, i) => ({ ...get(i), ...path })));
     for (const { opaque, status, value } of await replies(client, count))
       assert.deepEqual([status, value.toString()], [Status.success, String(opaque)]);
-    client.send(...Array.from({ length: 100 }, (_, i) => ({ ...get(i, 0x1c), extras: expiry(100) })));
+    client.send(...Array.from({ length: 100 }, (_, i) => ({ ...get(i, Opcode.touch), extras: expiry(100) })));
     for (const { status } of await replies(client, 100))
       assert.ok(status === Status.success || status === Status.temporaryFailure, `status ${status}`);
   });
@@ -237,7 +262,12 @@ for (const [policy, features] of [
 /** Changes documents until the bucket fails temporarily. */
 async function fillUp(client: KvConnection): Promise<void> {
   for (let i = count - 1; ; i--) {
-    const set = { opcode: 1, key: key(`k${i}`), extras: Buffer.alloc(8), value: Buffer.from(text(i)) };
+    const set = {
+      opcode: Opcode.set,
+      key: key(`k${i}`),
+      extras: Buffer.alloc(8),
+      value: Buffer.from(text(i)),
+    };
     if ((await client.ask(set)).status !== Status.success) return;
     await new Promise((resolve) => setImmediate(resolve));
   }

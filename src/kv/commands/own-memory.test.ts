@@ -4,11 +4,12 @@ import { test } from 'node:test';
 import { encodeRequest, type RequestParts } from '#wire/output.ts';
 import { aBareConnection, type BareConnection } from '../../../test/support/bare-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
 import type { MutationOutcome } from '../subdoc/execute.ts';
 
 const key = Buffer.from('\0k');
-const get = { opcode: 0x00, key };
+const get = { opcode: Opcode.get, key };
 const json = (digit: string, bytes: number): Buffer => Buffer.from(`[${digit.repeat(bytes - 2)}]`);
 
 function send({ connection }: BareConnection, ...requests: RequestParts[]): void {
@@ -17,7 +18,7 @@ function send({ connection }: BareConnection, ...requests: RequestParts[]): void
 }
 
 const store = (bare: BareConnection, value: Buffer): Promise<void> =>
-  change(bare, { opcode: 0x01, key, extras: Buffer.alloc(8), value });
+  change(bare, { opcode: Opcode.set, key, extras: Buffer.alloc(8), value });
 
 async function change(bare: BareConnection, request: RequestParts): Promise<void> {
   const before = bare.sent.length;
@@ -39,10 +40,10 @@ test('a large document is sent from its own memory, in order with the replies ar
   const from = bare.sent.length;
   send(
     bare,
-    { opcode: 0x0a, opaque: 1 },
+    { opcode: Opcode.noop, opaque: 1 },
     { ...get, opaque: 2 },
     { ...get, opaque: 3 },
-    { opcode: 0x0a, opaque: 4 },
+    { opcode: Opcode.noop, opaque: 4 },
   );
   const parts = bare.sent.slice(from);
   const sharedParts = parts.filter(isShared);
@@ -69,7 +70,7 @@ test('the bytes of a document that is being sent do not change when the document
   const sharedPart = bare.sent.find(isShared) as Buffer;
   await store(bare, json('2', ownMemoryBytes));
   assert.ok(sharedPart.equals(first));
-  send(bare, { opcode: 0x04, key });
+  send(bare, { opcode: Opcode.delete, key });
   await store(bare, json('3', ownMemoryBytes));
   assert.ok(sharedPart.equals(first));
 });
@@ -90,7 +91,7 @@ test('heavy work reads a large document where it is, and a long result is sent f
   bare.sent.length = 0;
   const wholeDocument = Buffer.from([0x00, 0, 0, 0]);
   send(bare, {
-    opcode: 0xd0,
+    opcode: Opcode.subdocMultiLookup,
     key,
     value: Buffer.concat([wholeDocument, Buffer.from([0xd2, 0, 0, 0]), wholeDocument]),
   });
@@ -139,7 +140,7 @@ test('a large document is stored in the memory that heavy work made, whichever c
   assert.equal(stored.buffer, resultOf(bare).buffer);
   assert.ok(stored.equals(value));
 
-  await change(bare, { opcode: 0x0e, key, value: Buffer.from(' ') });
+  await change(bare, { opcode: Opcode.append, key, value: Buffer.from(' ') });
   const appended = read(bare);
   const job = bare.jobs.at(-1)?.job;
   assert.equal(job?.kind === 'validate' && job.parts[0]?.buffer, stored.buffer);
@@ -147,7 +148,7 @@ test('a large document is stored in the memory that heavy work made, whichever c
   assert.ok(appended.equals(Buffer.concat([value, Buffer.from(' ')])));
 
   const replaceFirst = Buffer.from([0xca, 0, 0, 3, 0, 0, 0, 1, ...Buffer.from('[0]7')]);
-  await change(bare, { opcode: 0xd1, key, value: replaceFirst });
+  await change(bare, { opcode: Opcode.subdocMultiMutation, key, value: replaceFirst });
   const edited = read(bare);
   assert.equal(edited.buffer, resultOf(bare).buffer);
   assert.equal(edited.toString('latin1', 0, 3), '[7,');
@@ -158,7 +159,7 @@ test('memory of another size, or with something else in front of the value, is c
   await using bare = await aBareConnection({ keepsSent: true });
   const attribute = Buffer.from([0, 0, 0, 8, 0, 0, 0, 4, ...Buffer.from('a\0' + '1\0')]);
   await store(bare, json('4', ownMemoryBytes));
-  const withAttributes = { opcode: 0x01, key, datatype: 0x04, extras: Buffer.alloc(8) };
+  const withAttributes = { opcode: Opcode.set, key, datatype: 0x04, extras: Buffer.alloc(8) };
   await change(bare, { ...withAttributes, value: Buffer.concat([attribute, json('5', ownMemoryBytes)]) });
   // The attributes are kept in front of the new body.
   const body = json('6', ownMemoryBytes);

@@ -15,6 +15,7 @@ import {
 } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { turnLimits } from '../turn-clock.ts';
 
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
@@ -22,14 +23,14 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 const everything = { start: base64('a'), end: base64('zz') };
 
 const create = (client: KvConnection, plan: unknown, datatype = 1) =>
-  client.ask({ opcode: 0xda, datatype, value: Buffer.from(JSON.stringify(plan)) });
+  client.ask({ opcode: Opcode.rangeScanCreate, datatype, value: Buffer.from(JSON.stringify(plan)) });
 
 function continueRequest(id: Buffer, items = 0, bytes = 0) {
   const extras = Buffer.alloc(28);
   id.copy(extras);
   extras.writeUInt32BE(items, 16);
   extras.writeUInt32BE(bytes, 24);
-  return { opcode: 0xdb, extras };
+  return { opcode: Opcode.rangeScanContinue, extras };
 }
 
 /** Keys of a reply that holds keys only; they are short. */
@@ -69,7 +70,7 @@ async function storing(service: TestService, names: readonly string[], collectio
     const extras = Buffer.alloc(8);
     extras.writeUInt32BE(7);
     await client.ask({
-      opcode: 1,
+      opcode: Opcode.set,
       key: key(name, collection),
       extras,
       value: Buffer.from(`{"n":"${name}"}`),
@@ -98,7 +99,7 @@ test('returns documents of one collection in several parts', async () => {
   assert.equal(first.status, Status.rangeScanMore);
   assert.deepEqual([...first.extras], [0, 0, 0, 1]);
   assert.equal(first.value.readUInt32BE(0), 7);
-  const document = await client.ask({ opcode: 0, key: key('a', 8) });
+  const document = await client.ask({ opcode: Opcode.get, key: key('a', 8) });
   assert.equal(first.value.readBigUInt64BE(16), document.cas);
   assert.deepEqual([first.value[24], first.value[25], first.value.toString('utf8', 26, 27)], [1, 1, 'a']);
   assert.equal(first.value.toString('utf8', 28, 28 + (first.value[27] as number)), '{"n":"a"}');
@@ -111,7 +112,7 @@ test('omits documents that were deleted after the scan was created', async () =>
   await using service = await startService();
   const client = await storing(service, ['a', 'b']);
   const { value: id } = await create(client, { key_only: true, range: everything });
-  await client.ask({ opcode: 4, key: key('a') });
+  await client.ask({ opcode: Opcode.delete, key: key('a') });
   assert.deepEqual(await remainingKeys(client, id), ['b']);
 });
 
@@ -125,7 +126,8 @@ test('a continued scan ends after its time also where all documents were deleted
   const names = Array.from({ length: 100 }, (_, i) => `k${i}`);
   const client = await storing(service, names);
   const created = await create(client, { key_only: true, range: everything });
-  for (const name of names) assert.equal((await client.ask({ opcode: 0x04, key: key(name) })).status, 0);
+  for (const name of names)
+    assert.equal((await client.ask({ opcode: Opcode.delete, key: key(name) })).status, 0);
   let replies = 1;
   for (; ; replies++) {
     const { status, value } = await client.ask(continueRequest(created.value));
@@ -152,14 +154,16 @@ test('scans that a client sends at once take several turns of the thread', async
   const desired = aDesired({ buckets: [aBucket('b', { type: 'ephemeral' })] });
   await using service = await startService(desired, { clock, random: { ...realRandom, bytes } });
   const client = await service.ready();
-  const stored = { opcode: 0x01, key: key('k'), extras: Buffer.alloc(8) };
+  const stored = { opcode: Opcode.set, key: key('k'), extras: Buffer.alloc(8) };
   assert.equal((await client.ask(stored)).status, Status.success);
   const count = 50;
   const before = clock.turns;
   const value = Buffer.from(JSON.stringify({ range: everything }));
-  client.send(...Array.from({ length: count }, () => ({ opcode: 0xda, datatype: 1, value })));
+  client.send(
+    ...Array.from({ length: count }, () => ({ opcode: Opcode.rangeScanCreate, datatype: 1, value })),
+  );
   for (let i = 0; i < count; i++) assert.equal((await client.next())?.status, Status.success);
-  assert.equal((await client.ask({ opcode: 0x0a })).status, Status.success);
+  assert.equal((await client.ask({ opcode: Opcode.noop })).status, Status.success);
   assert.ok(clock.turns - before >= count - 5, `${clock.turns - before} turns`);
 });
 
@@ -182,7 +186,7 @@ test('requires the snapshot that the client names', async () => {
     aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] }),
   );
   const client = await storing(service, ['a', 'b']);
-  const log = await client.ask({ opcode: 0x96 });
+  const log = await client.ask({ opcode: Opcode.getFailoverLog });
   const vb_uuid = log.value.readBigUInt64BE(0).toString();
   const at = async (snapshot: object) => {
     const snapshot_requirements = { vb_uuid, timeout_ms: 10, ...snapshot };
@@ -195,7 +199,7 @@ test('requires the snapshot that the client names', async () => {
   assert.equal(await at({ seqno: 2, vb_uuid: '-1' }), Status.vbUuidNotEqual);
   assert.equal(await at({ seqno: 2, vb_uuid: '1' }), Status.vbUuidNotEqual);
   assert.equal(await at({ seqno: 1, seqno_exists: true }), Status.success);
-  await client.ask({ opcode: 1, key: key('a'), extras: Buffer.alloc(8) });
+  await client.ask({ opcode: Opcode.set, key: key('a'), extras: Buffer.alloc(8) });
   assert.equal(await at({ seqno: 1, seqno_exists: true }), Status.notStored);
 });
 
@@ -229,7 +233,7 @@ test('cancels a scan', async () => {
   await using service = await startService();
   const client = await storing(service, ['a']);
   const { value: id } = await create(client, { range: everything });
-  assert.equal((await client.ask({ opcode: 0xdc, extras: id })).status, Status.success);
-  assert.equal((await client.ask({ opcode: 0xdc, extras: id })).status, Status.keyNotFound);
+  assert.equal((await client.ask({ opcode: Opcode.rangeScanCancel, extras: id })).status, Status.success);
+  assert.equal((await client.ask({ opcode: Opcode.rangeScanCancel, extras: id })).status, Status.keyNotFound);
   assert.equal((await client.ask(continueRequest(id))).status, Status.keyNotFound);
 });

@@ -7,6 +7,7 @@ import { Status } from '#wire/status.ts';
 import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 test('refuses a PLAIN login with another authorization identity', async () => {
   await using service = await startService(
@@ -15,7 +16,8 @@ test('refuses a PLAIN login with another authorization identity', async () => {
   const client = await service.connect();
   await client.hello(usualFeatures);
   const login = async (message: string) =>
-    (await client.ask({ opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from(message) })).status;
+    (await client.ask({ opcode: Opcode.saslAuth, key: Buffer.from('PLAIN'), value: Buffer.from(message) }))
+      .status;
   for (const otherId of ['other', 'nobody', ' ', 'Admin']) {
     assert.equal(await login(`${otherId}\0admin\0password`), Status.authError, otherId);
     assert.equal((await client.select('b')).status, Status.noAccess);
@@ -32,13 +34,17 @@ test('a correct login is not delayed by the delays of wrong passwords', async ()
       const guesser = await service.connect();
       await guesser.hello(usualFeatures);
       const key = Buffer.from('PLAIN');
-      guesser.send({ opcode: 0x21, key, value: Buffer.from('\0admin\0guess') });
+      guesser.send({ opcode: Opcode.saslAuth, key, value: Buffer.from('\0admin\0guess') });
       return { guesser, reply: guesser.next() };
     }),
   );
   const client = await service.connect();
   await client.hello(usualFeatures);
-  const login = { opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0admin\0password') };
+  const login = {
+    opcode: Opcode.saslAuth,
+    key: Buffer.from('PLAIN'),
+    value: Buffer.from('\0admin\0password'),
+  };
   const order: string[] = [];
   const right = client.ask(login).then(({ status }) => order.push(`logged in ${status}`));
   const wrong = guesses.map(({ reply }) => reply.then((reply) => order.push(`reply ${reply?.status}`)));
@@ -65,7 +71,11 @@ test('a refused login takes the same work whether the account is external, local
     const client = await service.connect();
     await client.hello(usualFeatures);
     derived = 0;
-    const login = { opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from(`\0${name}\0guess`) };
+    const login = {
+      opcode: Opcode.saslAuth,
+      key: Buffer.from('PLAIN'),
+      value: Buffer.from(`\0${name}\0guess`),
+    };
     assert.equal((await client.ask(login)).status, Status.authError);
     assert.equal(derived, 1, name);
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import type { Manifest } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 
@@ -39,7 +40,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     await using service = await startService(desired(defaultManifest));
     const kv = await service.ready();
     await service.service.apply(desired(manifest));
-    const [seen, seqnos] = await Promise.all([kv.ask({ opcode: 0xba }), kv.ask({ opcode })]);
+    const [seen, seqnos] = await Promise.all([kv.ask({ opcode: Opcode.getManifest }), kv.ask({ opcode })]);
     assert.equal(JSON.parse(seen.value.toString()).uid, manifest.uid);
     assert.equal(seqnos.status, Status.success);
     const found = Array.from({ length: seqnos.value.length / 10 }, (_, at) =>
@@ -57,7 +58,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     extras.writeUInt32BE(firstId, 4);
     const asked = kv.ask({ opcode, extras });
     // Once this is answered, the node has read the request above. It still records the events of the first manifest.
-    await other.ask({ opcode: 0xba });
+    await other.ask({ opcode: Opcode.getManifest });
     await service.service.apply(desired(manifestOf('3', 1)));
     const { status, value } = await asked;
     assert.equal(status, Status.unknownCollection);

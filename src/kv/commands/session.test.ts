@@ -9,16 +9,28 @@ import { realKdf } from '#auth/kdf.host.ts';
 import type { Kdf } from '#auth/kdf.ts';
 import { Privilege } from '#auth/privileges.ts';
 import { deferred } from '#base/deferred.ts';
+import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import {
+  aBucket,
+  aDesired,
+  aUser,
+  persistToMajority,
+  startService,
+  usualFeatures,
+} from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
-const get = (name: string, collection = 0): RequestParts => ({ opcode: 0, key: key(name, collection) });
+const get = (name: string, collection = 0): RequestParts => ({
+  opcode: Opcode.get,
+  key: key(name, collection),
+});
 const set = (name: string, collection = 0): RequestParts => ({
-  opcode: 1,
+  opcode: Opcode.set,
   key: key(name, collection),
   extras: Buffer.alloc(8),
   value: Buffer.from('{}'),
@@ -29,18 +41,21 @@ const context = (value: Buffer): string =>
 test('grants known features in the requested order, and replaces them at the next HELLO', async () => {
   await using service = await startService();
   const client = await service.connect();
-  const granted = await client.hello([0x12, 0x55, 0x07, 0x03]);
+  const granted = await client.hello([Feature.collections, 0x55, Feature.xerror, Feature.tcpNoDelay]);
   assert.equal(granted.value.toString('hex'), '001200070003');
-  assert.equal((await client.hello([0x0d])).status, Status.invalidArguments);
+  assert.equal((await client.hello([Feature.clustermapPush])).status, Status.invalidArguments);
   assert.equal((await client.hello([])).value.length, 0);
-  assert.equal((await client.ask({ opcode: 0x1f, value: Buffer.alloc(3) })).status, Status.invalidArguments);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.hello, value: Buffer.alloc(3) })).status,
+    Status.invalidArguments,
+  );
 });
 
 test('authenticates with every mechanism, and proves to the client that the node has the verifier', async () => {
   await using service = await startService(aDesired({ users: [aUser('a,b=c', 'pä ss')] }));
   const client = await service.connect();
   await client.hello(usualFeatures);
-  const listed = await client.ask({ opcode: 0x20 });
+  const listed = await client.ask({ opcode: Opcode.saslListMechanisms });
   assert.equal(listed.value.toString(), 'SCRAM-SHA512 SCRAM-SHA256 SCRAM-SHA1 PLAIN');
   for (const mechanism of ['SCRAM-SHA512', 'SCRAM-SHA256', 'SCRAM-SHA1']) {
     const { reply, isProven } = await client.scram(mechanism, 'a,b=c', 'pä ss');
@@ -51,9 +66,12 @@ test('authenticates with every mechanism, and proves to the client that the node
   assert.equal((await client.plain('a,b=c', 'pä ss')).status, Status.success);
   assert.equal((await client.plain('a,b=c', 'pä ss')).status, Status.success);
   assert.equal((await client.plain('a,b=c', 'wrong')).status, Status.authError);
-  assert.equal((await client.ask({ opcode: 0x21, key: Buffer.from('X') })).status, Status.authError);
   assert.equal(
-    (await client.ask({ opcode: 0x22, key: Buffer.from('SCRAM-SHA1') })).status,
+    (await client.ask({ opcode: Opcode.saslAuth, key: Buffer.from('X') })).status,
+    Status.authError,
+  );
+  assert.equal(
+    (await client.ask({ opcode: Opcode.saslStep, key: Buffer.from('SCRAM-SHA1') })).status,
     Status.invalidArguments,
   );
 });
@@ -61,7 +79,11 @@ test('authenticates with every mechanism, and proves to the client that the node
 test('an unknown user gets the same challenge each time, and fails at the final message', async () => {
   await using service = await startService();
   const client = await service.connect();
-  const first = { opcode: 0x21, key: Buffer.from('SCRAM-SHA256'), value: Buffer.from('n,,n=nobody,r=abc') };
+  const first = {
+    opcode: Opcode.saslAuth,
+    key: Buffer.from('SCRAM-SHA256'),
+    value: Buffer.from('n,,n=nobody,r=abc'),
+  };
   const salt = async () => /,s=(.*),i=10$/.exec((await client.ask(first)).value.toString())?.[1];
   const salts = [await salt(), await salt()];
   assert.equal(salts[0], salts[1]);
@@ -84,7 +106,7 @@ test('shows an unknown user the same salt after a restart, as it does to real us
     await using service = await startService(aDesired(), { loginSecret: Buffer.alloc(32, secret) });
     const client = await service.connect();
     const value = Buffer.from(`n,,n=${name},r=nonce`);
-    const challenge = await client.ask({ opcode: 0x21, key: Buffer.from('SCRAM-SHA512'), value });
+    const challenge = await client.ask({ opcode: Opcode.saslAuth, key: Buffer.from('SCRAM-SHA512'), value });
     return /,s=([^,]+),/.exec(challenge.value.toString())?.[1];
   };
   for (const name of ['admin', 'nobody']) {
@@ -116,7 +138,11 @@ test('a PLAIN login succeeds only if its user still exists with the same passwor
   await using service = await startService(aDesired(), { kdf: { ...realKdf, pbkdf2 } });
   const client = await service.connect();
   await client.hello(usualFeatures);
-  client.send({ opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0admin\0password') });
+  client.send({
+    opcode: Opcode.saslAuth,
+    key: Buffer.from('PLAIN'),
+    value: Buffer.from('\0admin\0password'),
+  });
   await begun.promise;
   await service.service.apply(aDesired({ users: [aUser('admin', 'another')] }));
   derived.resolve();
@@ -137,14 +163,15 @@ test('refuses malformed first messages', async () => {
     `n,,n=${'a'.repeat(129)},r=c`,
   ]) {
     const reply = await client.ask({
-      opcode: 0x21,
+      opcode: Opcode.saslAuth,
       key: Buffer.from('SCRAM-SHA512'),
       value: Buffer.from(text),
     });
     assert.equal(reply.status, Status.invalidArguments, text);
   }
   assert.equal(
-    (await client.ask({ opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('x') })).status,
+    (await client.ask({ opcode: Opcode.saslAuth, key: Buffer.from('PLAIN'), value: Buffer.from('x') }))
+      .status,
     4,
   );
 });
@@ -165,7 +192,7 @@ test('commands require a login, then a bucket, and report which is missing', asy
   assert.equal((await client.ask(get('k'))).status, Status.keyNotFound);
   assert.equal((await client.select('@no bucket@')).status, Status.success);
   assert.equal((await client.ask(get('k'))).status, Status.noBucket);
-  assert.equal((await client.ask({ opcode: 0x06 + 0x50 })).status, Status.unknownCommand);
+  assert.equal((await client.ask({ opcode: 0x56 })).status, Status.unknownCommand);
 });
 
 test('closes the connection of a client without extended errors if no older status exists', async () => {
@@ -175,109 +202,56 @@ test('closes the connection of a client without extended errors if no older stat
   assert.equal(await client.next(), null);
   const other = await service.ready({ features: [] });
   await other.ask({ ...set('k'), key: Buffer.from('k') });
-  await other.ask({ opcode: 0x94, key: Buffer.from('k') });
+  await other.ask({ opcode: Opcode.getAndLock, key: Buffer.from('k') });
   assert.equal((await other.ask({ ...set('k'), key: Buffer.from('k') })).status, Status.keyExists);
-  assert.equal((await other.ask({ opcode: 0x94, key: Buffer.from('k') })).status, Status.temporaryFailure);
-});
-
-test('returns the configuration of the bucket, and of the cluster to users with the privilege', async () => {
-  const clusterConfig = { revEpoch: 1, rev: 7, json: '{"rev":7}' };
-  const reader = aUser('reader', 'password', { node: 0, buckets: { b: { privileges: Privilege.read } } });
-  await using service = await startService(
-    aDesired({ clusterConfig, users: [aUser('admin', 'password'), reader] }),
-  );
-  const client = await service.connect();
-  await client.hello(usualFeatures);
-  await client.plain('admin', 'password');
-  const cluster = await client.ask({ opcode: 0xb5 });
-  assert.deepEqual([cluster.value.toString(), cluster.datatype], ['{"rev":7}', 1]);
-  const knownRevision = Buffer.alloc(16);
-  knownRevision.writeBigInt64BE(1n, 0);
-  knownRevision.writeBigInt64BE(7n, 8);
-  assert.equal((await client.ask({ opcode: 0xb5, extras: knownRevision })).value.length, 0);
-  knownRevision.writeBigInt64BE(6n, 8);
-  assert.equal((await client.ask({ opcode: 0xb5, extras: knownRevision })).value.toString(), '{"rev":7}');
   assert.equal(
-    (await client.ask({ opcode: 0xb5, extras: Buffer.alloc(16) })).status,
-    Status.invalidArguments,
+    (await other.ask({ opcode: Opcode.getAndLock, key: Buffer.from('k') })).status,
+    Status.temporaryFailure,
   );
-  await client.select('b');
-  assert.match((await client.ask({ opcode: 0xb5 })).value.toString(), /"name":"b"/);
-  await client.plain('reader', 'password');
-  assert.equal((await client.ask({ opcode: 0xb5 })).status, Status.noAccess);
-});
-
-test('pushes a new configuration to clients that negotiated it', async () => {
-  await using service = await startService();
-  const client = await service.ready({ features: [0x07, 0x0b, 0x0c, 0x0d] });
-  const bucket = aBucket('b', { clusterConfig: { revEpoch: 1, rev: 2, json: '{"rev":2}' } });
-  await service.service.apply(aDesired({ buckets: [bucket] }));
-  const pushed = await client.next();
-  assert.deepEqual(
-    [pushed?.magic, pushed?.opcode, pushed?.key.toString(), pushed?.value.toString()],
-    [0x82, 1, 'b', '{"rev":2}'],
-  );
-  assert.equal(pushed?.extras.readBigInt64BE(8), 2n);
-  assert.equal((await client.ask({ opcode: 0x0a })).status, Status.success);
-});
-
-test('pushes only the revision to clients that negotiated the brief form', async () => {
-  await using service = await startService();
-  const client = await service.ready({ features: [0x07, 0x0b, 0x0c, 0x1f] });
-  const silent = await service.ready({ features: [0x07, 0x0b, 0x0c] });
-  const bucket = aBucket('b', { clusterConfig: { revEpoch: 3, rev: 2, json: '{"rev":2}' } });
-  await service.service.apply(aDesired({ buckets: [bucket] }));
-  const pushed = await client.next();
-  assert.deepEqual(
-    [pushed?.magic, pushed?.opcode, pushed?.key.toString(), pushed?.value.length],
-    [0x82, 1, 'b', 0],
-  );
-  assert.deepEqual([pushed?.extras.readBigInt64BE(0), pushed?.extras.readBigInt64BE(8)], [3n, 2n]);
-  assert.equal((await silent.ask({ opcode: 0x0a })).opcode, 0x0a);
-});
-
-test('sends each configuration once with NOT_MY_VBUCKET if the client negotiated deduplication', async () => {
-  await using service = await startService();
-  const client = await service.ready({ features: [0x07, 0x0b, 0x12, 0x1e] });
-  const bodyOfNotMyVbucket = async () => (await client.ask({ ...get('k'), vb: 5000 })).value.toString();
-  assert.match(await bodyOfNotMyVbucket(), /"rev":1/);
-  assert.equal(await bodyOfNotMyVbucket(), '');
-  const bucket = aBucket('b', { clusterConfig: { revEpoch: 1, rev: 2, json: '{"rev":2}' } });
-  await service.service.apply(aDesired({ buckets: [bucket] }));
-  assert.equal(await bodyOfNotMyVbucket(), '{"rev":2}');
-  assert.equal(await bodyOfNotMyVbucket(), '');
-  const withoutDeduplication = await service.ready();
-  for (let i = 0; i < 2; i++)
-    assert.match((await withoutDeduplication.ask({ ...get('k'), vb: 5000 })).value.toString(), /"rev":2/);
 });
 
 test('finds ids of collections and scopes, and lists the manifest', async () => {
   await using service = await startService();
   const client = await service.ready();
+  const { getCollectionId, getScopeId } = Opcode;
   const id = async (opcode: number, name: string) => {
     const reply = await client.ask({ opcode, value: Buffer.from(name) });
     return reply.status === 0
       ? [reply.extras.readBigUInt64BE(0), reply.extras.readUInt32BE(8)]
       : reply.status;
   };
-  assert.deepEqual(await id(0xbb, 'shop.orders'), [2n, 8]);
-  assert.deepEqual(await id(0xbb, '_default.'), [2n, 0]);
-  assert.deepEqual(await id(0xbb, '.'), [2n, 0]);
-  assert.equal(await id(0xbb, 'shop.nope'), Status.unknownCollection);
-  assert.equal(await id(0xbb, 'nope.orders'), Status.unknownScope);
-  assert.equal(await id(0xbb, 'orders'), Status.invalidArguments);
-  assert.equal(await id(0xbb, 'shop.or ders'), Status.invalidArguments);
-  assert.equal(await id(0xbc, 'sh op'), Status.invalidArguments);
-  assert.deepEqual(await id(0xbc, 'shop'), [2n, 8]);
+  assert.deepEqual(await id(getCollectionId, 'shop.orders'), [2n, 8]);
+  assert.deepEqual(await id(getCollectionId, '_default.'), [2n, 0]);
+  assert.deepEqual(await id(getCollectionId, '.'), [2n, 0]);
+  assert.equal(await id(getCollectionId, 'shop.nope'), Status.unknownCollection);
+  assert.equal(await id(getCollectionId, 'nope.orders'), Status.unknownScope);
+  assert.equal(await id(getCollectionId, 'orders'), Status.invalidArguments);
+  assert.equal(await id(getCollectionId, 'shop.or ders'), Status.invalidArguments);
+  assert.equal(await id(getScopeId, 'sh op'), Status.invalidArguments);
+  assert.deepEqual(await id(getScopeId, 'shop'), [2n, 8]);
   const unknown = await client.ask(get('k', 0x20));
   assert.equal(unknown.status, Status.unknownCollection);
   assert.equal((JSON.parse(unknown.value.toString()) as { manifest_uid: string }).manifest_uid, '2');
-  const manifest = JSON.parse((await client.ask({ opcode: 0xba })).value.toString()) as { scopes: object[] };
+  const manifest = JSON.parse((await client.ask({ opcode: Opcode.getManifest })).value.toString()) as {
+    scopes: object[];
+  };
   assert.equal(manifest.scopes.length, 3);
-  assert.equal((await client.ask({ opcode: 0, key: Buffer.from([1, 65]) })).status, Status.invalidArguments);
-  assert.equal((await client.ask({ opcode: 0, key: Buffer.from([0]) })).status, Status.invalidArguments);
-  assert.equal((await client.ask({ opcode: 0, key: key('k'.repeat(251)) })).status, Status.invalidArguments);
-  assert.equal((await client.ask({ opcode: 0, key: key('k'.repeat(250)) })).status, Status.keyNotFound);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.get, key: Buffer.from([1, 65]) })).status,
+    Status.invalidArguments,
+  );
+  assert.equal(
+    (await client.ask({ opcode: Opcode.get, key: Buffer.from([0]) })).status,
+    Status.invalidArguments,
+  );
+  assert.equal(
+    (await client.ask({ opcode: Opcode.get, key: key('k'.repeat(251)) })).status,
+    Status.invalidArguments,
+  );
+  assert.equal(
+    (await client.ask({ opcode: Opcode.get, key: key('k'.repeat(250)) })).status,
+    Status.keyNotFound,
+  );
 });
 
 test('names every privilege that a command requires and the user lacks', async () => {
@@ -286,9 +260,9 @@ test('names every privilege that a command requires and the user lacks', async (
     aDesired({ users: [aUser('clerk', 'password', { node: 0, buckets })] }),
   );
   const client = await service.ready({ user: 'clerk' });
-  const getAndTouch = { opcode: 0x1d, key: key('k'), extras: Buffer.alloc(4) };
+  const getAndTouch = { opcode: Opcode.getAndTouch, key: key('k'), extras: Buffer.alloc(4) };
   const plan = '{"range":{"start":"YQ==","end":"eg=="},"include_xattrs":true}';
-  const scan = { opcode: 0xda, datatype: 1, value: Buffer.from(plan) };
+  const scan = { opcode: Opcode.rangeScanCreate, datatype: 1, value: Buffer.from(plan) };
   assert.equal(context((await client.ask(getAndTouch)).value), 'Requires privilege: Read and Upsert');
   assert.equal(context((await client.ask(scan)).value), 'Requires privilege: SystemXattrRead');
 });
@@ -307,7 +281,7 @@ test('the grants of bucket, scope and collection determine what a user sees and 
   assert.deepEqual([refused.status, context(refused.value)], [Status.noAccess, 'Requires privilege: Upsert']);
   assert.equal((await client.ask(get('k', 9))).status, Status.keyNotFound);
   assert.equal((await client.ask(get('k', 0))).status, Status.unknownCollection);
-  const manifest = JSON.parse((await client.ask({ opcode: 0xba })).value.toString()) as {
+  const manifest = JSON.parse((await client.ask({ opcode: Opcode.getManifest })).value.toString()) as {
     scopes: { name: string }[];
   };
   assert.deepEqual(
@@ -315,11 +289,14 @@ test('the grants of bucket, scope and collection determine what a user sees and 
     ['shop'],
   );
   assert.equal(
-    (await client.ask({ opcode: 0xbb, value: Buffer.from('_default._default') })).status,
+    (await client.ask({ opcode: Opcode.getCollectionId, value: Buffer.from('_default._default') })).status,
     Status.unknownScope,
   );
-  assert.equal((await client.ask({ opcode: 0x1b, extras: Buffer.alloc(4) })).status, Status.noAccess);
-  assert.equal((await client.ask({ opcode: 0x10 })).status, Status.noAccess);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.verbosity, extras: Buffer.alloc(4) })).status,
+    Status.noAccess,
+  );
+  assert.equal((await client.ask({ opcode: Opcode.stat })).status, Status.noAccess);
 });
 
 test('a system collection requires privileges of its own', async () => {
@@ -361,7 +338,7 @@ test('closes connections on a removed bucket, and no others', async () => {
   await using service = await startService(aDesired({ buckets: both }));
   const onB = await service.ready();
   const onC = await service.ready();
-  assert.equal((await onC.ask({ opcode: 0x87 })).value.toString(), 'b c');
+  assert.equal((await onC.ask({ opcode: Opcode.listBuckets })).value.toString(), 'b c');
   await onC.select('c');
   await service.service.apply(aDesired({ buckets: [both[1]!] }));
   assert.equal(await onB.next(), null);
@@ -371,10 +348,10 @@ test('closes connections on a removed bucket, and no others', async () => {
 test('returns statistics by group, ended by an empty packet', async () => {
   await using service = await startService();
   const client = await service.ready();
-  await client.ask({ ...set('k'), framing: Buffer.from([0x11, 3]) });
+  await client.ask({ ...set('k'), framing: persistToMajority });
   const group = async (name: string) => {
     const figures: Record<string, string> = {};
-    client.send({ opcode: 0x10, key: Buffer.from(name) });
+    client.send({ opcode: Opcode.stat, key: Buffer.from(name) });
     for (let reply = await client.next(); reply; reply = await client.next()) {
       if (reply.status !== 0) return reply.status;
       if (reply.key.length === 0) return figures;
@@ -422,14 +399,14 @@ test('closes the connection on messages that only servers send', async () => {
   await using service = await startService();
   for (const magic of [0x81, 0x82, 0x18]) {
     const client = await service.ready();
-    client.send({ opcode: 0x0a, magic });
+    client.send({ opcode: Opcode.noop, magic });
     assert.equal(await client.next(), null);
   }
 });
 
 test('a client with tracing gets the duration in each reply', async () => {
   await using service = await startService();
-  const client = await service.ready({ features: [...usualFeatures, 0x0f] });
+  const client = await service.ready({ features: [...usualFeatures, Feature.tracing] });
   const reply = await client.ask(get('k'));
   assert.deepEqual([reply.magic, reply.framing.length, reply.framing[0]], [0x18, 3, 2]);
 });
@@ -437,14 +414,17 @@ test('a client with tracing gets the duration in each reply', async () => {
 test('returns its version and its error map, and closes the connection on QUIT', async () => {
   await using service = await startService();
   const client = await service.connect();
-  assert.equal((await client.ask({ opcode: 0x0b })).value.toString(), '7.1.0-test');
-  const map = await client.ask({ opcode: 0xfe, value: Buffer.from([0, 2]) });
+  assert.equal((await client.ask({ opcode: Opcode.version })).value.toString(), '7.1.0-test');
+  const map = await client.ask({ opcode: Opcode.getErrorMap, value: Buffer.from([0, 2]) });
   assert.equal((JSON.parse(map.value.toString()) as { version: number }).version, 2);
-  assert.equal((await client.ask({ opcode: 0xfe, value: Buffer.from([2]) })).status, Status.invalidArguments);
-  assert.equal((await client.ask({ opcode: 0x07 })).status, Status.success);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.getErrorMap, value: Buffer.from([2]) })).status,
+    Status.invalidArguments,
+  );
+  assert.equal((await client.ask({ opcode: Opcode.quit })).status, Status.success);
   assert.equal(await client.next(), null);
   const quiet = await service.connect();
-  quiet.send({ opcode: 0x17 });
+  quiet.send({ opcode: Opcode.quitQuietly });
   assert.equal(await quiet.next(), null);
 });
 
@@ -456,10 +436,10 @@ test('serves TLS with the last certificate', async () => {
   const client = await KvConnection.open(service.tlsPort, { ca: first.certificate });
   assert.equal((await client.plain('admin', 'password')).status, Status.success);
   await service.service.apply(aDesired({ tls: { ...tls, ...second } }));
-  assert.equal((await client.ask({ opcode: 0x0a })).status, Status.success);
+  assert.equal((await client.ask({ opcode: Opcode.noop })).status, Status.success);
   await assert.rejects(KvConnection.open(service.tlsPort, { ca: first.certificate }));
   const later = await KvConnection.open(service.tlsPort, { ca: second.certificate });
-  assert.equal((await later.ask({ opcode: 0x0a })).status, Status.success);
+  assert.equal((await later.ask({ opcode: Opcode.noop })).status, Status.success);
   client.close();
   later.close();
 });

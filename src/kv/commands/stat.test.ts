@@ -4,21 +4,23 @@ import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Privilege } from '#auth/privileges.ts';
 import { realClock } from '#ports/clock.ts';
+import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import {
   aBucket,
   aDesired,
   aUser,
+  persistToMajority,
   startService,
   type TestService,
 } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 type Figures = Record<string, string>;
 
-const persisted = Buffer.from([0x11, 3]);
 const set = (name: string, value = '{}', rest: object = {}) => ({
-  opcode: 1,
+  opcode: Opcode.set,
   key: Buffer.from(`\0${name}`),
   extras: Buffer.alloc(8),
   value: Buffer.from(value),
@@ -27,7 +29,7 @@ const set = (name: string, value = '{}', rest: object = {}) => ({
 
 async function group(client: KvConnection, name: string): Promise<Figures> {
   const figures: Figures = {};
-  client.send({ opcode: 0x10, key: Buffer.from(name) });
+  client.send({ opcode: Opcode.stat, key: Buffer.from(name) });
   for (let reply = await client.next(); reply; reply = await client.next()) {
     assert.equal(reply.status, Status.success, name);
     if (reply.key.length === 0) return figures;
@@ -37,14 +39,19 @@ async function group(client: KvConnection, name: string): Promise<Figures> {
 }
 
 const statusOf = async (client: KvConnection, name: string) =>
-  (await client.ask({ opcode: 0x10, key: Buffer.from(name) })).status;
+  (await client.ask({ opcode: Opcode.stat, key: Buffer.from(name) })).status;
 
 test('reports items, seqnos and unpersisted changes of a vbucket', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stored = await client.ask(set('k', '{}', { vb: 5 }));
   await client.ask(set('gone', '{}', { vb: 5 }));
-  const deleted = await client.ask({ opcode: 4, key: Buffer.from('\0gone'), vb: 5, framing: persisted });
+  const deleted = await client.ask({
+    opcode: Opcode.delete,
+    key: Buffer.from('\0gone'),
+    vb: 5,
+    framing: persistToMajority,
+  });
   const seqno = deleted.extras.readBigUInt64BE(8).toString();
   const details = await group(client, 'vbucket-details 5');
   assert.equal(details['vb_5:max_cas'], String(deleted.cas));
@@ -101,9 +108,9 @@ test('counts commits and reads from disk by duration', async () => {
     Object.keys(await group(client, 'timings')).filter((name) => name.startsWith('bg_')),
     [],
   );
-  await client.ask(set('k', '{}', { framing: persisted }));
-  await client.ask({ opcode: 0x93, key: Buffer.from('\0k') });
-  await client.ask({ opcode: 0, key: Buffer.from('\0k') });
+  await client.ask(set('k', '{}', { framing: persistToMajority }));
+  await client.ask({ opcode: Opcode.evictKey, key: Buffer.from('\0k') });
+  await client.ask({ opcode: Opcode.get, key: Buffer.from('\0k') });
   const timings = Object.entries(await group(client, 'timings'));
   for (const name of ['disk_commit', 'bg_wait', 'bg_load']) {
     const counted = timings.filter(([range]) => range.startsWith(`${name}_`));
@@ -139,7 +146,7 @@ test('reports connections, clocks and limits to administrators, with and without
   await using service = await startService(aDesired({ users: [aUser('admin', 'password'), reader] }));
   const onBucket = await service.ready();
   const onNone = await service.connect();
-  await onNone.hello([0x07]);
+  await onNone.hello([Feature.xerror]);
   await onNone.plain('admin', 'password');
   for (const client of [onBucket, onNone]) {
     const connections = Object.values(await group(client, 'connections')).map((text) => JSON.parse(text));
@@ -185,7 +192,7 @@ test('reports change stream connections, each and aggregated by the prefix of th
 });
 
 const openStreams = (name: string) => ({
-  opcode: 0x50,
+  opcode: Opcode.dcpOpen,
   key: Buffer.from(name),
   extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
 });
@@ -195,11 +202,11 @@ test('reports open range scans', async () => {
   const client = await service.ready();
   await client.ask(set('k'));
   const value = Buffer.from('{"range":{"start":"aw==","end":"bA=="},"key_only":true}');
-  const created = await client.ask({ opcode: 0xda, datatype: 1, value });
+  const created = await client.ask({ opcode: Opcode.rangeScanCreate, datatype: 1, value });
   const prefix = `vb_0:${created.value.toString('hex')}`;
   const scans = await group(client, 'range-scans');
   assert.deepEqual([scans[`${prefix}:keys`], scans[`${prefix}:keys_done`]], ['1', '0']);
-  await client.ask({ opcode: 0xdc, extras: created.value });
+  await client.ask({ opcode: Opcode.rangeScanCancel, extras: created.value });
   assert.deepEqual(await group(client, 'range-scans'), {});
 });
 
@@ -234,8 +241,11 @@ test('writes a long group in several turns, and serves other clients between the
   const [client, other] = [await service.ready(), await service.ready()];
   await client.ask(set('k', '{}', { vb: 5 }));
   const before = turns;
-  client.send({ opcode: 0x10, key: Buffer.from('vbucket-details'), opaque: 3 }, { opcode: 0x0a, opaque: 4 });
-  other.send({ opcode: 0x0a });
+  client.send(
+    { opcode: Opcode.stat, key: Buffer.from('vbucket-details'), opaque: 3 },
+    { opcode: Opcode.noop, opaque: 4 },
+  );
+  other.send({ opcode: Opcode.noop });
   assert.equal((await other.next())?.status, Status.success);
   const names = new Set<string>();
   for (let reply = await client.next(); reply?.key.length; reply = await client.next()) {
@@ -251,9 +261,10 @@ test('refuses a value above 64 KiB in a request that stores no document', async 
   await using service = await startService();
   const client = await service.ready();
   const value = Buffer.alloc(64 * 1024 + 1, ' ');
-  for (const opcode of [0x1f, 0x53, 0xbb, 0x10])
+  for (const opcode of [Opcode.hello, Opcode.dcpStreamRequest, Opcode.getCollectionId, Opcode.stat])
     assert.equal(
-      (await client.ask({ opcode, value, extras: Buffer.alloc(opcode === 0x53 ? 48 : 0) })).status,
+      (await client.ask({ opcode, value, extras: Buffer.alloc(opcode === Opcode.dcpStreamRequest ? 48 : 0) }))
+        .status,
       Status.invalidArguments,
     );
 });
@@ -281,7 +292,7 @@ test('a group of statistics ends with its connection, also while the client keep
   await using service = await startService(undefined, { clock: { ...realClock, soon } });
   const client = await service.ready();
   client.socket.allowHalfOpen = true;
-  client.send({ opcode: 0x10, key: Buffer.from('vbucket-details') });
+  client.send({ opcode: Opcode.stat, key: Buffer.from('vbucket-details') });
   client.socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
   for (let reply = await client.next(); reply?.status === Status.success; ) reply = await client.next();
   const before = turns;

@@ -2,12 +2,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Privilege } from '#auth/privileges.ts';
+import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
 import { DocFlag, SubdocOpcode as Op, PathFlag } from '#wire/subdoc-opcodes.ts';
-import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import {
+  aDesired,
+  aUser,
+  persistToMajority,
+  startService,
+  usualFeatures,
+} from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const key = Buffer.from('\0k');
 const cas = (value: bigint) => ({ casHi: Number(value >> 32n), casLo: Number(value & 0xffffffffn) });
@@ -52,8 +60,8 @@ async function lookUp(client: KvConnection, specs: readonly LookupSpec[], docFla
 }
 
 const store = (client: KvConnection, value: string | Buffer, datatype = 0) =>
-  client.ask({ opcode: 1, key, extras: Buffer.alloc(8), value: Buffer.from(value), datatype });
-const body = async (client: KvConnection) => (await client.ask({ opcode: 0, key })).value.toString();
+  client.ask({ opcode: Opcode.set, key, extras: Buffer.alloc(8), value: Buffer.from(value), datatype });
+const body = async (client: KvConnection) => (await client.ask({ opcode: Opcode.get, key })).value.toString();
 
 test('looks up several paths, of a compressed document too', async () => {
   await using service = await startService();
@@ -115,7 +123,7 @@ test('checks CAS and lock before the paths', async () => {
     (await client.ask({ ...refusedMutation, ...cas(stored.cas) })).status,
     Status.subdocMultiPathFailure,
   );
-  const locked = await client.ask({ opcode: 0x94, key });
+  const locked = await client.ask({ opcode: Opcode.getAndLock, key });
   assert.equal((await client.ask(refusedMutation)).status, Status.locked);
   const acceptedMutation = mutation([[Op.dictUpsert, 'a', '1']], 0, cas(locked.cas));
   assert.equal((await client.ask(acceptedMutation)).status, Status.success);
@@ -142,7 +150,7 @@ test('creates a document as deleted, sees it with access to deleted ones, and re
     mutation([[Op.dictUpsert, 'txn.op', '"insert"', PathFlag.xattr | PathFlag.mkdirP]], stagedInsert),
   );
   assert.equal(staged.status, Status.subdocSuccessDeleted);
-  assert.equal((await client.ask({ opcode: 0, key })).status, Status.keyNotFound);
+  assert.equal((await client.ask({ opcode: Opcode.get, key })).status, Status.keyNotFound);
   const seen = await lookUp(
     client,
     [
@@ -186,7 +194,7 @@ test('attributes survive a new version of the document, and system attributes it
   assert.deepEqual((await lookUp(client, [[Op.get, '_sys', PathFlag.xattr]])).results, [[0, '1']]);
   assert.deepEqual((await lookUp(client, [[Op.get, 'user', PathFlag.xattr]])).results, [[0, '2']]);
   assert.equal(await body(client), '{"b":2}');
-  await client.ask({ opcode: 4, key });
+  await client.ask({ opcode: Opcode.delete, key });
   assert.deepEqual(
     (await lookUp(client, [[Op.get, '_sys', PathFlag.xattr]], DocFlag.accessDeleted)).results,
     [[0, '1']],
@@ -221,7 +229,7 @@ test('expands macros to CAS and seqno of the mutation', async () => {
 test('replies to a durable sub-document write once it is durable', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const framing = Buffer.from([0x11, 3]);
+  const framing = persistToMajority;
   const reply = await client.ask(mutation([[Op.dictUpsert, 'a', '1']], DocFlag.mkdoc, { framing }));
   assert.deepEqual([reply.status, reply.extras.length], [0, 16]);
   assert.equal(await body(client), '{"a":1}');
@@ -247,7 +255,7 @@ test('system attributes and deletion require separate privileges', async () => {
 
 test('refuses replica reads of a vbucket that is active here', async () => {
   await using service = await startService();
-  const client = await service.ready({ features: [...usualFeatures, 0x1c] });
+  const client = await service.ready({ features: [...usualFeatures, Feature.subdocReplicaRead] });
   const specs = Buffer.concat([Buffer.from([Op.get, 0, 0, 1]), Buffer.from('a')]);
   const inReplica = {
     opcode: Op.multiLookup,
@@ -256,7 +264,10 @@ test('refuses replica reads of a vbucket that is active here', async () => {
     value: specs,
   };
   assert.equal((await client.ask(inReplica)).status, Status.notMyVbucket);
-  assert.equal((await client.ask({ opcode: 0x83, key: Buffer.from('\0k') })).status, Status.notMyVbucket);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.getReplica, key: Buffer.from('\0k') })).status,
+    Status.notMyVbucket,
+  );
   const older = await service.ready();
   assert.equal((await older.ask(inReplica)).status, Status.invalidArguments);
 });
@@ -272,7 +283,7 @@ for (const [name, request] of [
     await store(client, JSON.stringify({ n: 1_000, text: 'x'.repeat(2_040) }));
     const first = await client.ask(request);
     // These replies nearly fill the output.
-    const reads = new Array<RequestParts>(31).fill({ opcode: 0, key });
+    const reads = new Array<RequestParts>(31).fill({ opcode: Opcode.get, key });
     const asked = new Array<RequestParts>(200).fill(request);
     client.send(...reads, ...asked);
     for (const _ of reads) assert.equal((await client.next())?.status, Status.success);

@@ -5,6 +5,7 @@ import type { DataUserLimits } from '#kv/admin.ts';
 import { Status } from '#wire/status.ts';
 import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const unlimited: DataUserLimits = {
   connections: Infinity,
@@ -75,7 +76,11 @@ describe('a limited user', () => {
     const third = await test.connect();
     await third.hello(usualFeatures);
     const plain = () =>
-      third.ask({ opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0app\0password') });
+      third.ask({
+        opcode: Opcode.saslAuth,
+        key: Buffer.from('PLAIN'),
+        value: Buffer.from('\0app\0password'),
+      });
     assert.equal((await plain()).status, Status.rateLimitedConnections);
     assert.equal((await plain()).status, Status.rateLimitedConnections);
     assert.equal(
@@ -83,8 +88,13 @@ describe('a limited user', () => {
       Status.rateLimitedConnections,
     );
     assert.equal(
-      (await third.ask({ opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0admin\0password') }))
-        .status,
+      (
+        await third.ask({
+          opcode: Opcode.saslAuth,
+          key: Buffer.from('PLAIN'),
+          value: Buffer.from('\0admin\0password'),
+        })
+      ).status,
       0,
     );
     first.close();

@@ -5,6 +5,7 @@ import { EndReason, StreamFlag } from '#wire/dcp.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import type { ShardSpec } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 import { VbucketState, type VbucketStateName } from '../data/vbucket-state.ts';
@@ -31,51 +32,57 @@ for (const type of ['native', 'ephemeral'] as const) {
     await using service = await startService(desired(type));
     const kv = await service.ready({ features: [...usualFeatures, subdocReplicaRead] });
     for (const vb of [0, 1, 2, 3])
-      await kv.ask({ opcode: 0x01, vb, key, extras: Buffer.alloc(8), value: Buffer.from('1') });
+      await kv.ask({ opcode: Opcode.set, vb, key, extras: Buffer.alloc(8), value: Buffer.from('1') });
     await service.service.apply(desired(type, states));
 
     const statusOf = async (opcode: number, vb: number) => (await kv.ask({ opcode, vb, key })).status;
     for (const vb of [1, 2, 3]) {
-      const refused = await kv.ask({ opcode: 0x00, vb, key });
+      const refused = await kv.ask({ opcode: Opcode.get, vb, key });
       assert.equal(refused.status, Status.notMyVbucket);
       assert.equal(JSON.parse(refused.value.toString()).name, 'b');
     }
-    assert.deepEqual(await inTurn([0, 1, 2, 3], (vb) => statusOf(0x83, vb)), [
+    assert.deepEqual(await inTurn([0, 1, 2, 3], (vb) => statusOf(Opcode.getReplica, vb)), [
       Status.notMyVbucket,
       Status.success,
       Status.notMyVbucket,
       Status.notMyVbucket,
     ]);
     const lookup = (vb: number) =>
-      kv.ask({ opcode: 0xd0, vb, key, extras: Buffer.from([0x20]), value: Buffer.from([0, 0, 0, 0]) });
+      kv.ask({
+        opcode: Opcode.subdocMultiLookup,
+        vb,
+        key,
+        extras: Buffer.from([0x20]),
+        value: Buffer.from([0, 0, 0, 0]),
+      });
     assert.equal((await lookup(1)).status, Status.success);
     assert.equal((await lookup(0)).status, Status.notMyVbucket);
     assert.equal(
-      (await kv.ask({ opcode: 0x83, vb: 1, key: Buffer.from('\0none') })).status,
+      (await kv.ask({ opcode: Opcode.getReplica, vb: 1, key: Buffer.from('\0none') })).status,
       Status.keyNotFound,
     );
 
-    const replies = await inTurn([0, 1, 2], (vb) => kv.ask({ opcode: 0x3e, vb }));
+    const replies = await inTurn([0, 1, 2], (vb) => kv.ask({ opcode: Opcode.getVbucket, vb }));
     assert.deepEqual(
       replies.map(({ value }) => value.readUInt32BE()),
       [VbucketState.active, VbucketState.replica, VbucketState.pending],
     );
-    assert.equal((await kv.ask({ opcode: 0x3e, vb: 3 })).status, Status.notMyVbucket);
+    assert.equal((await kv.ask({ opcode: Opcode.getVbucket, vb: 3 })).status, Status.notMyVbucket);
     const countOf = async (state: number) =>
-      (await kv.ask({ opcode: 0x48, extras: u32(state) })).value.length / 10;
+      (await kv.ask({ opcode: Opcode.getAllVbSeqnos, extras: u32(state) })).value.length / 10;
     // A shard has 16 vbuckets; state 0 asks for those in all states but dead.
     assert.deepEqual(
       await inTurn([0, VbucketState.active, VbucketState.replica, VbucketState.pending], countOf),
       [1024 - 16, 1024 - 48, 16, 16],
     );
-    const shownState = await kv.ask({ opcode: 0x10, key: Buffer.from('vbucket 1') });
+    const shownState = await kv.ask({ opcode: Opcode.stat, key: Buffer.from('vbucket 1') });
     assert.deepEqual([shownState.key.toString(), shownState.value.toString()], ['vb_1', 'replica']);
   });
 
   test(`${type}: streams replicas, except to requests for active vbuckets only`, async () => {
     await using service = await startService(desired(type));
     const kv = await service.ready();
-    await kv.ask({ opcode: 0x01, vb: 1, key, extras: Buffer.alloc(8), value: Buffer.from('1') });
+    await kv.ask({ opcode: Opcode.set, vb: 1, key, extras: Buffer.alloc(8), value: Buffer.from('1') });
     const client = await new DcpClient(await service.ready()).open();
     assert.equal((await client.stream(1)).status, Status.success);
     await client.reach([[1, 1]]);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Privilege } from '#auth/privileges.ts';
+import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
@@ -10,9 +11,12 @@ import { WithMetaOption } from '#wire/with-meta.ts';
 import { withXattrs } from '../../../test/support/a-bucket.ts';
 import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const key = (name: string) => Buffer.from(`\0${name}`);
 const casBase = 0x1800000000000000n;
+const { setWithMeta, addWithMeta, deleteWithMeta } = Opcode;
+const { setWithMetaQuietly, addWithMetaQuietly, deleteWithMetaQuietly } = Opcode;
 const { acceptsLastWrite, regeneratesCas, skipsResolution, isExpiration } = WithMetaOption;
 
 interface Meta {
@@ -57,7 +61,7 @@ const write = (
 
 async function metaOf(client: KvConnection, name: string) {
   const { status, cas, extras } = await client.ask({
-    opcode: 0xa0,
+    opcode: Opcode.getMeta,
     key: key(name),
     extras: Buffer.from([2]),
   });
@@ -77,14 +81,14 @@ test('keeps the metadata of the version, in all four layouts', async () => {
   for (const extra of [{}, { nmeta: 3 }, { options: 0 }, { options: skipsResolution, nmeta: 3 }]) {
     const name = `k${JSON.stringify(extra)}`;
     const value = `{"a":1}${'nmeta' in extra ? 'xyz' : ''}`;
-    const reply = await client.ask(write(0xa2, name, { rev: 9, expiry, ...extra }, value));
+    const reply = await client.ask(write(setWithMeta, name, { rev: 9, expiry, ...extra }, value));
     assert.deepEqual([reply.status, reply.cas, reply.extras.length], [0, casBase, 16]);
     const stored = { deleted: 0, flags: 5, expiry, rev: 9, cas: casBase, datatype: 1 };
     assert.deepEqual(await metaOf(client, name), stored);
-    const read = await client.ask({ opcode: 0, key: key(name) });
+    const read = await client.ask({ opcode: Opcode.get, key: key(name) });
     assert.equal(read.value.toString(), '{"a":1}');
   }
-  const changed = await client.ask({ opcode: 1, key: key('k{}'), extras: Buffer.alloc(8) });
+  const changed = await client.ask({ opcode: Opcode.set, key: key('k{}'), extras: Buffer.alloc(8) });
   assert.equal((await metaOf(client, 'k{}'))?.rev, 10);
   assert.ok(changed.cas > casBase);
 });
@@ -98,7 +102,7 @@ test('counts versions that are further from the clock than the bucket allows, by
   const client = await service.ready();
   const send = async (name: string, ms: number, options: number = acceptsLastWrite) => {
     const cas = BigInt(Date.now() + ms) * 1_000_000n;
-    assert.equal(await statusOf(client.ask(write(0xa2, name, { cas, options }))), Status.success);
+    assert.equal(await statusOf(client.ask(write(setWithMeta, name, { cas, options }))), Status.success);
   };
   const drift = async () => {
     const { buckets } = await service.service.report();
@@ -121,30 +125,31 @@ test('assigns later writes a higher CAS than a version from a cluster whose cloc
   await using service = await startService();
   const client = await service.ready();
   const ahead = BigInt(Date.now() + 3_600_000) * 1_000_000n;
-  await client.ask(write(0xa2, 'k', { cas: ahead }, '1'));
-  const next = await client.ask({ opcode: 1, key: key('k'), extras: Buffer.alloc(8) });
+  await client.ask(write(setWithMeta, 'k', { cas: ahead }, '1'));
+  const next = await client.ask({ opcode: Opcode.set, key: key('k'), extras: Buffer.alloc(8) });
   assert.equal(next.cas, ahead + 1n);
 });
 
 test('the version with more revisions wins, also for deletions', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const set = (rev: number, cas = casBase) => statusOf(client.ask(write(0xa2, 'k', { rev, cas }, '1')));
+  const set = (rev: number, cas = casBase) =>
+    statusOf(client.ask(write(setWithMeta, 'k', { rev, cas }, '1')));
   assert.equal(await set(5), Status.success);
   assert.equal(await set(5), Status.keyExists);
   assert.equal(await set(4, casBase + 9n), Status.keyExists);
-  assert.equal(await statusOf(client.ask(write(0xa8, 'k', { rev: 5 }))), Status.keyExists);
-  assert.equal(await statusOf(client.ask(write(0xa8, 'k', { rev: 7 }))), Status.success);
+  assert.equal(await statusOf(client.ask(write(deleteWithMeta, 'k', { rev: 5 }))), Status.keyExists);
+  assert.equal(await statusOf(client.ask(write(deleteWithMeta, 'k', { rev: 7 }))), Status.success);
   assert.deepEqual([(await metaOf(client, 'k'))?.deleted, (await metaOf(client, 'k'))?.rev], [1, 7]);
   assert.equal(await set(6), Status.keyExists);
   assert.equal(await set(8), Status.success);
   assert.equal(
-    await statusOf(client.ask(write(0xa2, 'k', { rev: 1, options: skipsResolution }, '2'))),
+    await statusOf(client.ask(write(setWithMeta, 'k', { rev: 1, options: skipsResolution }, '2'))),
     Status.success,
   );
   assert.equal((await metaOf(client, 'k'))?.rev, 1);
   assert.equal(
-    await statusOf(client.ask(write(0xa8, 'none', { rev: 3, options: isExpiration }))),
+    await statusOf(client.ask(write(deleteWithMeta, 'none', { rev: 3, options: isExpiration }))),
     Status.success,
   );
   assert.equal((await metaOf(client, 'none'))?.deleted, 1);
@@ -154,7 +159,7 @@ test('the last write wins in buckets with that conflict resolution, if the sende
   const buckets = [aBucket('b', { conflictResolution: 'lww' })];
   await using service = await startService(aDesired({ buckets }));
   const client = await service.ready();
-  const set = (meta: Meta) => statusOf(client.ask(write(0xa2, 'k', meta, '1')));
+  const set = (meta: Meta) => statusOf(client.ask(write(setWithMeta, 'k', meta, '1')));
   assert.equal(await set({}), Status.invalidArguments);
   assert.equal(await set({ options: 0 }), Status.invalidArguments);
   assert.equal(await set({ options: acceptsLastWrite, rev: 9 }), Status.success);
@@ -167,7 +172,7 @@ test('the last write wins in buckets with that conflict resolution, if the sende
 test('refuses invalid options, CAS values and revisions', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const set = (meta: Meta) => statusOf(client.ask(write(0xa2, 'k', meta, '1')));
+  const set = (meta: Meta) => statusOf(client.ask(write(setWithMeta, 'k', meta, '1')));
   assert.equal(await set({ options: acceptsLastWrite }), Status.invalidArguments);
   assert.equal(await set({ options: regeneratesCas }), Status.invalidArguments);
   assert.equal(await set({ options: isExpiration }), Status.invalidArguments);
@@ -180,14 +185,14 @@ test('refuses invalid options, CAS values and revisions', async () => {
     Status.casValueInvalid,
     'later writes would get no CAS',
   );
-  assert.equal(await statusOf(client.ask(write(0xa8, 'k', {}, 'body'))), Status.invalidArguments);
+  assert.equal(await statusOf(client.ask(write(deleteWithMeta, 'k', {}, 'body'))), Status.invalidArguments);
   assert.equal(await metaOf(client, 'k'), null);
 });
 
 test('a CAS in the header must be that of the stored document', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const set = (rev: number, cas: bigint) => client.ask(write(0xa2, 'k', { rev }, '1', words(cas)));
+  const set = (rev: number, cas: bigint) => client.ask(write(setWithMeta, 'k', { rev }, '1', words(cas)));
   assert.equal((await set(1, 1n)).status, Status.keyNotFound);
   assert.equal((await set(1, 0n)).status, Status.success);
   assert.equal((await set(2, 1n)).status, Status.keyExists);
@@ -197,9 +202,9 @@ test('a CAS in the header must be that of the stored document', async () => {
 test('adds only if there is no live document', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const add = (rev: number) => statusOf(client.ask(write(0xa4, 'k', { rev }, '1')));
+  const add = (rev: number) => statusOf(client.ask(write(addWithMeta, 'k', { rev }, '1')));
   assert.deepEqual([await add(1), await add(2)], [Status.success, Status.keyExists]);
-  await client.ask(write(0xa8, 'k', { rev: 3 }));
+  await client.ask(write(deleteWithMeta, 'k', { rev: 3 }));
   assert.equal(await add(4), Status.success);
 });
 
@@ -207,12 +212,12 @@ test('keeps attributes of documents and of deletions', async () => {
   await using service = await startService();
   const client = await service.ready();
   const xattrs = (body: string) => withXattrs({ _sync: '{"rev":1}' }, body);
-  const stored = await client.ask(write(0xa2, 'k', {}, xattrs('{}'), { datatype: 4 }));
+  const stored = await client.ask(write(setWithMeta, 'k', {}, xattrs('{}'), { datatype: 4 }));
   assert.equal(stored.status, Status.success);
   assert.equal((await metaOf(client, 'k'))?.datatype, 5);
-  const withBody = await client.ask(write(0xa8, 'k', { rev: 2 }, xattrs('{}'), { datatype: 4 }));
+  const withBody = await client.ask(write(deleteWithMeta, 'k', { rev: 2 }, xattrs('{}'), { datatype: 4 }));
   assert.equal(withBody.status, Status.invalidArguments);
-  const deleted = await client.ask(write(0xa8, 'k', { rev: 2 }, xattrs(''), { datatype: 4 }));
+  const deleted = await client.ask(write(deleteWithMeta, 'k', { rev: 2 }, xattrs(''), { datatype: 4 }));
   assert.equal(deleted.status, Status.success);
   const meta = await metaOf(client, 'k');
   assert.deepEqual([meta?.deleted, meta?.datatype], [1, 4]);
@@ -224,23 +229,30 @@ test('accepts compressed values, also attributes of deletions', async () => {
   const packed = (value: Buffer) => snappyCompress(value, 0, value.length);
   const xattrs = withXattrs({ _by: '"somebody"' }, '');
   const body = packed(Buffer.from('{"a":"compressed"}'));
-  for (const opcode of [0xa2, 0xa4]) {
+  for (const opcode of [setWithMeta, addWithMeta]) {
     const name = `k${opcode}`;
     assert.equal(await statusOf(client.ask(write(opcode, name, {}, body, { datatype: 2 }))), Status.success);
-    const read = await (await service.ready({ features: [0x07, 0x0b, 0x12] })).ask({
-      opcode: 0,
+    const read = await (
+      await service.ready({ features: [Feature.xerror, Feature.json, Feature.collections] })
+    ).ask({
+      opcode: Opcode.get,
       key: key(name),
     });
     assert.equal(read.value.toString(), '{"a":"compressed"}');
   }
   const deletion = (value: Buffer) =>
-    client.ask(write(0xa8, 'gone', { rev: 3 }, packed(value), { datatype: 6 }));
+    client.ask(write(deleteWithMeta, 'gone', { rev: 3 }, packed(value), { datatype: 6 }));
   assert.equal(await statusOf(deletion(withXattrs({ _by: '1' }, 'body'))), Status.invalidArguments);
   assert.equal(await statusOf(deletion(xattrs)), Status.success);
   const specs = Buffer.concat([Buffer.from([0xc5, 4, 0, 3]), Buffer.from('_by')]);
-  const seen = await client.ask({ opcode: 0xd0, key: key('gone'), extras: Buffer.from([4]), value: specs });
+  const seen = await client.ask({
+    opcode: Opcode.subdocMultiLookup,
+    key: key('gone'),
+    extras: Buffer.from([4]),
+    value: specs,
+  });
   assert.equal(seen.value.toString('latin1', 6), '"somebody"');
-  const rubbish = write(0xa8, 'gone', { rev: 4 }, 'not snappy', { datatype: 6 });
+  const rubbish = write(deleteWithMeta, 'gone', { rev: 4 }, 'not snappy', { datatype: 6 });
   assert.equal(await statusOf(client.ask(rubbish)), Status.invalidArguments);
 });
 
@@ -250,13 +262,17 @@ test('quiet commands reply only to errors, users need the privilege, statistics 
   const users = [aUser('admin', 'password', fullGrants()), aUser('weak', 'password', weak)];
   await using service = await startService(aDesired({ users }));
   const client = await service.ready();
-  client.send(write(0xa3, 'k', { rev: 2 }), write(0xa5, 'k', {}), write(0xa9, 'k', { rev: 3 }));
-  const [refused, version] = [await client.next(), await client.ask({ opcode: 0x0b })];
-  assert.deepEqual([refused?.opcode, refused?.status], [0xa5, Status.keyExists]);
-  assert.equal(version.opcode, 0x0b);
+  client.send(
+    write(setWithMetaQuietly, 'k', { rev: 2 }),
+    write(addWithMetaQuietly, 'k', {}),
+    write(deleteWithMetaQuietly, 'k', { rev: 3 }),
+  );
+  const [refused, version] = [await client.next(), await client.ask({ opcode: Opcode.version })];
+  assert.deepEqual([refused?.opcode, refused?.status], [addWithMetaQuietly, Status.keyExists]);
+  assert.equal(version.opcode, Opcode.version);
   const other = await service.ready({ user: 'weak' });
-  assert.equal((await other.ask(write(0xa2, 'k', { rev: 9 }))).status, Status.noAccess);
-  client.send({ opcode: 0x10 });
+  assert.equal((await other.ask(write(setWithMeta, 'k', { rev: 9 }))).status, Status.noAccess);
+  client.send({ opcode: Opcode.stat });
   const figures = new Map<string, string>();
   for (let reply = await client.next(); reply && reply.key.length > 0; reply = await client.next())
     figures.set(reply.key.toString(), reply.value.toString());

@@ -4,10 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Privilege } from '#auth/privileges.ts';
+import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { TurnEndingClock } from '../../../test/support/turn-ending-clock.ts';
 
 const collections = Array.from({ length: 1_000 }, (_, at) => ({
@@ -33,10 +35,10 @@ const observed = Buffer.concat(
 
 /** A request, how many of them are sent, and the least number of turns that they take. */
 const costly: readonly [string, RequestParts, number, number][] = [
-  ['OBSERVE of 512 keys', { opcode: 0x92, value: observed }, 100, 40],
-  ['all seqnos of a collection', { opcode: 0x48, extras: Buffer.alloc(8) }, 100, 25],
-  ['a manifest of a user with few rights', { opcode: 0xba }, 20, 10],
-  ['a statistic of many collections', { opcode: 0x10, key: Buffer.from('memory') }, 100, 40],
+  ['OBSERVE of 512 keys', { opcode: Opcode.observe, value: observed }, 100, 40],
+  ['all seqnos of a collection', { opcode: Opcode.getAllVbSeqnos, extras: Buffer.alloc(8) }, 100, 25],
+  ['a manifest of a user with few rights', { opcode: Opcode.getManifest }, 20, 10],
+  ['a statistic of many collections', { opcode: Opcode.stat, key: Buffer.from('memory') }, 100, 40],
 ];
 
 for (const [name, request, count, turnsMin] of costly) {
@@ -46,7 +48,7 @@ for (const [name, request, count, turnsMin] of costly) {
     const buckets = [aBucket('b', { type: 'ephemeral', manifest })];
     await using service = await startService(aDesired({ users, buckets }), { clock });
     const client = await service.connect();
-    await client.hello([0x0b, 0x12]);
+    await client.hello([Feature.json, Feature.collections]);
     await client.plain(name.includes('few rights') ? 'partial' : 'admin', 'password');
     await client.select('b');
     assert.equal((await lastOf(client, [request])).status, Status.success);
@@ -58,9 +60,10 @@ for (const [name, request, count, turnsMin] of costly) {
 
 /** Sends the requests and then a NOOP; returns the last reply before that to the NOOP. */
 async function lastOf(client: KvConnection, requests: RequestParts[]) {
-  client.send(...requests, { opcode: 0x0a });
+  client.send(...requests, { opcode: Opcode.noop });
   let last = await client.next();
-  for (let reply = last; reply !== null && reply.opcode !== 0x0a; reply = await client.next()) last = reply;
+  for (let reply = last; reply !== null && reply.opcode !== Opcode.noop; reply = await client.next())
+    last = reply;
   if (last === null) throw new Error('the connection was closed');
   return last;
 }

@@ -8,16 +8,17 @@ import { aDesired, aUser, startService } from '../../../test/support/data-servic
 import { KvConnection } from '../../../test/support/kv-connection.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { connectionLimits } from './connection.ts';
 
 const set = (value: Buffer, opaque = 0) => ({
-  opcode: 1,
+  opcode: Opcode.set,
   opaque,
   key: Buffer.from('\0k'),
   extras: Buffer.alloc(8),
   value,
 });
-const get = { opcode: 0, key: Buffer.from('\0k') };
+const get = { opcode: Opcode.get, key: Buffer.from('\0k') };
 
 test('replies EINVAL to a malformed frame, then closes the connection', async () => {
   await using service = await startService();
@@ -107,14 +108,14 @@ test('accepts no more connections than its limit', async () => {
   await using service = await startService(undefined, { connectionsMax: 2 });
   const first = await service.connect();
   const second = await service.connect();
-  assert.equal((await first.ask({ opcode: 0x0a })).status, 0);
-  assert.equal((await second.ask({ opcode: 0x0a })).status, 0);
+  assert.equal((await first.ask({ opcode: Opcode.noop })).status, 0);
+  assert.equal((await second.ask({ opcode: Opcode.noop })).status, 0);
   const third = await service.connect();
   assert.equal(await third.next(), null);
   first.close();
   while ((await service.service.report()).connections > 1)
     await new Promise((resolve) => setImmediate(resolve));
-  assert.equal((await (await service.connect()).ask({ opcode: 0x0a })).status, 0);
+  assert.equal((await (await service.connect()).ask({ opcode: Opcode.noop })).status, 0);
 });
 
 test('a client of a service that stops gets an answer or the end of its connection, never silence', {
@@ -144,12 +145,12 @@ test('closes connections without a login after the time limit, but not idle ones
   await using service = await startService(undefined, { clock });
   const idle = await service.ready();
   const unauthenticated = await service.connect();
-  assert.equal((await unauthenticated.ask({ opcode: 0x0a })).status, 0);
+  assert.equal((await unauthenticated.ask({ opcode: Opcode.noop })).status, 0);
   clock.advance(connectionLimits.authenticationMs - 1000);
-  assert.equal((await unauthenticated.ask({ opcode: 0x0a })).status, 0);
+  assert.equal((await unauthenticated.ask({ opcode: Opcode.noop })).status, 0);
   clock.advance(7000);
   assert.equal(await unauthenticated.next(), null);
-  assert.equal((await idle.ask({ opcode: 0x0a })).status, 0);
+  assert.equal((await idle.ask({ opcode: Opcode.noop })).status, 0);
 });
 
 test('reports that there are clients only when two connections are open at once', async () => {

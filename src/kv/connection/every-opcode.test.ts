@@ -9,6 +9,7 @@ import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { printedSeed } from '../../../test/support/seed.ts';
 
 const seed = printedSeed(console.log, 20_261_120);
@@ -70,10 +71,10 @@ function shapes(opcode: number): Record<string, Partial<RequestParts>> {
 
 /** The replies to one request, up to that of a following NOOP; `isOver` if the connection was closed instead. */
 async function repliesTo(client: KvConnection, request: RequestParts) {
-  client.send(request, { opcode: 0x0a, opaque: marker });
+  client.send(request, { opcode: Opcode.noop, opaque: marker });
   const replies: Reply[] = [];
   for (let reply = await client.next(); reply; reply = await client.next()) {
-    if (reply.opcode === 0x0a && reply.opaque === marker) return { replies, isOver: false };
+    if (reply.opcode === Opcode.noop && reply.opaque === marker) return { replies, isOver: false };
     replies.push(reply);
   }
   return { replies, isOver: true };
@@ -124,7 +125,7 @@ test('an unauthenticated client reaches no command that requires a login, whatev
     const command = commandTable[opcode];
     if (command?.session === 'none') continue;
     const client = await service.connect();
-    await client.hello([0x07, 0x0b, 0x12]);
+    await client.hello([Feature.xerror, Feature.json, Feature.collections]);
     const reply = await client.ask({
       opcode,
       extras: Buffer.alloc(command?.request.extras?.[0] ?? 0),

@@ -10,6 +10,7 @@ import { encodeRequest, type RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { printedSeed } from '../../../test/support/seed.ts';
 
 const seed = printedSeed(console.log, 20_261_120);
@@ -83,7 +84,7 @@ async function attack(client: KvConnection, random: Randomness, count: number): 
     client.socket.write(mutated(random));
     if (sent % 50 === 0) await turn();
   }
-  await new Promise((resolve) => client.socket.write(encodeRequest({ opcode: 0x0a }), resolve));
+  await new Promise((resolve) => client.socket.write(encodeRequest({ opcode: Opcode.noop }), resolve));
   for (let i = 0; i < 50; i++) await turn();
   client.close();
   await client.closed;
@@ -112,9 +113,11 @@ test(`random and mutated frames neither crash the service nor affect other clien
     const client = round % 4 === 3 ? await service.connect() : await service.ready({ features: allFeatures });
     const attacked = attack(client, random, frameCount / 20);
     const value = Buffer.from(`"round ${round}"`);
-    const set = { opcode: 1, key: Buffer.from('\0good'), extras: Buffer.alloc(8), value };
+    const set = { opcode: Opcode.set, key: Buffer.from('\0good'), extras: Buffer.alloc(8), value };
     assert.equal((await wellBehaved.ask(set)).status, 0);
-    assert.ok((await wellBehaved.ask({ opcode: 0, key: Buffer.from('\0good') })).value.equals(value));
+    assert.ok(
+      (await wellBehaved.ask({ opcode: Opcode.get, key: Buffer.from('\0good') })).value.equals(value),
+    );
     answered += await attacked;
   }
   assert.deepEqual(failures, []);

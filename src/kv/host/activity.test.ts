@@ -2,19 +2,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { startService } from '../../../test/support/data-service.ts';
+import { persistToMajority, startService } from '../../../test/support/data-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const key = (name: string, collection = 0) => Buffer.from([collection, ...Buffer.from(name)]);
 const version = (cas: bigint) => ({ casHi: Number(cas >> 32n), casLo: Number(cas & 0xffffffffn) });
 const set = (name: string, rest: object = {}) => ({
-  opcode: 1,
+  opcode: Opcode.set,
   key: key(name),
   extras: Buffer.alloc(8),
   value: Buffer.from('{}'),
   ...rest,
 });
-const get = (name: string, collection = 0) => ({ opcode: 0, key: key(name, collection) });
+const get = (name: string, collection = 0) => ({ opcode: Opcode.get, key: key(name, collection) });
 const count = (opcode: number, name: string, expiry: number) => {
   const extras = Buffer.alloc(20);
   extras.writeUInt32BE(1, 4);
@@ -32,13 +33,13 @@ test('counts reads, writes, deletions and counters by result', async () => {
   assert.equal((await client.ask(set('k', version(stored.cas)))).status, Status.success);
   assert.equal((await client.ask(set('k', version(stored.cas)))).status, Status.keyExists);
   assert.equal((await client.ask(set('missing', version(5n)))).status, Status.keyNotFound);
-  await client.ask(count(5, 'n', 0));
-  await client.ask(count(5, 'n', 0));
-  await client.ask(count(6, 'n', 0));
-  assert.equal((await client.ask(count(6, 'no', 0xffffffff))).status, Status.keyNotFound);
-  await client.ask({ opcode: 4, key: key('other') });
-  await client.ask({ opcode: 4, key: key('other') });
-  await client.ask({ opcode: 0x94, key: key('k') });
+  await client.ask(count(Opcode.increment, 'n', 0));
+  await client.ask(count(Opcode.increment, 'n', 0));
+  await client.ask(count(Opcode.decrement, 'n', 0));
+  assert.equal((await client.ask(count(Opcode.decrement, 'no', 0xffffffff))).status, Status.keyNotFound);
+  await client.ask({ opcode: Opcode.delete, key: key('other') });
+  await client.ask({ opcode: Opcode.delete, key: key('other') });
+  await client.ask({ opcode: Opcode.getAndLock, key: key('k') });
   assert.equal((await client.ask(set('k'))).status, Status.locked);
   const [bucket] = (await service.service.report()).buckets;
   assert.ok(bucket);
@@ -97,7 +98,7 @@ test('counts connections, logins and bytes', async () => {
 test('counts queued changes and durations of commits', async () => {
   await using service = await startService();
   const client = await service.ready();
-  const durable = { framing: Buffer.from([0x11, 3]) };
+  const durable = { framing: persistToMajority };
   const bucket = async () => (await service.service.report()).buckets[0]!;
   // A new bucket first persists its collection manifest.
   await eventually(async () => assert.equal((await bucket()).dirtyItems, 0));

@@ -8,11 +8,12 @@ import { type Log, silentLog } from '#ports/log.ts';
 import { aDesired, startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const limits = (changes: Partial<KvLimits>): { limits: KvLimits } => ({
   limits: { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false, ...changes },
 });
-const noop = { opcode: 0x0a };
+const noop = { opcode: Opcode.noop };
 
 describe('the limit on connections', () => {
   it('closes connections above it with an end, not a reset, and follows changes at once', async () => {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import type { BatchReply, BatchRequest } from '#wire/document-batch.ts';
 import { startService } from '../../../test/support/data-service.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { TurnEndingClock } from '../../../test/support/turn-ending-clock.ts';
 
 async function served() {
@@ -52,7 +53,7 @@ test('a batch ends after a limited number of slots of the index, even if it foun
   for (const vb of vbuckets) {
     client.send(
       ...Array.from({ length: documents }, (_, i) => ({
-        opcode: 0x01,
+        opcode: Opcode.set,
         vb,
         key: Buffer.from(`\0k${i}`),
         extras: Buffer.alloc(8),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { FilePlace } from '#ports/file-place.ts';
 import { silentLog } from '#ports/log.ts';
+import { Feature } from '#wire/features.ts';
 import { persisted, set } from '../../../test/support/data-client.ts';
 import { aBucket, aDesired } from '../../../test/support/data-service.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';
@@ -41,7 +42,7 @@ async function startOn(dataDir: string): Promise<{ admin: WorkerKvAdmin; port: n
 
 async function connectedTo(port: number, bucket: string): Promise<KvConnection> {
   const client = await KvConnection.open(port);
-  await client.hello([0x04, 0x06, 0x07, 0x08]);
+  await client.hello([Feature.mutationSeqno, Feature.xattr, Feature.xerror, Feature.selectBucket]);
   await client.plain('admin', 'password');
   await client.select(bucket);
   return client;

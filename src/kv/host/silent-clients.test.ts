@@ -8,6 +8,7 @@ import { handshakeMs } from '#ports/unauthenticated-sockets.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 /** A connected socket that is read, so that its end is detected. */
 async function silent(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
@@ -48,7 +49,7 @@ test('clients still connect and log in when few addresses open more connections 
   assert.equal(started.service.unauthenticated.total, 20);
   for (let round = 0; round < 5; round++) {
     const client = await started.ready();
-    assert.equal((await client.ask({ opcode: 0x0a })).status, 0);
+    assert.equal((await client.ask({ opcode: Opcode.noop })).status, 0);
   }
-  assert.equal((await inside.ask({ opcode: 0x0a })).status, 0);
+  assert.equal((await inside.ask({ opcode: Opcode.noop })).status, 0);
 });

@@ -5,6 +5,7 @@ import { ClientGate } from '#ports/client-gate.ts';
 import { silentLog } from '#ports/log.ts';
 import type { Frame } from '#wire/frame.ts';
 import { encodeRequest, Output } from '#wire/output.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { SteppedClock } from '../../../test/support/stepped-clock.ts';
 import { noTraffic } from '../activity.ts';
 import { Connection, type ConnectionHost, connectionLimits } from '../connection/connection.ts';
@@ -45,7 +46,7 @@ class Sender {
     this.connection = new Connection(host, transport, 'test');
     this.connection.setAuthenticated(true);
     this.chunks = Array.from({ length: count }, (_, opaque) =>
-      encodeRequest({ opcode: 1, opaque, key: Buffer.from('k'), extras: Buffer.alloc(8), value }),
+      encodeRequest({ opcode: Opcode.set, opaque, key: Buffer.from('k'), extras: Buffer.alloc(8), value }),
     );
   }
 
@@ -130,7 +131,7 @@ test('a client with one request is served between those of a client with many', 
 test('a large request that arrives in many reads shares the time of the turn with those of others', async () => {
   const { clock, host, senders } = aThread();
   const bytes = encodeRequest({
-    opcode: 1,
+    opcode: Opcode.set,
     opaque: 7,
     key: Buffer.from('k'),
     value: Buffer.alloc(20 * 2 ** 20),

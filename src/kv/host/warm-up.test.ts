@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import type { DiskEngine } from '../data/disk-engine.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 
@@ -23,7 +24,7 @@ test('a bucket that warms up delays neither other buckets nor changes, and repli
   const states = async () => (await service.service.report()).buckets.map(({ state }) => state);
   const client = await service.ready();
   const key = Buffer.from('\0k');
-  assert.equal((await client.ask({ opcode: 0, key })).status, Status.temporaryFailure);
+  assert.equal((await client.ask({ opcode: Opcode.get, key })).status, Status.temporaryFailure);
   const { buckets } = await service.service.apply(aDesired({ buckets: [aBucket('b'), small] }));
   assert.deepEqual(
     buckets.map(({ name, state }) => [name, state]),
@@ -37,5 +38,5 @@ test('a bucket that warms up delays neither other buckets nor changes, and repli
   release();
   while ((await states())[0] === 'warmup') await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(await states(), ['ready']);
-  assert.equal((await client.ask({ opcode: 0, key })).status, Status.keyNotFound);
+  assert.equal((await client.ask({ opcode: Opcode.get, key })).status, Status.keyNotFound);
 });

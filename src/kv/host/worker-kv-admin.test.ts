@@ -10,6 +10,7 @@ import { silentLog } from '#ports/log.ts';
 import { aBucket, aDesired } from '../../../test/support/data-service.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { WorkerKvAdmin } from './worker-kv-admin.ts';
 
 const startOptions = (dataDir: string, port = 0) => ({
@@ -51,7 +52,12 @@ async function takenPort() {
 
 test('a data thread keeps documents over a restart, empties a bucket, and removes its files', async () => {
   await using folder = await newFolder();
-  const set = { opcode: 1, key: Buffer.from('key'), extras: Buffer.alloc(8), value: Buffer.from('"v"') };
+  const set = {
+    opcode: Opcode.set,
+    key: Buffer.from('key'),
+    extras: Buffer.alloc(8),
+    value: Buffer.from('"v"'),
+  };
   for (const round of ['store', 'read', 'flush', 'empty']) {
     await using running = newAdmin();
     const { admin } = running;
@@ -72,9 +78,9 @@ test('a data thread keeps documents over a restart, empties a bucket, and remove
     await client.select('b');
     const work = admin.workCount();
     if (round === 'store') assert.equal((await client.ask(set)).status, 0);
-    else await client.ask({ opcode: 0, key: Buffer.from('key') });
+    else await client.ask({ opcode: Opcode.get, key: Buffer.from('key') });
     assert.ok(admin.workCount() > work, 'the request was not counted before its answer');
-    const read = await client.ask({ opcode: 0, key: Buffer.from('key') });
+    const read = await client.ask({ opcode: Opcode.get, key: Buffer.from('key') });
     assert.equal(read.value.toString(), incarnation === 1 ? '"v"' : '', round);
     assert.equal(await admin.randomKey('b'), incarnation === 1 ? 'key' : null);
     const { buckets } = await admin.report();

@@ -8,18 +8,19 @@ import { encodeRequest } from '#wire/output.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
 import { aDesired, startService, type TestService } from '../../../test/support/data-service.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const certificate = await makeCertificate();
 const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true, ...certificate } as const;
 
 const set = (key: string, value: Buffer, opaque = 0) => ({
-  opcode: 1,
+  opcode: Opcode.set,
   opaque,
   key: Buffer.from(key),
   extras: Buffer.alloc(8),
   value,
 });
-const get = (key: string, opaque = 0) => ({ opcode: 0, opaque, key: Buffer.from(key) });
+const get = (key: string, opaque = 0) => ({ opcode: Opcode.get, opaque, key: Buffer.from(key) });
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 async function aClient({ tlsPort }: TestService): Promise<KvConnection> {

@@ -8,12 +8,14 @@ import {
   aBucket,
   aDesired,
   aUser,
+  persistToMajority,
   startService,
   type TestService,
 } from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { type KvDesired, Privilege } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 import type { Producer } from '../producer/producer.ts';
@@ -35,14 +37,14 @@ function jumpingClock() {
 async function fill(kv: KvConnection, count: number, bytes: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     const body = { key: Buffer.from(`\0k${i}`), value: Buffer.alloc(bytes, 'v'), extras: Buffer.alloc(8) };
-    const framing = i === count - 1 ? { framing: Buffer.from([0x11, 0x03]) } : {};
-    assert.equal((await kv.ask({ opcode: 0x01, ...body, ...framing })).status, 0);
+    const framing = i === count - 1 ? { framing: persistToMajority } : {};
+    assert.equal((await kv.ask({ opcode: Opcode.set, ...body, ...framing })).status, 0);
   }
 }
 
 async function statistics(service: TestService): Promise<Map<string, string>> {
   const kv = await service.ready();
-  kv.send({ opcode: 0x10, key: Buffer.from('dcp') });
+  kv.send({ opcode: Opcode.stat, key: Buffer.from('dcp') });
   const found = new Map<string, string>();
   for (;;) {
     const reply = await kv.next();
@@ -112,7 +114,7 @@ test('a client whose socket accepts nothing for two minutes gets "too slow", and
 const streamOf = (vb: number) => {
   const extras = Buffer.alloc(48);
   extras.fill(0xff, 16, 24);
-  return { opcode: 0x53, vb, extras };
+  return { opcode: Opcode.dcpStreamRequest, vb, extras };
 };
 
 test('a newer connection of the same name ends the streams of the older one as disconnected, and closes it', async () => {
@@ -132,7 +134,7 @@ test('at the limit of change stream connections a new name is refused, and a cli
       new DcpClient(await service.ready()).open(`client ${n}`),
     ),
   );
-  const open = { opcode: 0x50, extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]) };
+  const open = { opcode: Opcode.dcpOpen, extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]) };
   const kv = await service.ready();
   assert.equal((await kv.ask({ ...open, key: Buffer.from('another client') })).status, temporaryFailure);
   assert.equal((await kv.ask({ ...open, key: Buffer.from('client 7') })).status, 0);
@@ -162,7 +164,10 @@ test('a request for one stream too many gets a temporary failure, and earlier st
     [reply.status, JSON.parse(reply.value.toString()).error.context],
     [temporaryFailure, 'Too many streams on the connection'],
   );
-  assert.equal((await client.ask({ opcode: 0x52, vb: 5, framing: Buffer.from([0x22, 0, 1]) })).status, 0);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.dcpCloseStream, vb: 5, framing: Buffer.from([0x22, 0, 1]) })).status,
+    0,
+  );
   assert.equal((await client.stream(0, { value: { sid: 9 } })).status, 0);
 });
 

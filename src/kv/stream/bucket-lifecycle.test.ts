@@ -10,6 +10,7 @@ import { makeCertificate } from '../../../test/support/certificate.ts';
 import {
   aBucket,
   aDesired,
+  persistToMajority,
   startService,
   type TestService,
   usualFeatures,
@@ -17,6 +18,7 @@ import {
 import { DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import type { BucketSpec, KvDesired } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 import { sqliteEngine } from '../disk/adapters/sqlite-engine.ts';
@@ -26,10 +28,9 @@ const desiredState = (changes: Partial<BucketSpec> = {}): KvDesired =>
 const { uuid } = aBucket('b');
 const { stateChanged, disconnected, rollback: rolledBack } = EndReason;
 const { rollback, temporaryFailure } = Status;
-const persisted = Buffer.from([0x11, 0x03]);
 
 const requestOf = (key: string, value: string, vb: number) => ({
-  opcode: 0x01,
+  opcode: Opcode.set,
   vb,
   key: Buffer.from(`\0${key}`),
   value: Buffer.from(value),
@@ -47,7 +48,7 @@ async function storeAll(kv: KvConnection, texts: Iterable<[string, string]>, vb 
 
 /** Resolves when all earlier changes of the vbucket are on disk. */
 async function untilPersisted(kv: KvConnection, vb = 0): Promise<number> {
-  const ask = () => kv.ask({ ...requestOf('persisted', 'x', vb), framing: persisted });
+  const ask = () => kv.ask({ ...requestOf('persisted', 'x', vb), framing: persistToMajority });
   let reply = await ask();
   while (reply.status === temporaryFailure) reply = await ask();
   assert.equal(reply.status, 0);
@@ -220,7 +221,7 @@ test('only a client that may have missed purged deletions rolls back to zero', a
     for (const client of [early, at, past]) await client.stream(0);
     await early.reach([[0, 2000]]);
     early.connection.close();
-    for (let i = 0; i < 10; i++) await kv.ask({ opcode: 0x04, key: Buffer.from(`\0k${i}`) });
+    for (let i = 0; i < 10; i++) await kv.ask({ opcode: Opcode.delete, key: Buffer.from(`\0k${i}`) });
     await at.reach([[0, 2010]]);
     at.connection.close();
     const end = await untilPersisted(kv);

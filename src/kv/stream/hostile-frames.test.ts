@@ -1,10 +1,12 @@
 // Frames of change stream clients that no honest client sends, or sends in this order.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StreamFlag } from '#wire/dcp.ts';
+import { Message, StreamFlag } from '#wire/dcp.ts';
+import { Magic } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 
 const { invalidArguments, notMyVbucket, notSupported, outOfRange, rollback } = Status;
@@ -14,13 +16,17 @@ test('survives hostile frames on a connection with streams', async () => {
     aDesired({ buckets: [aBucket('b', { type: 'ephemeral', manifest: defaultManifest })] }),
   );
   const early = await service.ready();
-  for (const opcode of [0x52, 0x5c]) assert.equal((await early.ask({ opcode })).status, invalidArguments);
-  assert.equal((await early.ask({ opcode: 0x53, extras: Buffer.alloc(48) })).status, invalidArguments);
+  for (const opcode of [Opcode.dcpCloseStream, Opcode.dcpNoop])
+    assert.equal((await early.ask({ opcode })).status, invalidArguments);
   assert.equal(
-    (await early.ask({ opcode: 0x5e, key: Buffer.from('a'), value: Buffer.from('b') })).status,
+    (await early.ask({ opcode: Opcode.dcpStreamRequest, extras: Buffer.alloc(48) })).status,
     invalidArguments,
   );
-  const open = { opcode: 0x50, key: Buffer.from('n') };
+  assert.equal(
+    (await early.ask({ opcode: Opcode.dcpControl, key: Buffer.from('a'), value: Buffer.from('b') })).status,
+    invalidArguments,
+  );
+  const open = { opcode: Opcode.dcpOpen, key: Buffer.from('n') };
   assert.equal(
     (await early.ask({ ...open, extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 0]) })).status,
     notSupported,
@@ -41,13 +47,21 @@ test('survives hostile frames on a connection with streams', async () => {
   assert.equal((await client.stream(0, { ...ask, value: 'text' })).status, invalidArguments);
   assert.equal((await client.stream(0, { start: 7, uuid: 1n })).status, rollback);
   assert.equal(
-    (await client.ask({ opcode: 0x50, key: Buffer.from('n'), extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]) }))
-      .status,
+    (
+      await client.ask({
+        opcode: Opcode.dcpOpen,
+        key: Buffer.from('n'),
+        extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
+      })
+    ).status,
     invalidArguments,
   );
-  client.connection.send({ opcode: 0x5d, extras: Buffer.alloc(4, 0xff) }, { magic: 0x81, opcode: 0x57 });
+  client.connection.send(
+    { opcode: Opcode.dcpBufferAck, extras: Buffer.alloc(4, 0xff) },
+    { magic: Magic.response, opcode: Message.mutation },
+  );
   assert.equal((await client.control('enable_noop', 'true')).status, 0);
   // A response without a request, from a client that has no streams.
-  early.send({ magic: 0x81, opcode: 0x5c });
+  early.send({ magic: Magic.response, opcode: Opcode.dcpNoop });
   await early.closed;
 });

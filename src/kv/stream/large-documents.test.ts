@@ -4,9 +4,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { aBucket, aDesired, startService, type TestService } from '../../../test/support/data-service.ts';
+import {
+  aBucket,
+  aDesired,
+  persistToMajority,
+  startService,
+  type TestService,
+} from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import type { DiskEngine } from '../data/disk-engine.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
 import { sqliteEngine } from '../disk/adapters/sqlite-engine.ts';
@@ -60,11 +67,11 @@ async function streamsLarge(service: TestService, isDurable: boolean): Promise<v
     ['e', 'z'],
   ] as const)
     await kv.ask({
-      opcode: 0x01,
+      opcode: Opcode.set,
       key: Buffer.from(`\0${key}`),
       extras: Buffer.alloc(8),
       value: Buffer.from(value),
-      ...(isDurable && key === 'e' && { framing: Buffer.from([0x11, 0x03]) }),
+      ...(isDurable && key === 'e' && { framing: persistToMajority }),
     });
   const client = await new DcpClient(await service.ready()).open();
   await client.stream(0);

@@ -4,7 +4,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OpenFlag } from '#wire/dcp.ts';
 import { Status } from '#wire/status.ts';
-import { aBucket, aDesired, startService, type TestService } from '../../../test/support/data-service.ts';
+import {
+  aBucket,
+  aDesired,
+  persistToMajority,
+  startService,
+  type TestService,
+} from '../../../test/support/data-service.ts';
 import { type Copy, DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { aSeed, type Random } from '../../../test/support/random.ts';
@@ -47,7 +53,7 @@ async function change(kv: KvConnection, model: Model, draw: Random, isNative: bo
   const key = `\0k${draw(60)}`;
   const isDelete = draw(4) === 0;
   const value = isDelete ? null : `${draw(1e9)}`.repeat(1 + draw(draw(10) === 0 ? 8000 : 20));
-  const framing = isNative && draw(6) === 0 ? { framing: Buffer.from([0x11, 0x03]) } : {};
+  const framing = isNative && draw(6) === 0 ? { framing: persistToMajority } : {};
   const body = value === null ? {} : { value: Buffer.from(value), extras: Buffer.alloc(8) };
   const reply = await kv.ask({
     opcode: isDelete ? 0x04 : 0x01,

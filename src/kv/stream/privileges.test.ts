@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileGrants } from '#auth/grants.ts';
+import { Message } from '#wire/dcp.ts';
+import { Feature } from '#wire/features.ts';
 import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 
 const { manifest } = aBucket('b');
 const withEmptyScope = {
@@ -71,7 +74,9 @@ test('a client without collections requires the privilege in the default collect
     ['orders', unknownCollection],
     ['all', done],
   ] as const) {
-    const client = await new DcpClient(await service.ready({ user, features: [0x06, 0x07] })).open(user);
+    const client = await new DcpClient(
+      await service.ready({ user, features: [Feature.xattr, Feature.xerror] }),
+    ).open(user);
     assert.equal((await client.stream(0)).status, status, user);
   }
 });
@@ -82,32 +87,37 @@ test('a stream ends when its connection logs in as a user without the privilege'
   assert.equal((await client.stream(0, { value: { collections: ['9'] } })).status, 0);
   const { connection } = client;
   connection.send({
-    opcode: 0x21,
+    opcode: Opcode.saslAuth,
     key: Buffer.from('PLAIN'),
     value: Buffer.from('\0orders\0password'),
   });
-  connection.send({ opcode: 0x89, key: Buffer.from('b') });
+  connection.send({ opcode: Opcode.selectBucket, key: Buffer.from('b') });
   const admin = await service.ready();
   const key = Buffer.from('\x09k');
-  await admin.ask({ opcode: 1, key, extras: Buffer.alloc(8), value: Buffer.from('secret') });
+  await admin.ask({ opcode: Opcode.set, key, extras: Buffer.alloc(8), value: Buffer.from('secret') });
   for (let reply = await connection.next(); reply; reply = await connection.next()) {
-    assert.notEqual(reply.opcode, 0x57, 'a document of a collection that the new user may not see');
-    if (reply.opcode === 0x55) break;
+    assert.notEqual(
+      reply.opcode,
+      Message.mutation,
+      'a document of a collection that the new user may not see',
+    );
+    if (reply.opcode === Message.streamEnd) break;
   }
 });
 
 test('privileges in a collection make it visible, the privilege to open DCP connections does not', async () => {
   await using service = await startService(desired);
   const client = await service.ready({ user: 'orders' });
+  const { getCollectionId, getScopeId } = Opcode;
   const ask = async (opcode: number, name: string) =>
     (await client.ask({ opcode, value: Buffer.from(name) })).status;
-  assert.equal(await ask(0xbb, 'shop.orders'), done);
-  assert.equal(await ask(0xbb, 'shop.carts'), unknownCollection);
-  assert.equal(await ask(0xbb, '_default._default'), unknownScope);
-  assert.equal(await ask(0xbc, 'shop'), done);
-  assert.equal(await ask(0xbc, '_default'), unknownScope);
-  assert.equal(await ask(0xbc, 'empty'), unknownScope, 'nor does a scope without collections');
-  const { value } = await client.ask({ opcode: 0xba });
+  assert.equal(await ask(getCollectionId, 'shop.orders'), done);
+  assert.equal(await ask(getCollectionId, 'shop.carts'), unknownCollection);
+  assert.equal(await ask(getCollectionId, '_default._default'), unknownScope);
+  assert.equal(await ask(getScopeId, 'shop'), done);
+  assert.equal(await ask(getScopeId, '_default'), unknownScope);
+  assert.equal(await ask(getScopeId, 'empty'), unknownScope, 'nor does a scope without collections');
+  const { value } = await client.ask({ opcode: Opcode.getManifest });
   assert.deepEqual(
     JSON.parse(value.toString()).scopes.map(({ name, collections }: (typeof manifest.scopes)[0]) => [
       name,
@@ -132,7 +142,7 @@ test('statistics of collections include those in which the user may read statist
   const client = await service.ready({ user: 'monitor' });
   const names = async (group: string): Promise<string[]> => {
     const seen: string[] = [];
-    client.send({ opcode: 0x10, key: Buffer.from(group) });
+    client.send({ opcode: Opcode.stat, key: Buffer.from(group) });
     for (let reply = await client.next(); reply?.key.length; reply = await client.next())
       seen.push(reply.key.toString());
     return seen;
@@ -144,7 +154,7 @@ test('statistics of collections include those in which the user may read statist
   assert.deepEqual(await names('scopes'), ['manifest_uid', '0x8:name', '0x8:collections', '0x8:items']);
   assert.ok((await names('collections-details 0')).every((name) => name.startsWith('vb_0:0x9:')));
   const status = async (group: string) =>
-    (await client.ask({ opcode: 0x10, key: Buffer.from(group) })).status;
+    (await client.ask({ opcode: Opcode.stat, key: Buffer.from(group) })).status;
   assert.equal(await status('collections shop.orders'), noAccess);
   assert.equal(await status('collections _default._default'), unknownCollection);
 });

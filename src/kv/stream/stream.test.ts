@@ -6,9 +6,17 @@ import { Feature } from '#wire/features.ts';
 import { snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
 import { withXattrs } from '../../../test/support/a-bucket.ts';
-import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import {
+  aBucket,
+  aDesired,
+  aUser,
+  persistToMajority,
+  startService,
+  usualFeatures,
+} from '../../../test/support/data-service.ts';
 import { DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { type BucketSpec, type KvDesired, Privilege } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
@@ -38,12 +46,13 @@ const keyOf = (key: string, collection = 0): Buffer =>
 async function set(kv: KvConnection, key: string, value: string | Buffer, extra: Extra = {}): Promise<Reply> {
   const { collection = 0, ...rest } = extra;
   const body = { key: keyOf(key, collection), value: Buffer.from(value), extras: Buffer.alloc(8) };
-  const reply = await kv.ask({ opcode: 0x01, ...body, ...rest });
+  const reply = await kv.ask({ opcode: Opcode.set, ...body, ...rest });
   assert.equal(reply.status, 0);
   return reply;
 }
 
-const remove = (kv: KvConnection, key: string): Promise<Reply> => kv.ask({ opcode: 0x04, key: keyOf(key) });
+const remove = (kv: KvConnection, key: string): Promise<Reply> =>
+  kv.ask({ opcode: Opcode.delete, key: keyOf(key) });
 /** Buckets whose seqnos all belong to documents, and one with collections. */
 const plain = (changes: Partial<BucketSpec> = {}): KvDesired =>
   aDesired({ buckets: [aBucket('b', { manifest: defaultManifest, ...changes })] });
@@ -89,7 +98,7 @@ for (const type of ['native', 'ephemeral'] as const) {
 test('a stream of persisted changes ends at the last of them', async () => {
   await using service = await startService(plain());
   const kv = await service.ready();
-  await set(kv, 'a', 'x', { framing: Buffer.from([0x11, 0x03]) });
+  await set(kv, 'a', 'x', { framing: persistToMajority });
   const client = await new DcpClient(await service.ready()).open();
   await client.stream(0, { flags: StreamFlag.diskOnly });
   await client.until(() => client.copyOf(0).endReason === EndReason.finished);
@@ -129,7 +138,7 @@ test('sends no-ops to a silent client and closes the connection after two unansw
     alive.until(() => alive.opcodes.length >= 3),
   ]);
   assert.deepEqual(dead.opcodes, [Message.noop, Message.noop]);
-  assert.equal((await alive.ask({ opcode: 0x5c })).status, 0);
+  assert.equal((await alive.ask({ opcode: Opcode.dcpNoop })).status, 0);
 });
 
 test('closes the older connection of the same name', async () => {
@@ -198,8 +207,8 @@ test('distinguishes expirations from deletions on request', async () => {
   await remove(kv, 'd');
   const past = Buffer.alloc(8);
   past.writeUInt32BE(1_000_000_000, 4);
-  await kv.ask({ opcode: 0x01, key: keyOf('e'), value: Buffer.from('x'), extras: past });
-  assert.equal((await kv.ask({ opcode: 0x00, key: keyOf('e') })).status, keyNotFound);
+  await kv.ask({ opcode: Opcode.set, key: keyOf('e'), value: Buffer.from('x'), extras: past });
+  assert.equal((await kv.ask({ opcode: Opcode.get, key: keyOf('e') })).status, keyNotFound);
   const seen = async (name: string, flags: number, controls: Record<string, string>): Promise<unknown[]> => {
     const client = await new DcpClient(await service.ready()).open(name, flags, controls);
     await client.stream(0);
@@ -262,8 +271,8 @@ test('sends changes of the requested collections, and only the new seqno when ot
   );
   assert.equal((await client.stream(0, { start: 0, value: { uid: 'ff', sid: 3 } })).status, manifestAhead);
   const framing = Buffer.from([0x22, 0, 1]);
-  assert.equal((await client.ask({ opcode: 0x52, vb: 0, framing })).status, 0);
-  assert.equal((await client.ask({ opcode: 0x52, vb: 0, framing })).status, keyNotFound);
+  assert.equal((await client.ask({ opcode: Opcode.dcpCloseStream, vb: 0, framing })).status, 0);
+  assert.equal((await client.ask({ opcode: Opcode.dcpCloseStream, vb: 0, framing })).status, keyNotFound);
 });
 
 test('a client without collections gets the default collection, without ids', async () => {
@@ -271,7 +280,9 @@ test('a client without collections gets the default collection, without ids', as
   const kv = await service.ready();
   await set(kv, 'a', 'x', { collection: 8 });
   await set(kv, 'b', 'x');
-  const client = await new DcpClient(await service.ready({ features: [0x06, 0x07] })).open();
+  const client = await new DcpClient(
+    await service.ready({ features: [Feature.xattr, Feature.xerror] }),
+  ).open();
   assert.equal((await client.stream(0, { value: { scope: '8' } })).status, invalidArguments);
   await client.stream(0);
   await client.until(() => client.changes.length === 1);
@@ -336,7 +347,7 @@ test('after a crash rolls only clients ahead of the disk back to the persisted s
   const disk = new MemoryDisk({ sync: () => synced });
   const before = await startService(plain(), { disk: disk.engine() });
   const kv = await before.ready();
-  await set(kv, 'a', 'x', { framing: Buffer.from([0x11, 0x03]) });
+  await set(kv, 'a', 'x', { framing: persistToMajority });
   const persisted = await new DcpClient(await before.ready()).open('persisted');
   const ahead = await new DcpClient(await before.ready()).open('ahead');
   for (const client of [persisted, ahead]) {

@@ -5,12 +5,14 @@ import { Feature } from '#wire/features.ts';
 import {
   aBucket,
   aDesired,
+  persistToMajority,
   startService,
   type TestService,
   usualFeatures,
 } from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import type { BucketSpec, KvDesired, Manifest } from '../admin.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 
@@ -58,11 +60,11 @@ async function streaming(
 
 async function set(kv: KvConnection, key: string, collection: number): Promise<void> {
   const reply = await kv.ask({
-    opcode: 1,
+    opcode: Opcode.set,
     vb: 3,
     key: Buffer.concat([Buffer.from([collection]), Buffer.from(key)]),
     extras: Buffer.alloc(8),
-    framing: Buffer.from([0x11, 0x03]),
+    framing: persistToMajority,
   });
   assert.equal(reply.status, 0);
 }
@@ -89,7 +91,8 @@ for (const type of ['native', 'ephemeral'] as const) {
     if (type === 'ephemeral') {
       const kv = await service.ready();
       assert.equal(
-        (await kv.ask({ opcode: 1, vb: 3, key: Buffer.from('\x08k'), extras: Buffer.alloc(8) })).status,
+        (await kv.ask({ opcode: Opcode.set, vb: 3, key: Buffer.from('\x08k'), extras: Buffer.alloc(8) }))
+          .status,
         0,
       );
     } else await set(await service.ready(), 'k', 8);

@@ -1,0 +1,93 @@
+// The configuration that clients request, that the node pushes to them, and that comes with NOT_MY_VBUCKET.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Privilege } from '#auth/privileges.ts';
+import { Feature } from '#wire/features.ts';
+import { Magic } from '#wire/frame.ts';
+import { Status } from '#wire/status.ts';
+import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
+
+const get = { opcode: Opcode.get, key: Buffer.from('\0k') };
+/** Features of a client that the server may send requests to. */
+const withPushes = [Feature.xerror, Feature.json, Feature.duplex];
+const clustermapChange = 0x01;
+
+test('returns the configuration of the bucket, and of the cluster to users with the privilege', async () => {
+  const clusterConfig = { revEpoch: 1, rev: 7, json: '{"rev":7}' };
+  const reader = aUser('reader', 'password', { node: 0, buckets: { b: { privileges: Privilege.read } } });
+  await using service = await startService(
+    aDesired({ clusterConfig, users: [aUser('admin', 'password'), reader] }),
+  );
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  await client.plain('admin', 'password');
+  const cluster = await client.ask({ opcode: Opcode.getClusterConfig });
+  assert.deepEqual([cluster.value.toString(), cluster.datatype], ['{"rev":7}', 1]);
+  const knownRevision = Buffer.alloc(16);
+  knownRevision.writeBigInt64BE(1n, 0);
+  knownRevision.writeBigInt64BE(7n, 8);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.getClusterConfig, extras: knownRevision })).value.length,
+    0,
+  );
+  knownRevision.writeBigInt64BE(6n, 8);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.getClusterConfig, extras: knownRevision })).value.toString(),
+    '{"rev":7}',
+  );
+  assert.equal(
+    (await client.ask({ opcode: Opcode.getClusterConfig, extras: Buffer.alloc(16) })).status,
+    Status.invalidArguments,
+  );
+  await client.select('b');
+  assert.match((await client.ask({ opcode: Opcode.getClusterConfig })).value.toString(), /"name":"b"/);
+  await client.plain('reader', 'password');
+  assert.equal((await client.ask({ opcode: Opcode.getClusterConfig })).status, Status.noAccess);
+});
+
+test('pushes a new configuration to clients that negotiated it', async () => {
+  await using service = await startService();
+  const client = await service.ready({ features: [...withPushes, Feature.clustermapPush] });
+  const bucket = aBucket('b', { clusterConfig: { revEpoch: 1, rev: 2, json: '{"rev":2}' } });
+  await service.service.apply(aDesired({ buckets: [bucket] }));
+  const pushed = await client.next();
+  assert.deepEqual(
+    [pushed?.magic, pushed?.opcode, pushed?.key.toString(), pushed?.value.toString()],
+    [Magic.serverRequest, clustermapChange, 'b', '{"rev":2}'],
+  );
+  assert.equal(pushed?.extras.readBigInt64BE(8), 2n);
+  assert.equal((await client.ask({ opcode: Opcode.noop })).status, Status.success);
+});
+
+test('pushes only the revision to clients that negotiated the brief form', async () => {
+  await using service = await startService();
+  const client = await service.ready({ features: [...withPushes, Feature.clustermapPushBrief] });
+  const silent = await service.ready({ features: withPushes });
+  const bucket = aBucket('b', { clusterConfig: { revEpoch: 3, rev: 2, json: '{"rev":2}' } });
+  await service.service.apply(aDesired({ buckets: [bucket] }));
+  const pushed = await client.next();
+  assert.deepEqual(
+    [pushed?.magic, pushed?.opcode, pushed?.key.toString(), pushed?.value.length],
+    [Magic.serverRequest, clustermapChange, 'b', 0],
+  );
+  assert.deepEqual([pushed?.extras.readBigInt64BE(0), pushed?.extras.readBigInt64BE(8)], [3n, 2n]);
+  assert.equal((await silent.ask({ opcode: Opcode.noop })).opcode, Opcode.noop);
+});
+
+test('sends each configuration once with NOT_MY_VBUCKET if the client negotiated deduplication', async () => {
+  await using service = await startService();
+  const client = await service.ready({
+    features: [Feature.xerror, Feature.json, Feature.collections, Feature.dedupeNotMyVbucket],
+  });
+  const bodyOfNotMyVbucket = async () => (await client.ask({ ...get, vb: 5000 })).value.toString();
+  assert.match(await bodyOfNotMyVbucket(), /"rev":1/);
+  assert.equal(await bodyOfNotMyVbucket(), '');
+  const bucket = aBucket('b', { clusterConfig: { revEpoch: 1, rev: 2, json: '{"rev":2}' } });
+  await service.service.apply(aDesired({ buckets: [bucket] }));
+  assert.equal(await bodyOfNotMyVbucket(), '{"rev":2}');
+  assert.equal(await bodyOfNotMyVbucket(), '');
+  const withoutDeduplication = await service.ready();
+  for (let i = 0; i < 2; i++)
+    assert.match((await withoutDeduplication.ask({ ...get, vb: 5000 })).value.toString(), /"rev":2/);
+});
