@@ -113,3 +113,21 @@ test('an index closes its file also where its last positions cannot be written',
   assert.throws(() => index.close(), /the disk is full/);
   assert.equal(closed, 1);
 });
+
+test('a file gets the documents of a build once, also when it fails', () => {
+  const { index, rows, change } = anIndex();
+  const { stage } = index.file;
+  Object.assign(index.file, {
+    stage: (documents: readonly DocumentRows[]) => {
+      stage(documents);
+      throw new Error('no memory');
+    },
+  });
+  index.opened(vb, 1n);
+  index.snapshot(vb, 0, 100);
+  change('a', 30);
+  assert.throws(() => index.stage(), /no memory/);
+  Object.assign(index.file, { stage });
+  index.commit();
+  assert.deepEqual(Object.fromEntries(rows), { a: 1 });
+});

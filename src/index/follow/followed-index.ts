@@ -199,8 +199,10 @@ export class FollowedIndex {
   /** Passes buffered rows to the file, which stores them outside of the heap. */
   stage(): void {
     if (this.staging.length === 0) return;
-    this.file.stage(this.staging);
+    const documents = this.staging;
+    // Empty before the call, since the file keeps the documents also if it throws.
     this.staging = [];
+    this.file.stage(documents);
   }
 
   /** Commits rows and positions and wakes waiting scans. After a throw nothing has changed, and the call can be repeated. */

@@ -123,9 +123,9 @@ export class SqliteIndexFile implements IndexFile {
       for (const key of keys) {
         this.unstaged.push(key, id);
         this.staged += key.length + id.length + stagedRowBytes;
-        if (this.unstaged.length === 2 * stageRows) this.insertUnstaged();
       }
     }
+    this.insertInFull();
   }
 
   remove(vbuckets: ReadonlySet<number> | null): void {
@@ -286,14 +286,31 @@ export class SqliteIndexFile implements IndexFile {
     return Number(changes);
   }
 
-  private insertUnstaged(): void {
+  /** Inserts as many rows as fill inserts of `stageRows`. After a throw, those that were not inserted wait for the next call. */
+  private insertInFull(): void {
     const { unstaged } = this;
-    if (unstaged.length === 0) return;
+    const length = 2 * stageRows;
+    if (unstaged.length < length) return;
+    let at = 0;
+    try {
+      for (; at + length <= unstaged.length; at += length)
+        this.insert(insertFullStage, unstaged.slice(at, at + length));
+    } finally {
+      this.unstaged = unstaged.slice(at);
+    }
+  }
+
+  private insertUnstaged(): void {
+    this.insertInFull();
+    if (this.unstaged.length === 0) return;
+    this.insert(insertStage(this.unstaged.length / 2), this.unstaged);
+    this.unstaged = [];
+  }
+
+  private insert(text: string, rows: readonly Uint8Array[]): void {
     // `begin` takes no lock: the stage is a temporary table.
     if (!this.db.isTransaction) this.db.exec('begin');
-    const insert = unstaged.length === 2 * stageRows ? insertFullStage : insertStage(unstaged.length / 2);
-    this.statement(insert).run(...unstaged);
-    this.unstaged = [];
+    this.statement(text).run(...rows);
   }
 
   private endStaging(): void {

@@ -169,6 +169,22 @@ test('a failed commit changes nothing, and the next one succeeds', () => {
   file.close();
 });
 
+test('documents whose staging failed are written once', () => {
+  const identity = newIdentity();
+  const file = storeOf().open(identity);
+  const documents = Array.from({ length: 40 }, (_, at) => rowsOf({ id: `${at}`, keys: ['1'] }));
+  const { db } = file as unknown as { db: DatabaseSync };
+  // SQLite refuses the second insert, as when it has no memory.
+  db.exec(`create temp trigger refuse before insert on stage when new.id = x'${Buffer.from('20').toString('hex')}'
+    begin select raise(abort, 'no memory'); end`);
+  assert.throws(() => file.stage(documents), /no memory/);
+  db.exec('drop trigger refuse');
+  file.stage([rowsOf({ id: 'later', keys: ['1'] })]);
+  file.commit([], []);
+  assert.equal(file.rows, 41);
+  file.close();
+});
+
 test('a primary index has one row for each document', () => {
   const identity = newIdentity(true);
   const file = storeOf().open(identity);

@@ -31,14 +31,14 @@ export interface FileIdentity {
   readonly fingerprint: string;
 }
 
-/** The only writer of a file. After a method throws, the file is unchanged. */
+/** The only writer of a file. After a method other than `stage` throws, the file is unchanged. */
 export interface IndexFile {
   /** Number of rows after the last commit. */
   readonly rows: number;
   /** The initial build is complete. */
   readonly isBuilt: boolean;
   positions(): readonly VbPosition[];
-  /** Stages rows of documents that have none yet; the next commit writes them sorted. */
+  /** Stages rows of documents that have none yet; the next commit writes them sorted. If it throws, the documents are kept for the next call or commit. */
   stage(documents: readonly DocumentRows[]): void;
   readonly stagedBytes: number;
   /** Writes what was staged, then replaces the rows of documents. One transaction. */
