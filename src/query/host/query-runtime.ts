@@ -22,6 +22,7 @@ import type { PreparedText, ReplacedStatement, RowsPage } from '../query.contrac
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
 import { StoredAttemptCollections } from './attempt-collections.adapter.ts';
+import { mayHaveGoneNodes } from './gone-nodes.ts';
 import { KnownCallers } from './known-callers.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { QueryReport, QueryStart, QueryState, StoredCall, StoredReply } from './query-messages.ts';
@@ -205,6 +206,7 @@ export class QueryRuntime {
     if (!isSame(before?.data, state.data)) this.clients.use(state.data);
     if (before === null || !isSame(before.cluster, state.cluster)) this.clients.follow(state.cluster);
     this.followBuckets(state);
+    if (mayHaveGoneNodes(before, state)) this.service.cleanUpForOthers();
     const { functions } = this.changes;
     if (!isSame(functions.all(), state.functions)) functions.set(state.functions);
     // Changes by POST /admin/settings are kept until the cluster's settings change.

@@ -15,6 +15,10 @@ test('members of attributes that have another type than client libraries give th
   const id = { txn: 't', atmpt: 'a', op: 'o' };
   const whole = { id, atr: { id: 'r', bkt: 'b', scp: 's', coll: 'c' }, op: { type: 'insert', crc32: '0x1' } };
   assert.deepEqual(txnAttributeOf(bytesOf(whole)), whole);
+  for (const docexpiry of [0, 4_000_000_000])
+    assert.deepEqual(txnAttributeOf(bytesOf({ aux: { uf: 1, docexpiry } })), { aux: { docexpiry } });
+  for (const docexpiry of [-1, 2 ** 32, 1.5, '1'])
+    assert.deepEqual(txnAttributeOf(bytesOf({ aux: { docexpiry } })), {});
   const wrong = { id: { ...id, atmpt: 5 }, atr: { id: {}, bkt: null, coll: 'c' }, op: 'insert' };
   assert.deepEqual(txnAttributeOf(bytesOf(wrong)), { id: { txn: 't', op: 'o' }, atr: { coll: 'c' } });
   for (const value of ['text', null, [], 5]) assert.equal(txnAttributeOf(bytesOf(value)), undefined);

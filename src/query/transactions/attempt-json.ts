@@ -13,6 +13,8 @@ export interface TxnAttribute {
   };
   /** What was staged, and the checksum that the body had then: another writer may have changed it since. */
   readonly op?: { readonly type?: string; readonly crc32?: string };
+  /** The expiration of the staged document in seconds since 1970, 0: none; absent: that of the document. */
+  readonly aux?: { readonly docexpiry?: number };
 }
 
 export interface RecordedDocument {
@@ -77,6 +79,12 @@ function textsOf<const Name extends string>(
   return Object.fromEntries(texts) as { readonly [name in Name]?: string };
 }
 
+function expirationOf(value: unknown): TxnAttribute['aux'] {
+  const docexpiry = isMembers(value) ? value['docexpiry'] : undefined;
+  const isTime = Number.isInteger(docexpiry) && (docexpiry as number) >= 0 && (docexpiry as number) < 2 ** 32;
+  return isTime ? { docexpiry: docexpiry as number } : undefined;
+}
+
 /** Anybody who may write a document may write this attribute: members of another type count as absent. */
 export function txnAttributeOf(bytes: Uint8Array | undefined): TxnAttribute | undefined {
   const sent = objectOf<Members>(bytes);
@@ -84,7 +92,8 @@ export function txnAttributeOf(bytes: Uint8Array | undefined): TxnAttribute | un
   const id = textsOf(sent['id'], ['txn', 'atmpt', 'op']);
   const atr = textsOf(sent['atr'], ['id', 'bkt', 'scp', 'coll']);
   const op = textsOf(sent['op'], ['type', 'crc32']);
-  return { ...(id && { id }), ...(atr && { atr }), ...(op && { op }) };
+  const aux = expirationOf(sent['aux']);
+  return { ...(id && { id }), ...(atr && { atr }), ...(op && { op }), ...(aux && { aux }) };
 }
 
 /** The attempts of a record, which is a document that others may write, too: members that are not attempts are ignored. */

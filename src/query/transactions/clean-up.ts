@@ -59,7 +59,12 @@ const commitOf: EndRequest = (id, { cas, isDeleted, txn, staged, attribute }) =>
     return isDeleted ? null : commitRequest({ kind, id, bytes: noBytes, expiration: 0 }, cas);
   if (staged === undefined) return null;
   return commitRequest(
-    { kind: isDeleted ? 'insert' : 'replace', id, bytes: staged, expiration: 'keep' },
+    {
+      kind: isDeleted ? 'insert' : 'replace',
+      id,
+      bytes: staged,
+      expiration: txn?.aux?.docexpiry ?? 'keep',
+    },
     cas,
   );
 };

@@ -69,7 +69,8 @@ export class CommittedDocuments {
     const bytes = stagedText(found.xattrs?.get(txnAttribute) as Uint8Array);
     if (bytes === undefined) return document;
     const { isDeleted, ...staged } = withoutTxnAttribute(found, options);
-    return { ...staged, bytes, isJson: true };
+    const { docexpiry } = txn?.aux ?? {};
+    return { ...staged, bytes, isJson: true, ...(docexpiry !== undefined && { expiration: docexpiry }) };
   }
 }
 

@@ -334,6 +334,10 @@ const startOf = () => ({
   memoryBytesMax: 1 << 20,
 });
 
+/** The expiration of some of the changed documents. */
+const expiresAt = 4_000_000_000;
+const expires = (id: string): boolean => id === 'inserted' || id === 'replaced';
+
 const kinds: readonly (readonly [string, StagedKind])[] = [
   ['inserted', 'insert'],
   ['replaced', 'replace'],
@@ -357,7 +361,7 @@ async function change(
       kind,
       cas: found?.cas ?? 0n,
       ownCas: 1n,
-      expiration: 'keep',
+      expiration: expires(id) ? expiresAt : 'keep',
       bytes: Buffer.from(kind === 'remove' ? '' : '{"v":2}'),
       stagedByClient: null,
       isUnstaged: true,
@@ -370,7 +374,10 @@ async function stateOf(collection: Collection, name: string): Promise<string> {
   const found = await Promise.all(
     kinds.map(async ([id]) => {
       const { exists } = await collection.exists(`${name} ${id}`);
-      return exists ? ((await collection.get(`${name} ${id}`)).content as { v: number }).v : 0;
+      if (!exists) return 0;
+      const { content, expiryTime } = await collection.get(`${name} ${id}`, { withExpiry: true });
+      const { v } = content as { v: number };
+      return v === 2 && expires(id) && expiryTime !== expiresAt ? `${v} without its expiration` : v;
     }),
   );
   const text = found.join();

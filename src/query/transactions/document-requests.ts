@@ -61,7 +61,7 @@ function docFlagsOf(base: Base | undefined): number {
 }
 
 function txnText(
-  { kind, bytes }: StagedChange,
+  { kind, bytes, expiration }: StagedChange,
   base: Base | undefined,
   { id, transactionId, record }: AttemptName,
   operation: string,
@@ -72,7 +72,9 @@ function txnText(
     id: { txn: transactionId, atmpt: id, op: operation },
     atr: { id: record.id, bkt: bucket, scp: scope, coll: collection },
     ...(kind !== 'insert' && { restore: { CAS, revid, exptime } }),
-    ...(kind !== 'remove' && { aux: { uf: jsonFlags } }),
+    ...(kind !== 'remove' && {
+      aux: { uf: jsonFlags, ...(expiration !== 'keep' && { docexpiry: expiration }) },
+    }),
   };
   const head = JSON.stringify(members).slice(0, -1);
   if (kind === 'remove') return Buffer.from(`${head},"op":{"type":"remove"}}`);

@@ -137,3 +137,69 @@ test('an attempt that cannot be cleaned up, and a collection that cannot be read
   assert.deepEqual(removed, ['attempts.good.p']);
   lost.stop();
 });
+
+test('a search is not begun while another runs, which must not decide that no attempts remain', async () => {
+  const collections: KeyspaceName[] = [];
+  const entry: RecordedAttempt = { tid: 't', st: 'PENDING', tst: '0x0000000000000000', exp: 1 };
+  const reads: Deferred<unknown[]>[] = [];
+  const { clock, lost } = searches(collections, () => keyspace, true, {
+    reading: <T>() => {
+      const read = deferred<unknown[]>();
+      reads.push(read);
+      return read.promise as Promise<T>;
+    },
+    store: () => Promise.reject(new Error('the data service did not answer')),
+  });
+  lost.began(name);
+  lost.ended(true);
+  clock.advance(windowMs);
+  assert.equal(reads.length, 1);
+  // Another attempt is lost after the search has passed its record; the data service answers slowly.
+  lost.began(name);
+  lost.ended(true);
+  clock.advance(windowMs);
+  reads[0]?.resolve([]);
+  await setImmediate();
+  lost.stop();
+  assert.notEqual(collections.length, 0);
+  reads[1]?.resolve([{ attempts: new Map([['lost', entry]]), nowMs: Date.UTC(2026) }]);
+});
+
+test('once another node has gone, its attempts are cleaned up', async () => {
+  const cas = (ms: number): string => {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigUInt64BE(BigInt(ms) * 1_000_000n);
+    return `0x${bytes.reverse().toString('hex')}`;
+  };
+  const removed: string[] = [];
+  let nowMs = 0;
+  const attempts = new Map<string, RecordedAttempt>();
+  const searched: string[] = [];
+  const { clock, lost } = searches([], () => keyspace, true, {
+    find: (found) => ({ ...keyspace, name: found }),
+    reading: async (of) => {
+      searched.push(of.name.bucket);
+      return [{ attempts: new Map(attempts), nowMs }] as never;
+    },
+    store: async (_keyspace, [request]) => {
+      const path = request?.parts?.writes[0]?.path ?? '';
+      removed.push(path);
+      attempts.delete(path.split('.')[1] as string);
+      return [{ status: Status.success, cas: 1n, token: null, failedPart: 0 }];
+    },
+  });
+  nowMs = clock.wallMs();
+  attempts.set('lost', { tid: 't', st: 'PENDING', tst: cas(nowMs), exp: 90_000 });
+  // Of a node that runs, which cleans up after itself.
+  attempts.set('later', { tid: 't', st: 'PENDING', tst: cas(nowMs + 61_000), exp: 1_000_000 });
+  lost.searchForOthers();
+  clock.advance(windowMs);
+  await eventually(() => assert.equal(clock.pending, 1));
+  assert.deepEqual([searched, removed], [['other'], []]);
+  nowMs += 100_000;
+  clock.advance(windowMs);
+  await eventually(() => assert.deepEqual(removed, ['attempts.lost.p']));
+  await setImmediate();
+  assert.equal(clock.pending, 0);
+  lost.stop();
+});

@@ -1,9 +1,12 @@
 // Finds and cleans up lost attempts: those that a crash of the node left between staging and commit, and those whose commit or rollback
-// failed. It searches the collections in which this service has recorded attempts, after a crash and as long as attempts remain.
+// failed. It searches the collections in which this service has recorded attempts, after a crash and as long as attempts remain. When another node
+// has gone, it searches those in which that node's transactions are recorded unless a request names another collection.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
+import { type Keyspace, type KeyspaceName, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
+import { collectionName } from '../data/keyspaces.ts';
 import { allAtrIds } from './atr-ids.ts';
+import { msOfCas } from './attempt-json.ts';
 import { AttemptRecord, isLost, msUntilLost, readRecords } from './attempt-record.ts';
 import { cleanUp } from './clean-up.ts';
 import type { TransactionData } from './transaction-data.ts';
@@ -22,6 +25,8 @@ export interface LostAttemptsOptions {
   readonly log: Log;
   /** The interval of searches while attempts may remain. */
   readonly windowMs: () => number;
+  /** The collection that the settings name for records; null: the default collection of the bucket of a transaction's first document. */
+  readonly recordCollection?: () => KeyspaceName | null;
   /** Whether the setting `cleanuplostattempts` enables the clean-up. */
   readonly isOn: () => boolean;
 }
@@ -30,6 +35,8 @@ const limits = { durability: 'majority', kvTimeoutMs: 10_000 } as const;
 /** The interval of retries while the data service cannot be reached. */
 const retryMs = 1_000;
 const windowMsMax = 3_600_000;
+/** The clocks of two nodes differ by less. */
+const clocksDifferMs = 60_000;
 /** Attempts that are cleaned up at a time: each waits ten seconds for a data service that does not answer. */
 export const cleaningMax = 16;
 
@@ -39,9 +46,12 @@ export class LostAttempts {
   private running = 0;
   /** True if an earlier process may have left attempts. */
   private mayBeLeft: boolean;
+  /** The clock time until which nodes may have recorded attempts that have gone since; null: none, or all their attempts have been cleaned up. */
+  private othersUntilMs: number | null = null;
   /** Buckets that searches did not find, although the node had other buckets, and when the first of these searches was. */
   private readonly missing = new Map<string, number>();
   private timer: { readonly dueMs: number; readonly timer: Timer } | null = null;
+  private isSweeping = false;
   private isStopped = false;
 
   constructor(options: LostAttemptsOptions) {
@@ -63,6 +73,12 @@ export class LostAttempts {
     this.sweepIn(this.windowMs());
   }
 
+  /** Call when another node has gone, or may have before this service began: nobody else cleans up its attempts. */
+  searchForOthers(): void {
+    this.othersUntilMs = this.options.clock.wallMs() + clocksDifferMs;
+    this.sweepIn(this.windowMs());
+  }
+
   stop(): void {
     this.isStopped = true;
     this.timer?.timer.cancel();
@@ -73,16 +89,30 @@ export class LostAttempts {
   async sweep(): Promise<number | null> {
     let next: number | null = null;
     for (const { name } of this.options.data.buckets()) this.missing.delete(name);
-    for (const collection of this.options.collections.all()) {
+    for (const [collection, untilMs] of this.searched()) {
       const { bucket } = collection;
       const keyspace = this.options.data.find(collection);
       const ms =
         typeof keyspace === 'string'
           ? this.msUntilFound(bucket, keyspace)
-          : await this.orRetry(() => this.sweepCollection(keyspace));
+          : await this.orRetry(() => this.sweepCollection(keyspace, untilMs));
       next = earlier(next, ms);
     }
     return next;
+  }
+
+  /** The collections to search, each with the time after which attempts in it are no longer of interest: nodes that run clean theirs up. */
+  private searched(): (readonly [KeyspaceName, untilMs: number])[] {
+    const { collections, data, recordCollection } = this.options;
+    const own = this.mayBeLeft || this.othersUntilMs === null ? collections.all() : [];
+    const searched = own.map((collection) => [collection, Infinity] as const);
+    if (this.othersUntilMs === null) return searched;
+    const usual = data.buckets().map(({ name }) => collectionName(name, '_default', '_default'));
+    const named = recordCollection?.() ?? null;
+    const names = new Set(own.map(keyspaceText));
+    for (const collection of named === null ? usual : [named, ...usual])
+      if (!names.has(keyspaceText(collection))) searched.push([collection, this.othersUntilMs]);
+    return searched;
   }
 
   private windowMs(): number {
@@ -104,12 +134,19 @@ export class LostAttempts {
 
   private async sweepOnce(): Promise<void> {
     if (!this.options.isOn()) return this.sweepIn(this.windowMs());
+    // The search that runs may have passed the record of the attempt for which this one was planned, and must not decide that none remain.
+    if (this.isSweeping) return this.sweepIn(retryMs);
+    this.isSweeping = true;
+    const { othersUntilMs } = this;
     const next = await this.sweep();
+    this.isSweeping = false;
+    // Unless another node has gone meanwhile.
+    if (next === null && this.othersUntilMs === othersUntilMs) this.othersUntilMs = null;
     this.mayBeLeft = next !== null || this.timer !== null; // another may have been lost meanwhile
     if (next !== null) this.sweepIn(Math.min(next, this.windowMs()));
   }
 
-  private async sweepCollection(keyspace: Keyspace): Promise<number | null> {
+  private async sweepCollection(keyspace: Keyspace, untilMs: number): Promise<number | null> {
     const { data } = this.options;
     const cleaning = { data, isDropped: (bucket: string) => this.isDropped(bucket) };
     const ids = allAtrIds();
@@ -121,7 +158,7 @@ export class LostAttempts {
         const record = new AttemptRecord(data, keyspace, ids[at] as string, limits);
         const clean = async () => ((await cleanUp(cleaning, record, attempt, entry)) ? null : retryMs);
         if (isLost(entry, nowMs)) lost.push(clean);
-        else next = earlier(next, msUntilLost(entry, nowMs));
+        else if (msOfCas(entry.tst) <= untilMs) next = earlier(next, msUntilLost(entry, nowMs));
       }
     return earlier(next, await this.runAll(lost));
   }

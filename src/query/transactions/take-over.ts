@@ -31,7 +31,7 @@ async function takeOne(
   const [found] = await data.linkedDocuments(keyspace, [id], start);
   if (found === undefined || !isStaged(found, start.id))
     throw sqlError(17006, `Start Transaction statement error: ${id} is not staged by attempt ${start.id}`);
-  const { cas, staged } = found;
+  const { cas, staged, txn } = found;
   changes.put({
     keyspace,
     id,
@@ -40,7 +40,7 @@ async function takeOne(
     ownCas: cas,
     stagedByClient: kind,
     isUnstaged: false,
-    expiration: 'keep',
+    expiration: txn?.aux?.docexpiry ?? 'keep',
     bytes: staged === undefined ? noBytes : Buffer.from(staged),
   });
 }

@@ -1,8 +1,11 @@
 // Reads and writes documents with their transaction attributes over the data port.
+import { deferred } from '#base/deferred.ts';
 import type { BucketClient, DurabilityLevel, StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { StatusError, UnsentError } from '#client/data-port-error.ts';
 import type { PathRead } from '#client/subdoc.ts';
+import { isTransactionRecordKey } from '#client/transaction-record.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
+import { atMost } from '#ports/within.ts';
 import { type Keyspace, type KeyspaceName, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { SubdocMultiLookup } from '#wire/commands/subdocument.ts';
@@ -39,6 +42,8 @@ export class TransactionData {
   private readonly clients: BucketClients;
   private readonly keyspaces: Keyspaces;
   private readonly clock: Clock;
+  /** By record, the newest write to it that has not ended. */
+  private readonly recordWrites = new Map<string, Promise<void>>();
 
   constructor(clients: BucketClients, keyspaces: Keyspaces, clock: Clock) {
     this.clients = clients;
@@ -101,8 +106,37 @@ export class TransactionData {
     return this.store(keyspace, requests, { ...limits, durability });
   }
 
-  /** Retries writes that are refused while a durable write of another transaction to the same document is in progress, as to a shared record. */
+  /** Retries writes that are refused while a durable write of another transaction to the same document is in progress. */
   store(keyspace: Keyspace, requests: readonly StoreRequest[], limits: DataLimits): Promise<StoreReply[]> {
+    const [first] = requests;
+    if (first === undefined || !isTransactionRecordKey(first.key))
+      return this.storeNow(keyspace, requests, limits);
+    const record = `${keyspace.bucketUuid}/${keyspace.collectionId}/${first.key}`;
+    return this.inTurn(record, limits.kvTimeoutMs, () => this.storeNow(keyspace, requests, limits));
+  }
+
+  /**
+   * Runs `work` after the earlier work of this record, or after `waitMs`. Durable writes of one document exclude each other: among many that are
+   * repeated until the data service accepts them, some would be refused until their time is over.
+   */
+  private async inTurn<T>(record: string, waitMs: number, work: () => Promise<T>): Promise<T> {
+    const before = this.recordWrites.get(record);
+    const ended = deferred<void>();
+    this.recordWrites.set(record, ended.promise);
+    try {
+      if (before !== undefined) await atMost(this.clock, waitMs, before);
+      return await work();
+    } finally {
+      if (this.recordWrites.get(record) === ended.promise) this.recordWrites.delete(record);
+      ended.resolve();
+    }
+  }
+
+  private storeNow(
+    keyspace: Keyspace,
+    requests: readonly StoreRequest[],
+    limits: DataLimits,
+  ): Promise<StoreReply[]> {
     const { durability } = limits;
     const durable = requests.map((request) => ({ ...request, durability }));
     return this.withTimeout(keyspace, limits, (clientOf, signal) =>

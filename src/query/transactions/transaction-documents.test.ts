@@ -98,6 +98,22 @@ test('a staged change of another attempt that has committed is read as it was st
   }
 });
 
+test('a staged change of another attempt that has committed has the expiration that it was staged with', async () => {
+  const { transaction } = aTransaction();
+  const committed = { stateOf: () => Promise.resolve('COMMITTED') } as unknown as OtherAttempts;
+  for (const [aux, expected] of [
+    ['{"uf":0,"docexpiry":88}', 88],
+    ['{"uf":0}', 77],
+  ] as const) {
+    const txn = `{"id":{"atmpt":"other"},"aux":${aux},"op":{"type":"replace","stgd":{"v":2}}}`;
+    const found = { ...stored('k', 5n, 77), xattrs: new Map([['txn', Buffer.from(txn)]]) };
+    const documents = { read: () => Promise.resolve([found]) } as unknown as Documents;
+    const own = new TransactionDocuments(documents, transaction, committed, realClock);
+    const [document] = await own.read(keyspace, ['k'], { signal, expiration: true });
+    assert.equal(document?.expiration, expected);
+  }
+});
+
 test('a transaction combines several changes of a document into one', async () => {
   const { write, all, keep } = aTransaction();
   await keep(write('insert', 'n1'), write('upsert', 'n2'), write('upsert', 'k1'), write('delete', 'k2'));
