@@ -197,12 +197,8 @@ describe('a commit that crashes', () => {
     const data = new TransactionData(clients, keyspaces, realClock);
     const transaction = () => new Transaction({ ...startOf(), timeoutMs: 60_000 }, realClock);
     const reader = transaction();
-    const documents = new TransactionDocuments(
-      new WireDocuments(clients),
-      reader,
-      otherAttemptsOf(data, reader),
-      realClock,
-    );
+    const stored = new WireDocuments(clients);
+    const documents = new TransactionDocuments(stored, reader, otherAttemptsOf(data, reader), realClock);
     const { signal } = new AbortController();
     const ids = ['met inserted too', 'met replaced too', 'met removed too'];
     const read = await documents.read(keyspace, ids, { signal });
@@ -210,13 +206,8 @@ describe('a commit that crashes', () => {
       read.map((found) => found && String(found.bytes)),
       ['{"v":2}', '{"v":2}', undefined],
     );
-    const insert = {
-      kind: 'insert',
-      id: ids[0] as string,
-      cas: 0n,
-      bytes: Buffer.from('1'),
-      expiration: 0,
-    } as const;
+    const id = ids[0] as string;
+    const insert = { kind: 'insert', id, cas: 0n, bytes: Buffer.from('1'), expiration: 0 } as const;
     await assert.rejects(documents.write(keyspace, [insert], { durability: 'none', signal }), {
       code: 17012,
     });

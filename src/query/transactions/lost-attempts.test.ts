@@ -190,7 +190,7 @@ test('once another node has gone, its attempts are cleaned up', async () => {
   });
   nowMs = clock.wallMs();
   attempts.set('lost', { tid: 't', st: 'PENDING', tst: cas(nowMs), exp: 90_000 });
-  // Of a node that runs, which cleans up after itself.
+  // This attempt is of a node that runs, which cleans up after itself.
   attempts.set('later', { tid: 't', st: 'PENDING', tst: cas(nowMs + 61_000), exp: 1_000_000 });
   lost.searchForOthers();
   clock.advance(windowMs);
