@@ -185,6 +185,7 @@ const table: [RegExp, readonly Who[]][] = [
   [/^cluster\.admin\.security!read$/, ['full', 'readOnly', ...security]],
   [/^cluster\.admin\.security\.admin!write$/, ['full']],
   [/^cluster\.admin\.security\.external!read$/, ['full', 'readOnly', 'external']],
+  [/^cluster\.admin\.security\.local!write$/, ['full', 'local']],
   [/^cluster\.admin\.security\.external!write$/, ['full', 'external']],
   [/^cluster\.admin\.security!write$/, ['full', ...security]],
   [/^cluster\.admin\.setup!write$/, ['full', 'cluster']],

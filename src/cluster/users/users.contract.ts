@@ -97,7 +97,7 @@ export const ChangeUserPassword = defineRoute({
   id: 'users.change_password',
   method: 'PATCH',
   path: '/settings/rbac/users/local/:user',
-  access: writes,
+  access: { kind: 'permission', permission: 'cluster.admin.security.local!write' },
   bodyKind: 'form',
   doc: 'Changes the password of a user, and nothing else.',
 });

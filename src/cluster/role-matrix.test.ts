@@ -1,0 +1,96 @@
+// Every route with a user of every role, and without credentials, over HTTP: the answer must be that which the permission of the declaration, as
+// the node publishes and judges it, leads to. A handler that checks something else than its declaration says is found here.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fillPermission, parsePermission, permissionText } from '#auth/permission.ts';
+import { rolesById } from '#auth/roles/index.ts';
+import type { RouteDefinition } from '#contract/route.ts';
+import { aManager } from '../../test/support/manager.ts';
+
+const password = 'secret1';
+/** The names in paths and roles; anything else is called absent. */
+const names: Readonly<Record<string, string>> = { bucket: 'b', scope: 's', collection: 'c' };
+const limits = { cluster: '', bucket: '[b]', scope: '[b:s]', collection: '[b:s:c]' } as const;
+
+const paramsOf = ({ path }: RouteDefinition): Record<string, string> =>
+  Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, names[name] ?? 'absent']));
+const urlOf = ({ path }: RouteDefinition): string =>
+  path.replace(/:(\w+)\*?/g, (_whole, name: string) => names[name] ?? 'absent');
+
+/** A route that answers for as long as its client listens: only refusals end. */
+const isEndless = ({ answer, path }: RouteDefinition): boolean =>
+  answer?.stream === true || /streaming/i.test(path);
+
+type Node = Awaited<ReturnType<typeof aManager>>;
+
+/** Makes what is missing: users of a former role may have deleted it. */
+async function prepare({ request }: Node, roles: string): Promise<void> {
+  await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });
+  await request('/pools/default/buckets/b/scopes', { form: { name: 's' } });
+  await request('/pools/default/buckets/b/scopes/s/collections', { form: { name: 'c' } });
+  const form = { password, roles };
+  const created = await request('/settings/rbac/users/local/matrix', { method: 'PUT', form });
+  assert.equal(created.status, 200, `${roles}: ${created.text}`);
+}
+
+/** The permission that a route needs, as text; null: none. */
+function permissionOf(route: RouteDefinition): string | null {
+  if (route.access.kind !== 'permission') return null;
+  const permission = parsePermission(route.access.permission);
+  assert(permission);
+  return permissionText(fillPermission(permission, paramsOf(route)));
+}
+
+/** The permissions that the node says the user has. */
+async function granted({ request }: Node, permissions: readonly string[], as: string): Promise<Set<string>> {
+  const checked = { method: 'POST', raw: permissions.join(','), as } as const;
+  const { body } = await request('/pools/default/checkPermissions', checked);
+  return new Set(
+    Object.entries(body as Record<string, boolean>).flatMap(([text, has]) => (has ? [text] : [])),
+  );
+}
+
+function expects(route: RouteDefinition, role: string, has: ReadonlySet<string>): boolean {
+  const { access } = route;
+  if (access.kind === 'permission') return has.has(permissionOf(route) as string);
+  if (access.kind !== 'roles') return true;
+  return access.roles.some((named) => {
+    const id = named.split('[')[0];
+    return id === role || (id === 'security_admin' && role.startsWith('security_admin_'));
+  });
+}
+
+test('answers every route to every role as its declaration says', async (t) => {
+  const node = await aManager();
+  const { request, server, manager } = node;
+  t.after(() => manager.stop());
+  // Buckets are deleted last, and what is in them before: a role for a bucket ends with the bucket.
+  const order = ({ method, path }: RouteDefinition): number =>
+    method === 'DELETE' && path.includes(':bucket') ? 1_000 - path.length : 0;
+  const routes = server.routes.toSorted((a, b) => order(a) - order(b));
+  const permissions = [...new Set(routes.flatMap((route) => permissionOf(route) ?? []))];
+  const wrong: string[] = [];
+  let tried = 0;
+  for (const [role, { level }] of rolesById) {
+    await prepare(node, `${role}${limits[level]}`);
+    const as = `matrix:${password}`;
+    const has = await granted(node, permissions, as);
+    for (const route of routes) {
+      const isExpected = expects(route, role, has);
+      if (isExpected && isEndless(route)) continue;
+      tried++;
+      const { status } = await request(urlOf(route), { method: route.method, as });
+      if ((status !== 401 && status !== 403) !== isExpected)
+        wrong.push(`${role}: ${route.method} ${route.path}: ${status}`);
+    }
+  }
+  for (const route of routes) {
+    const isOpen = route.access.kind === 'anyone';
+    if (isOpen && isEndless(route)) continue;
+    const { status } = await request(urlOf(route), { method: route.method, as: null });
+    if ((status !== 401) !== isOpen) wrong.push(`nobody: ${route.method} ${route.path}: ${status}`);
+  }
+  t.diagnostic(`${rolesById.size} roles, ${routes.length} routes, ${tried} requests`);
+  assert.ok(tried > 5_000);
+  assert.deepEqual(wrong, []);
+});
