@@ -2,6 +2,7 @@
 // target is known to have.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { BucketClient } from '#client/bucket-client.ts';
+import { statusName } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { ReplicationCounts } from '../replication-counts.ts';
@@ -271,6 +272,7 @@ export class RunningReplication {
       counts,
       failed,
       collectionLost,
+      heldUp: (status) => this.addError(`the target takes no documents for now (${statusName(status)})`),
       rule: wanted.conflictResolution,
       settings: wanted.settings,
       clock: deps.clock,
@@ -366,7 +368,9 @@ export class RunningReplication {
     }
   }
 
+  /** The same error again takes the place of the former one: many documents are refused for one reason. */
   private addError(text: string): void {
+    if (this.errors[0]?.text === text) this.errors.shift();
     this.errors.unshift({ timeMs: this.deps.clock.wallMs(), text });
     this.errors.length = Math.min(this.errors.length, errorsMax);
   }

@@ -24,12 +24,16 @@ export interface LinkOptions {
   readonly readMap: () => Promise<TargetMap>;
   /** The collection of this version is not at the target any more. */
   readonly collectionLost: (outgoing: OutgoingVersion) => void;
+  /** The target has refused a version with this status for seconds; it is sent again all the same. */
+  readonly heldUp: (status: number) => void;
   readonly failed: (reason: Error) => void;
 }
 
 const timeoutMs = 30_000;
 const connectMs = 5_000;
 const retryMs = { first: 10, most: 1_000 } as const;
+/** About three seconds; then the owner of the link reports that the target takes nothing. */
+const attemptsUntilHeldUp = 8;
 /** About half a minute; then the link ends, and its owner reports why. */
 const attemptsMax = 40;
 const bytesPerMegabyte = 1 << 20;
@@ -170,6 +174,7 @@ export class TargetLink {
       return;
     }
     if (status === Status.notMyVbucket) this.refreshMap();
+    if (outgoing.attempts === attemptsUntilHeldUp) this.options.heldUp(status);
     const delayMs = Math.min(retryMs.first * 2 ** Math.min(outgoing.attempts, 10), retryMs.most);
     this.options.clock.after(delayMs, () => this.send(outgoing));
   }
