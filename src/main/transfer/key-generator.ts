@@ -88,8 +88,7 @@ function fieldOf(value: unknown, path: readonly string[], name: string): string 
       typeof found === 'object' && found !== null && Object.hasOwn(found, step)
         ? (found as Record<string, unknown>)[step]
         : undefined;
-  if (typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean')
-    return String(found);
+  if (['string', 'number', 'bigint', 'boolean'].includes(typeof found)) return String(found);
   throw new Error(`has no text or number in its field "${name}"`);
 }
 

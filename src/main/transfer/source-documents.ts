@@ -35,13 +35,22 @@ function jsonText(bytes: Buffer): string {
   return bytes.toString();
 }
 
+/** The value of the record, for its key. Integers that a number cannot have exactly are of the type bigint. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    // A reviver is slow: it is used only where there may be such an integer.
+    return /\d{16}/.test(text)
+      ? JSON.parse(text, exactInteger as (key: string, value: unknown) => unknown)
+      : JSON.parse(text);
   } catch (error) {
     throw new Error(`is no JSON: ${(error as Error).message}`);
   }
 }
+
+const exactInteger = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
+  typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+    ? BigInt(source)
+    : value;
 
 function rowText(cells: readonly string[], { header, infersTypes, omitsEmpty }: DocumentForm): string {
   const names = header ?? [];
