@@ -4,6 +4,7 @@ import { type Deferred, deferred } from '#base/deferred.ts';
 import { jsonFlags } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
 import { documentKey, vbucketOf } from '#client/document-key.ts';
+import type { RequestSender } from '#client/wire-connection.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { Get, SetDocument } from '#wire/commands/documents.ts';
 import { responseStatus } from '#wire/frame.ts';
@@ -19,7 +20,7 @@ export interface LoadPlan {
   readonly value: Buffer;
   /** From 0 to 1. */
   readonly readShare: number;
-  /** Requests of all connections that wait for a reply. */
+  /** How many requests of all connections may wait for a reply at once. */
   readonly inFlight: number;
   /** Operations a second; null: as many as the node takes. */
   readonly rate: number | null;
@@ -103,9 +104,17 @@ export class LoadRun {
     const isRead = this.random() < readShare;
     const vb = vbucketOf(key);
     const connection = this.connections[this.sent++ % this.connections.length] as BucketData;
+    let sender: RequestSender;
+    try {
+      sender = connection.senderOf(vb);
+    } catch (error) {
+      // The connection was lost while no request waited for a reply on it.
+      this.fail(error as Error);
+      return;
+    }
     const sentMs = realClock.monotonicMs();
     this.unanswered++;
-    connection.senderOf(vb).send(isRead ? this.read(key, vb) : this.write(key, vb), (reply) => {
+    sender.send(isRead ? this.read(key, vb) : this.write(key, vb), (reply) => {
       this.unanswered--;
       if (reply === null) this.fail(new Error('a connection to the node was lost'));
       else this.record(isRead, responseStatus(reply), realClock.monotonicMs() - sentMs);
