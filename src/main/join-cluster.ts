@@ -1,4 +1,4 @@
-// `divan node --join`: makes the new node of this process join a cluster, and rebalances it. Loaded only for that option.
+// `divan node --join`: makes the new node of this process join a cluster, and rebalances the cluster. Loaded only for that option.
 import { type RestTarget, rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { UsageError } from './options.ts';

@@ -29,8 +29,9 @@ const timeoutMs = 30_000;
 export class OwnServices {
   readonly index: IndexHost;
   readonly xdcr: XdcrHost;
-  /** Both set by the backup service, which not every node runs. */
+  /** Tells the backup service of a change of the cluster; does nothing on a node without this service. */
   backupCluster: (layout: ClusterLayout | null) => void = () => {};
+  /** The running tasks of the backup service; none on a node without this service. */
   backupTasks: () => readonly Record<string, unknown>[] = () => [];
   private readonly options: OwnServicesOptions;
   private readonly port: Deferred<number> = deferred();

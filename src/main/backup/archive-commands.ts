@@ -78,7 +78,7 @@ export async function runArchiveCommand(name: string, args: readonly string[]): 
 }
 
 function list(folder: string, options: ArchiveOptions): string {
-  const { repository } = found(folder, options);
+  const { repository } = findArchive(folder, options);
   const backups = summaries(repository);
   if (options.json) return JSON.stringify(backups);
   if (backups.length === 0) return 'no backups';
@@ -110,11 +110,11 @@ async function sharing<T>({ repository }: Found, read: () => T | Promise<T>): Pr
 
 type Found = ReturnType<typeof findBackup>;
 
-const found = (folder: string, options: Pick<ArchiveOptions, 'passphrase-file'>): Found =>
+const findArchive = (folder: string, options: Pick<ArchiveOptions, 'passphrase-file'>): Found =>
   findBackup(folder, backupPassphrase(options['passphrase-file']));
 
 /** The one backup that the command is about, restricted to the buckets that are named. */
-function chosen({ repository, name }: Found, options: ArchiveOptions): Chosen {
+function chosenBackup({ repository, name }: Found, options: ArchiveOptions): Chosen {
   const chain = repository.chain(repository.chosen(name ?? options.backup));
   const manifest = chain[0] as BackupManifest;
   const missing = options.bucket.find((one) => !manifest.buckets.some((bucket) => bucket.name === one));
@@ -127,7 +127,7 @@ const isWanted = ({ bucket }: ArchiveOptions, name: string): boolean =>
   bucket.length === 0 || bucket.includes(name);
 
 function info(folder: string, options: ArchiveOptions): string {
-  const { chain, manifest } = chosen(found(folder, options), options);
+  const { chain, manifest } = chosenBackup(findArchive(folder, options), options);
   const summary = summaryOf(manifest);
   const buckets = summary.buckets.filter(({ name }) => isWanted(options, name));
   const continues = chain.slice(1).map(({ name }) => name);
@@ -145,9 +145,9 @@ function info(folder: string, options: ArchiveOptions): string {
 }
 
 async function verify(folder: string, options: ArchiveOptions): Promise<string> {
-  const archive = found(folder, options);
+  const archive = findArchive(folder, options);
   const backups = await interruptible((signal) =>
-    sharing(archive, () => verifyChain(chosen(archive, options), options, signal)),
+    sharing(archive, () => verifyChain(chosenBackup(archive, options), options, signal)),
   );
   if (options.json) return JSON.stringify(backups);
   return backups
@@ -224,7 +224,7 @@ function verifiedText(backup: string, bucket: VerifiedBucket): string {
 }
 
 async function examineKey(folder: string, options: ExamineOptions): Promise<string> {
-  const archive = found(folder, options);
+  const archive = findArchive(folder, options);
   const versions = await sharing(archive, () => [...examine(archive.repository, options)]);
   if (options.json) return JSON.stringify(versions);
   if (versions.length === 0) return 'no backup has this document';
@@ -238,10 +238,10 @@ function versionText({ backup, deleted, value, metadata }: ExaminedVersion): str
 }
 
 async function exportAll(folder: string, options: ArchiveOptions): Promise<string> {
-  const archive = found(folder, options);
+  const archive = findArchive(folder, options);
   // The reader of a pipe may end before all lines are written.
   process.stdout.on('error', () => process.exit(0));
-  await sharing(archive, () => printDocuments(chosen(archive, options), options));
+  await sharing(archive, () => printDocuments(chosenBackup(archive, options), options));
   return '';
 }
 

@@ -5,7 +5,9 @@ import { realClock } from '#ports/clock.ts';
 import { http, https } from '#ports/node-http.ts';
 import { type Finding, good, problem, warning } from './finding.ts';
 
+/** A clock that shows an earlier time is wrong. */
 const earliestMs = Date.UTC(2025, 0, 1);
+/** The largest difference between the clocks of two nodes that is no problem. */
 const apartMs = 5_000;
 const timeoutMs = 30_000;
 const timesync = '/run/systemd/timesync';

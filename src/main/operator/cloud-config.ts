@@ -27,11 +27,11 @@ const plain = (min: number, max: number) =>
   text(min, max).regex(isPlain, 'must be ASCII without spaces and colons');
 const secret = plain(secretMin, secretMax);
 
-const unique = <T>(of: (one: T) => unknown, name: string) =>
+const unique = <T>(fieldOf: (one: T) => unknown, name: string) =>
   [
     (list: readonly T[]) => {
-      const named = list.map(of).filter((value) => value !== undefined);
-      return new Set(named).size === named.length;
+      const given = list.map(fieldOf).filter((value) => value !== undefined);
+      return new Set(given).size === given.length;
     },
     `must not contain the same ${name} twice`,
   ] as const;

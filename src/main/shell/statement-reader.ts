@@ -45,4 +45,5 @@ export class StatementReader {
   }
 }
 
+/** The last token of a scan is the end of the text. */
 const holdsStatement = (text: string): boolean => scan(text).kinds.length > 1;

@@ -4,6 +4,7 @@ import { RangeScanner, type ScannedDocument } from '#client/range-scan.ts';
 import { realClock } from '#ports/clock.ts';
 import type { BucketData } from '../remote/bucket-data.ts';
 
+/** How many scans are open besides the one whose pages are read. */
 const aheadMax = 4;
 /** How long the start of a scan is repeated after transient failures. */
 const retryMs = 20_000;

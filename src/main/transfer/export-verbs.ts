@@ -18,6 +18,7 @@ import { type FileFormat, formatOf, separatorOf } from './file-source.ts';
 import { FileTarget } from './file-target.ts';
 import { ProgressRecord } from './progress-record.ts';
 
+/** How often the progress of the export is saved. */
 const saveMs = 1_000;
 const fieldsMax = 10_000;
 
@@ -234,7 +235,7 @@ class Export {
     );
   }
 
-  /** On standard output are the documents: the summary is on standard error. */
+  /** If the documents go to standard output, writes the summary to standard error and returns null. */
   private summary(bytes: number, took: number): VerbOutput | null {
     const { documents, leftOut } = this;
     if (this.unshown > 0) process.stderr.write(`${counted(this.unshown, 'further document')} left out\n`);

@@ -30,6 +30,7 @@ import { type KeyGenerator, keyPattern } from './key-generator.ts';
 import { ProgressRecord } from './progress-record.ts';
 import { fileStart, type StartPosition } from './source-record.ts';
 
+/** How often the progress of the import is saved. */
 const saveMs = 1_000;
 
 const separator: OptionKind<string> = {
@@ -95,8 +96,9 @@ interface ImportOptions extends RemoteOptions {
   readonly 'progress-file': string | undefined;
 }
 
-/** In the progress file: the keys of #UUID# follow from the seed. */
+/** What the progress file has. */
 interface Saved {
+  /** The keys that #UUID# generates are derived from it. */
   readonly seed: string;
   /** A digest of the vbucket histories, which shows whether the bucket lost documents since; null: the user may not read them. */
   readonly histories: string | null;

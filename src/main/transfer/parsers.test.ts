@@ -84,7 +84,7 @@ describe('a JSON list', () => {
     ]);
   });
 
-  it('reports a file that is no list, a list without an end, and text behind it', () => {
+  it('reports a file that is no list, a list without an end, and text after a list', () => {
     const problems = (text: string) => recordsIn(list, Buffer.from(text), 3).map(seenOf);
     assert.deepEqual(problems('{"a":1}\n'), [[1, 'the file should begin with [']]);
     assert.deepEqual(problems(' \n'), [[2, 'the file has no JSON list']]);

@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { writePrivate } from '#ports/private-file.ts';
 import { CommandError } from '../exit-status.ts';
 
-/** A command continues only if all of these are equal. */
+/** What identifies an import or export: a command with `--resume` continues an earlier one only if all of these values are equal. */
 export type TaskIdentity = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 export class ProgressRecord<T> {

@@ -3,7 +3,7 @@
 export interface SourceRecord {
   /** The line where the record begins, counted from 1. */
   readonly line: number;
-  /** The offset behind the record, from which a later import can continue. */
+  /** The offset after the record, from which a later import can continue. */
   readonly end: number;
   /** The line of `end`. */
   readonly endLine: number;
