@@ -120,7 +120,7 @@ export class RepositoriesService {
       checkFree(before, 'imported', id);
       for (const kind of repositoryKinds)
         for (const other of Object.values(before.repositories[kind]))
-          if (other.archive === archive && other.repo === repo)
+          if (isSameFolder(other.archive, archive) && other.repo === repo)
             throw backupRefusals.invalidLocation(undefined, `${archive}/${repo} is ${kind} as ${other.id}`);
       const imported: StoredRepository = {
         id,
@@ -326,11 +326,16 @@ function checkFree({ repositories }: BackupState, kind: RepositoryKind, id: stri
     throw backupRefusals.tooMany(`at most ${repositoriesMax} repositories are possible`);
 }
 
+/** Whether two paths of archives are equal, apart from a slash at the end, which they may have. */
+function isSameFolder(a: string, b: string): boolean {
+  const withoutSlash = (path: string): string => path.replace(/\/$/, '');
+  return withoutSlash(a) === withoutSlash(b);
+}
+
 function checkArchiveFree({ repositories }: BackupState, archive: string): void {
-  const bare = (path: string): string => path.replace(/\/$/, '');
   for (const kind of repositoryKinds)
     for (const other of Object.values(repositories[kind]))
-      if (bare(other.archive) === bare(archive))
+      if (isSameFolder(other.archive, archive))
         throw backupRefusals.invalidLocation(
           undefined,
           `${archive} is the archive of repository ${other.id}`,

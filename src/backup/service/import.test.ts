@@ -1,0 +1,20 @@
+// Imports of repositories that this service has already.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { addBackup } from '../../../test/support/an-archive.ts';
+import { BackupPlanning } from '../../../test/support/backup-planning.ts';
+
+test('a repository is not imported where the service has it, also under its path with a slash at the end', async () => {
+  using planning = new BackupPlanning('2026-11-23T10:00:00Z');
+  await planning.begin([]);
+  const { repositories } = planning.service;
+  const { archive, repo } = repositories.get('active', 'travel');
+  addBackup(join(archive, repo), [{ key: 'k' }]);
+  const importAs = (path: string) =>
+    repositories.import(Buffer.from(JSON.stringify({ id: 'copy', archive: path, repo })));
+  for (const path of [archive, `${archive}/`])
+    await assert.rejects(importAs(path), /invalid archive location/, path);
+  assert.deepEqual(repositories.list('imported'), []);
+  await planning.end();
+});
