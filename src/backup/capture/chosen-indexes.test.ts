@@ -5,7 +5,7 @@ import { ChosenIndexes } from './chosen-indexes.ts';
 const longest = 1 << 20;
 const index = (name: string, length: number) => ({ name, definition: 'x'.repeat(length) });
 
-test('leaves out an index whose definition is longer than a statement, and names it', () => {
+test('an index whose definition is longer than a statement may be is left out, and a note names it', () => {
   const chosen = new ChosenIndexes();
   const [long, short] = [index('long', longest), index('short', 1)];
   assert.deepEqual(chosen.of('b', [long, index('longer', longest + 1), short]), [long, short]);
@@ -16,7 +16,7 @@ test('leaves out an index whose definition is longer than a statement, and names
   );
 });
 
-test('includes at most 64 MiB of definitions, of all buckets together', () => {
+test('a backup has at most 64 MiB of definitions of indexes, of all buckets together', () => {
   const chosen = new ChosenIndexes();
   const many = Array.from({ length: 40 }, () => index('many', longest));
   assert.equal(chosen.of('a', many).length + chosen.of('b', many).length, 63);

@@ -7,11 +7,11 @@ import { type BackupManifest, parseManifest } from './manifest.ts';
 
 const parse = (manifest: unknown): BackupManifest => parseManifest(JSON.stringify(manifest), 'manifest.json');
 
-test('reads what was written', () => {
+test('a manifest is read as it was written', () => {
   assert.deepEqual(parse(aManifest()), aManifest());
 });
 
-test('refuses other versions, other files and contradictions, and names the place', () => {
+test('manifests of other versions, other files and contradictions are refused, and the error names the field', () => {
   const vbucket = (changes: object) => {
     const manifest = structuredClone(aManifest()) as unknown as { buckets: { vbuckets: object[] }[] };
     Object.assign(manifest.buckets[0]?.vbuckets[3] as object, changes);

@@ -23,7 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'divan-host-'));
 before(() => void addBackup(folder, [{ key: 'k' }]));
 after(() => rmSync(folder, { recursive: true }));
 
-it('has no thread before its first job, and none from five minutes after the last one on', async () => {
+it('the host has no thread before its first job, and none from five minutes after the last one on', async () => {
   const clock = new ManualClock(0);
   const host = new BackupHost({ clock, log: silentLog });
   const info = async () => (await host.run({ kind: 'info', folder }, signal)).backups.length;
@@ -46,7 +46,7 @@ it('has no thread before its first job, and none from five minutes after the las
   await assert.rejects(info(), /the node stops/);
 });
 
-it('rejects a job with its reason, and goes on with the next', async () => {
+it('the host rejects a job with the reason of its failure, and runs the next', async () => {
   const host = new BackupHost({ clock: new ManualClock(0), log: silentLog });
   try {
     await assert.rejects(host.run({ kind: 'info', folder: `${folder}/none` }, signal), /none/);
@@ -61,7 +61,7 @@ it('rejects a job with its reason, and goes on with the next', async () => {
   }
 });
 
-it('says of a job that it may work later if another process uses the repository', async () => {
+it('the error of a job says that it may work later if another process uses the repository', async () => {
   const host = new BackupHost({ clock: new ManualClock(0), log: silentLog });
   const command = Repository.lock(folder);
   try {
@@ -73,7 +73,7 @@ it('says of a job that it may work later if another process uses the repository'
   }
 });
 
-it('ends a job that waits for the thread when it is cancelled, or the host stops', async () => {
+it('a job that waits for the thread ends when it is cancelled, or the host stops', async () => {
   const host = new BackupHost({ clock: new ManualClock(0), log: silentLog });
   const cancelled = new AbortController();
   const first = host.run({ kind: 'info', folder }, cancelled.signal);
@@ -87,7 +87,7 @@ it('ends a job that waits for the thread when it is cancelled, or the host stops
   await waiting;
 });
 
-it('ends the search for the targets of a restore while the node does not answer', async () => {
+it('a cancelled search for the targets of a restore ends, although the node does not answer', async () => {
   const silent = createServer((socket) => void socket.on('error', () => {}));
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');

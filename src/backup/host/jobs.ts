@@ -104,7 +104,7 @@ export interface JobResults {
 
 export type JobResult<J extends Job> = JobResults[J['kind']];
 
-/** How far a job is: by documents, or by vbuckets. */
+/** How far a job is: in documents, or for a merge in vbuckets. */
 export interface JobProgress {
   readonly bucket: string;
   readonly done: number;

@@ -33,7 +33,7 @@ export interface JobContext {
   progress(state: JobProgress): void;
 }
 
-/** The versions of one document in the answer to `examine`. */
+/** The most bytes of the versions of a document in the answer to `examine`. */
 const examinedBytesMax = 64 << 20;
 
 export function runJob(job: Job, context: JobContext): Promise<unknown> {

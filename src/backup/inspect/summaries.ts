@@ -14,6 +14,7 @@ export interface BucketSummary {
 export interface BackupSummary {
   readonly name: string;
   readonly type: 'full' | 'incremental' | 'partial';
+  /** The name of the backup that this one continues; null: it is full, or partial. */
   readonly after: string | null;
   readonly startedAt: string | null;
   readonly endedAt: string | null;

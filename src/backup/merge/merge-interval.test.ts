@@ -33,7 +33,7 @@ test('days are those of the local time zone, from midnight to midnight', () => {
   assert.throws(() => intervalOfDays({ newest: 2, oldest: 1 }, at(20)), /must not be below/);
 });
 
-test('merges the backups of some days, and none where there are fewer than two', async () => {
+test('a merge of some days takes all backups of these days, and does nothing where there are fewer than two', async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-days-'));
   const folder = join(scratch, 'archive');
   try {

@@ -113,7 +113,7 @@ test('a backup and a restore from a node with wrong answers end with the reason'
   }
 });
 
-test('names what is wrong with the answer', async () => {
+test('the error of a backup or restore names what is wrong with the answer of the node', async () => {
   const folder = join(scratch, 'named');
   addBackup(folder, [{ key: 'k' }]);
   const map = { vBucketServerMap: { serverList: [`127.0.0.1:${portOf(data)}`], vBucketMap: [[0]] } };

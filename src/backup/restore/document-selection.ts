@@ -18,7 +18,7 @@ export interface SelectionRequest {
 }
 
 const patternCharactersMax = 1_000;
-/** Instructions: each character of a text may take a step in each. */
+/** The most instructions of an expression: matching may take a step for each instruction at each character of a text. */
 const patternSizeMax = 10_000;
 
 export class DocumentSelection {

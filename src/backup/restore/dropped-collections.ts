@@ -15,7 +15,7 @@ export interface DroppedCollections {
 
 type ScopesOfBackup = Pick<BucketRecord, 'scopes' | 'collections'>;
 
-/** Does so for one bucket. `bucket`: its name in the backups. */
+/** Drops those of one bucket. `bucket`: its name in the backups. */
 export async function dropCollections(
   bucket: string,
   { node, chain, map, filter }: DroppedCollections,

@@ -8,6 +8,7 @@ export interface FlushOptions {
   readonly node: BackupNode;
   readonly record: RestoreRecord;
   readonly signal: AbortSignal;
+  /** Flushes all target buckets. */
   readonly replaces: boolean;
   /** Flushes only the buckets that the interrupted restore had not flushed yet. */
   readonly resumes: boolean;

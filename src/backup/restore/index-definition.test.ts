@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { indexKeyspace, withReplicas } from './index-definition.ts';
 
-test('changes the number of replicas of a definition, and nothing else', () => {
+test('withReplicas changes the number of replicas of a definition, and nothing else', () => {
   const index = 'CREATE INDEX `i` ON `b`(`a`) WHERE (`x` = " WITH {\\"num_replica\\":1}")';
   assert.equal(withReplicas(index, null), index);
   assert.equal(withReplicas(`${index} WITH {"num_replica":2}`, null), index);
@@ -13,7 +13,7 @@ test('changes the number of replicas of a definition, and nothing else', () => {
   assert.equal(withReplicas(deferred, null), `${index} WITH {"defer_build":true,"num_partition":8}`);
 });
 
-test('finds the keyspace of a definition', () => {
+test('indexKeyspace finds the keyspace of a definition, and null for a definition of another form', () => {
   const of = (definition: string) => indexKeyspace({ name: 'i', definition });
   const items = { scope: 'shop', collection: 'items' };
   assert.deepEqual(of('CREATE INDEX `a`` ON ``b` ON `b.c`.`shop`.`items`(`x` DESC) WHERE (`y` = 1)'), items);

@@ -23,7 +23,7 @@ test('values stay as they were until their writes end, and their memory is used 
   assert.equal(values.heldBytes, 0);
 });
 
-test('counts whole buffers, even if only one write of each is in flight, and releases large ones', () => {
+test('whole buffers count as held, even if only one write of each is in flight; large ones are not kept for reuse', () => {
   const values = new SentValues(1_000);
   const [first, ...others] = Array.from({ length: 10 }, () => values.add(Buffer.alloc(400)));
   for (const [index, buffer] of others.entries()) if (index % 2 === 0) values.release(buffer);

@@ -16,7 +16,7 @@ import { SentValues, type ValueBuffer } from './sent-values.ts';
 import { untilPersisted } from './until-persisted.ts';
 
 const inFlightMax = 1_024;
-/** Values in flight. */
+/** The most bytes of buffers with values in flight. */
 const bytesInFlightMax = 8 << 20;
 const bufferBytes = 256 << 10;
 const openMs = 30_000;

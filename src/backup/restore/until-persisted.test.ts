@@ -11,7 +11,7 @@ class SteppingClock extends ManualClock {
 }
 const { signal } = new AbortController();
 
-it('waits as long as changes are written, and ends a minute after the last one', async () => {
+it('a wait for the disk continues as long as changes are written, and fails a minute after the last one', async () => {
   const clock = new SteppingClock(0);
   let left = 0;
   const wait = (stuckAt: number) =>

@@ -54,7 +54,7 @@ export interface StoredRepository {
   readonly repo: string;
   readonly createdMs: number;
   readonly updatedMs: number;
-  /** When each task of the plan is to run. */
+  /** When each task of the plan is to run next, by the name of the task. */
   readonly nextRuns: Readonly<Record<string, number>>;
 }
 

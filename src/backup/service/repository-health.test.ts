@@ -25,7 +25,7 @@ const value: BackupState = {
 };
 const state = { value, change: () => assert.fail('nothing changes'), onChange: () => ({ stop: () => {} }) };
 
-test('names the bucket, the archive or the space as the reason, and none once it is gone', async () => {
+test('the issue of a repository names its bucket, archive or space, and is null once the problem is gone', async () => {
   let [problem, refusal, freeBytes] = [null as string | null, null as string | null, 1 << 30];
   let jobs = 0;
   const metrics = new BackupMetrics();

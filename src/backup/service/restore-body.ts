@@ -127,7 +127,7 @@ function selectionOf(sent: Sent): SelectionRequest | null {
   return { filterKeys, filterValues, replaceTtl, replaceTtlWith: replaceTtlWith ?? 0 };
 }
 
-/** Seconds since 1970; 0: never. */
+/** Seconds since 1970; 0: documents never expire; null: no expiry was sent. */
 function expiryOf(sent: string | undefined): number | null {
   if (sent === undefined) return null;
   if (sent === '0') return 0;

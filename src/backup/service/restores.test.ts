@@ -1,4 +1,4 @@
-// Restores that were requested while others run: one into each bucket at a time, whatever its cluster is called.
+// Restores that were requested while others run: one into each bucket at a time, by whatever address a request names its cluster.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -23,7 +23,7 @@ interface DueTask {
   readonly dueMs: number;
 }
 
-/** The wall clock may be set while a timer runs. */
+/** The longest pause: the wall clock may be set while the timer runs. */
 const checkMs = 60_000;
 const retryMs = 10_000;
 const pauseMinMs = 50;
@@ -77,7 +77,7 @@ export class Scheduler {
     const started = new Set<string>();
     for (const due of this.#planned().filter((planned) => this.#isDue(planned))) {
       const { id } = due.repository;
-      // The others of the repository stay due until this one has ended.
+      // The other tasks of the repository stay due until this one has ended.
       if (started.has(id) || running.taskOf('active', id) !== undefined) continue;
       started.add(id);
       if ((await this.#plan(due)) && !this.#begin(due)) await this.#postpone(due);
