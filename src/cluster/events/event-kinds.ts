@@ -105,6 +105,15 @@ export const eventKinds = {
     code: 3,
     text: ({ trouble }) => String(trouble),
   },
+  shards_promoted_elsewhere: {
+    ...dataEvent,
+    eventId: 8301,
+    description: 'Shards are served by other nodes',
+    severity: 'warn',
+    code: 4,
+    text: ({ bucket, served, share }) =>
+      `Other nodes have taken shards of bucket "${bucket}" over, as after a kill and restart of this node: it serves ${served} shards in place of ${share} until a rebalance.`,
+  },
   mail_lost: {
     ...nodeEvent,
     eventId: 1002,

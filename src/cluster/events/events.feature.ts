@@ -14,6 +14,7 @@ import { EventLog, type EventLogDeps } from './event-log.ts';
 import { eventRoutes } from './events.routes.ts';
 import type { Journal, JournalBounds } from './journal.ts';
 import { NodesEvents, type NodesEventsDeps } from './nodes-events.ts';
+import { PromotedElsewhere, type PromotedElsewhereDeps } from './promoted-elsewhere.ts';
 
 /** Opens a journal of that name without reading or writing. */
 export type OpenJournal = (name: JournalName, bounds: JournalBounds) => Journal;
@@ -29,8 +30,10 @@ export interface Events {
 export type EventsOptions = Omit<EventLogDeps, 'journals' | 'node'> &
   Pick<NodesEventsDeps, 'nodes' | 'nodeId' | 'peers'> &
   Omit<BucketWatchDeps, 'events' | 'view'> &
+  Pick<PromotedElsewhereDeps, 'clock'> &
   Pick<AuditTrailDeps, 'isUser' | 'auditLog'> & {
-    view: BucketWatchDeps['view'] & { self: { otpNode: string; hostname?: string | null } };
+    view: BucketWatchDeps['view'] &
+      PromotedElsewhereDeps['view'] & { self: { otpNode: string; hostname?: string | null } };
     journal: OpenJournal;
   };
 
@@ -46,6 +49,7 @@ export function createEvents(options: EventsOptions): Events {
   const denials = new Denials({ clock, record: (name, attributes) => log.record(name, attributes) });
   let started = false;
   const bucketWatch = new BucketWatch({ ...options, events: log });
+  const promotedElsewhere = new PromotedElsewhere({ ...options, events: log });
   return {
     log,
     audit: new AuditTrail({ ...options, events: log, denials }),
@@ -54,9 +58,11 @@ export function createEvents(options: EventsOptions): Events {
       started = true;
       log.record('node_started', { version });
       bucketWatch.start();
+      promotedElsewhere.start();
     },
     stop() {
       bucketWatch.stop();
+      promotedElsewhere.stop();
       denials.flush();
       if (started) log.record('node_stopped');
       log.close();
