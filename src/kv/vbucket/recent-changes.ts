@@ -73,9 +73,11 @@ export class RecentChanges {
 
   /** Adds the seqnos between the last one and this one, which no key has any more. */
   skip(vb: number, seqno: number): void {
+    if (this.rings[vb] === noRing) return;
     const first = (this.last[vb] as number) + 1;
-    if (this.rings[vb] === noRing || seqno - first >= recentLengthMax) return;
-    for (let missing = first; missing < seqno; missing++) this.note(vb, missing, 0);
+    // Followers that the ring cannot bring forward must read again.
+    if (seqno - first >= recentLengthMax) this.touch(vb);
+    else for (let missing = first; missing < seqno; missing++) this.note(vb, missing, 0);
   }
 
   /** Reports the vbucket as changed, though no change got a seqno. */

@@ -242,6 +242,25 @@ test('a copy whose state was written ahead of its changes continues after a cras
   assert.equal(after.bucket.changes.visibleSeqno(0), end);
 });
 
+test('streams of a copy without a disk learn of seqnos that no key has, also of more than they could read from memory', async () => {
+  const copy = await aCopy();
+  const { applier, changes } = copy.bucket;
+  let calls = 0;
+  changes.follow(0, { position: 0, changed: () => calls++ });
+  for (const [start, end] of [
+    [1, 100],
+    [101, 100_000],
+  ] as const) {
+    assert.equal(applier.begin(0, { start, end }), Status.success);
+    assert.equal(applier.advance(0, end), Status.success);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(changes.visibleSeqno(0), end);
+    const { toSeqno, endSeqno } = await changes.backfill(0, start - 1);
+    assert.deepEqual([toSeqno, endSeqno], [end, end]);
+  }
+  assert.equal(calls, 2);
+});
+
 test('refuses a snapshot or a change that does not continue the copy, and changes nothing', async () => {
   const active = await anActive();
   const copy = await aCopy();
