@@ -89,6 +89,34 @@ test('vbuckets that move one after the other while positions are read delay a re
   assert.deepEqual([seqnos.length, uuids.length, uuids.includes(0n)], [count, count, false]);
 });
 
+test('a vbucket whose uuid cannot be read is read again, although no history changes', async () => {
+  let readings = 0;
+  const positions = new BucketPositions({
+    historyDigest: async () => 'the same',
+    uuids: async () => BigUint64Array.of(1n, ++readings < 4 ? 0n : 2n),
+    highSeqnos: async () => Float64Array.of(10, 20),
+  });
+  for (let reading = 0; reading < 2; reading++) {
+    const { seqnos, uuids } = await positions.positionsOf(0);
+    assert.deepEqual(
+      [[...seqnos], [...uuids]],
+      [
+        [10, 20],
+        [1n, 2n],
+      ],
+    );
+  }
+});
+
+test('a reading fails while a vbucket cannot be read', async () => {
+  const positions = new BucketPositions({
+    historyDigest: async () => 'the same',
+    uuids: async () => BigUint64Array.of(1n, 0n),
+    highSeqnos: async () => Float64Array.of(10, 0),
+  });
+  await assert.rejects(() => positions.positionsOf(0), DataPortError);
+});
+
 test('a reading fails when histories change during each attempt', async () => {
   const always = Array.from({ length: 1_000 }, (_, at) => at);
   await assert.rejects(() => new BucketPositions(new FlushedBucket(always)).positionsOf(0), DataPortError);

@@ -7,7 +7,7 @@ import { DataPortError } from '#client/data-port-error.ts';
 export interface CollectionPositions {
   /** By vbucket; 0: no changes yet. */
   readonly seqnos: Float64Array;
-  /** By vbucket; 0n: the vbucket cannot be read. */
+  /** By vbucket. */
   readonly uuids: BigUint64Array;
 }
 
@@ -16,10 +16,12 @@ type Source = Pick<BucketClient, 'highSeqnos' | 'historyDigest' | 'uuids'>;
 interface Histories {
   /** A digest that changes with any uuid. */
   readonly digest: string;
+  /** By vbucket; 0n: the vbucket could not be read. */
   readonly uuids: BigUint64Array;
+  readonly isComplete: boolean;
 }
 
-/** Readings during which a history changed, after which the service gives up. */
+/** Readings during which a history changed or could not be read, after which the service gives up. */
 const attemptsMax = 10;
 
 export class BucketPositions {
@@ -30,17 +32,17 @@ export class BucketPositions {
     this.source = source;
   }
 
-  /** @throws DataPortError when histories change during every reading */
+  /** @throws DataPortError when histories change or cannot be read during every reading */
   async positionsOf(collectionId: number): Promise<CollectionPositions> {
     const { source } = this;
     let found: FoundPositions | null = null;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const histories = (this.cached ??= this.read());
       try {
-        const { digest, uuids } = await histories;
+        const { digest, isComplete, uuids } = await histories;
         // The order matters: the data service answers requests in order.
         const [seqnos, newest] = await Promise.all([source.highSeqnos(collectionId), source.historyDigest()]);
-        if (newest === digest) return { seqnos, uuids };
+        if (newest === digest && isComplete) return { seqnos, uuids };
         // A new reading of the histories, not one that another call began, which may be older than these seqnos.
         const later = this.read();
         this.cached = later;
@@ -52,7 +54,9 @@ export class BucketPositions {
         throw error;
       }
     }
-    throw new DataPortError('the histories of the bucket changed during every reading');
+    throw new DataPortError(
+      'the histories of the bucket changed, or could not be read, during every reading',
+    );
   }
 
   /**
@@ -61,7 +65,8 @@ export class BucketPositions {
    */
   private async read(): Promise<Histories> {
     const digest = await this.source.historyDigest();
-    return { digest, uuids: await this.source.uuids() };
+    const uuids = await this.source.uuids();
+    return { digest, uuids, isComplete: !uuids.includes(0n) };
   }
 }
 
@@ -84,7 +89,7 @@ class FoundPositions implements CollectionPositions {
   /** `seqnos` were read between two readings of the uuids: adds those of vbuckets whose uuid is the same in both readings. */
   add(seqnos: Float64Array, before: BigUint64Array, after: BigUint64Array): void {
     for (const [vb, seqno] of seqnos.entries()) {
-      if (before[vb] !== after[vb]) continue;
+      if (before[vb] !== after[vb] || before[vb] === 0n) continue;
       this.seqnos[vb] = seqno;
       this.uuids[vb] = before[vb] as bigint;
       this.isFound[vb] = 1;
