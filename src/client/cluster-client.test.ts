@@ -127,7 +127,7 @@ test('fails for the documents of a node that is down, and not for the others', a
   await assert.rejects(client.storeMany(orders, changes), UnsentError);
 });
 
-/** Two nodes, of which the second is reached over a relay; `fail` lets the first one have all vbuckets. */
+/** Two nodes, of which the second is reached over a relay; `fail` lets the first one have all vbuckets, `recover` returns those of the second. */
 async function withRelay() {
   const nodes = await DataNodes.start();
   const [first, second] = nodes.nodes as [DataNode, DataNode];
@@ -147,6 +147,7 @@ async function withRelay() {
     relay,
     onSecond,
     fail: () => routes.set({ ...state, actives: { b: shards.map(() => first.id) } }),
+    recover: () => routes.set(state),
     [Symbol.asyncDispose]: async () => {
       client.close();
       await relay[Symbol.asyncDispose]();
@@ -176,6 +177,44 @@ test('requests under way to a node that hangs fail three seconds after it has lo
   clock.advance(1);
   await Promise.all([reading, writes]);
   assert.ok(failures[0] instanceof DataPortError);
+});
+
+test('a node without vbuckets that answers within three seconds has three more for the requests that remain', async () => {
+  await using parts = await withRelay();
+  const { client, clock, relay, onSecond, fail, recover } = parts;
+  const failures: unknown[] = [];
+  await client.storeMany(orders, [writing(onSecond)]);
+  relay.hang();
+  const answered = client.getMany(orders, [onSecond]);
+  fail();
+  clock.advance(1_000);
+  relay.resume();
+  await answered;
+  relay.hang();
+  recover();
+  const unanswered = client.getMany(orders, [onSecond]).catch((error: unknown) => failures.push(error));
+  fail();
+  clock.advance(4_999);
+  await arrivals();
+  assert.equal(failures.length, 0);
+  clock.advance(1);
+  await unanswered;
+  assert.ok(failures[0] instanceof DataPortError);
+});
+
+test('a node that has vbuckets again after three seconds keeps its connection', async () => {
+  await using parts = await withRelay();
+  const { client, clock, relay, onSecond, fail, recover } = parts;
+  await client.storeMany(orders, [writing(onSecond)]);
+  relay.hang();
+  const reading = client.getMany(orders, [onSecond]);
+  fail();
+  clock.advance(2_999);
+  recover();
+  clock.advance(60_000);
+  relay.resume();
+  assert.equal(typeof (await reading)[0], 'object');
+  assert.equal(relay.connections, 1);
 });
 
 test('a node that has answered all requests keeps its connection when it loses its vbuckets', async () => {

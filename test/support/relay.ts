@@ -8,6 +8,8 @@ export class Relay implements AsyncDisposable {
   private hangs = false;
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
+  /** By socket, the one to which its bytes go. */
+  private readonly targets = new Map<Socket, Socket>();
 
   private constructor(target: number) {
     this.server = createServer((socket) => {
@@ -21,10 +23,12 @@ export class Relay implements AsyncDisposable {
         [onward, socket],
       ] as const) {
         this.sockets.add(one);
+        this.targets.set(one, other);
         one.pipe(other);
         one.on('error', () => one.destroy());
         one.on('close', () => {
           this.sockets.delete(one);
+          this.targets.delete(one);
           other.destroy();
         });
       }
@@ -50,6 +54,12 @@ export class Relay implements AsyncDisposable {
   hang(): void {
     this.hangs = true;
     for (const socket of this.sockets) socket.unpipe().pause();
+  }
+
+  /** Passes on what was sent meanwhile, over connections from before it hung. */
+  resume(): void {
+    this.hangs = false;
+    for (const [one, other] of this.targets) one.pipe(other);
   }
 
   cut(): void {
