@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { assert } from '#base/assert.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
 import type { Clock } from '#ports/clock.ts';
+import { endWithin } from '#ports/end-of-socket.ts';
 import { handleShares } from '#ports/handles.ts';
 import { http, https } from '#ports/node-http.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
@@ -18,13 +19,11 @@ const limits = {
   requestTimeoutMs: 300_000,
   /** Connections of clients that have not logged in, for each address. */
   unauthenticatedPerSource: 512,
-  /** How long an answer may take after the client has half-closed the connection. */
-  lingerMs: 5_000,
   /** Idle time before the operating system probes the connection (TCP keepalive). */
   keepAliveDelayMs: 30_000,
 };
 
-const restTimeouts = { headersMs: 30_000, idleMs: 300_000, checkMs: 30_000 };
+const restTimeouts = { headersMs: 30_000, idleMs: 300_000, checkMs: 30_000, lingerMs: 5_000 };
 
 export interface ListenOptions {
   host: string;
@@ -45,6 +44,8 @@ interface Timeouts {
   readonly idleMs: number;
   /** The interval of the checks of `headersMs`. */
   readonly checkMs: number;
+  /** How long an answer may take after the client has half-closed the connection, and how long the connection of a refused request stays open. */
+  readonly lingerMs: number;
 }
 
 export interface Listener {
@@ -110,11 +111,11 @@ function makeServer(
     ? guardHandshakes(server as TlsServer, unauthenticated)
     : (socket: Socket) => unauthenticated.enter(socket);
   server.maxHeadersCount = limits.headerCount;
-  server.on('clientError', answerMalformed);
+  server.on('clientError', (error, socket: Socket) => answerMalformed(error, socket, timeouts.lingerMs));
   server.on('connection', (socket: Socket) => {
     if (gate !== undefined && !gate.pass(socket)) return;
     if (!enter(socket)) return;
-    socket.once('end', () => limitHalfClosed(socket));
+    socket.once('end', () => limitHalfClosed(socket, timeouts.lingerMs));
     if (!tls) silent.hold(socket);
   });
   if (tls) server.on('secureConnection', (socket: Socket) => silent.hold(socket));
@@ -181,19 +182,22 @@ function close({ server, silent }: OpenServer, clock: Clock, deadlineMs: number)
 }
 
 /** Limits a half-closed connection: its client may read nothing more and would keep the request running. */
-function limitHalfClosed(socket: Socket): void {
-  socket.setTimeout(limits.lingerMs, () => socket.destroy());
+function limitHalfClosed(socket: Socket, lingerMs: number): void {
+  socket.setTimeout(lingerMs, () => socket.destroy());
 }
 
-/** Requests that cannot be parsed never reach the pipeline. */
-function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
+/** Requests that cannot be parsed, or whose headers take too long, never reach the pipeline. */
+function answerMalformed(error: Error & { code?: string }, socket: Socket, lingerMs: number): void {
   if (!socket.writable || socket.bytesWritten > 0) return void socket.destroy();
-  socket.end(
-    `HTTP/1.1 ${malformedStatus(error.code)}\r\nServer: Divan\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
-  );
+  const head = `HTTP/1.1 ${malformedStatus(error.code)}\r\nServer: Divan\r\nConnection: close`;
+  // The rest of a request that was too slow could still come, and would be served.
+  if (error.code === requestTimeoutCode) socket.once('finish', () => socket.destroy());
+  endWithin(socket, `${head}\r\nContent-Length: 0\r\n\r\n`, lingerMs);
 }
+
+const requestTimeoutCode = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 function malformedStatus(code: string | undefined): string {
   if (code === 'HPE_HEADER_OVERFLOW') return '431 Request Header Fields Too Large';
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
+  return code === requestTimeoutCode ? '408 Request Timeout' : '400 Bad Request';
 }

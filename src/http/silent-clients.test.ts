@@ -66,7 +66,7 @@ test('a connection may be idle before its first request, and half a request has 
     undefined,
     { certificate, key, minVersion: 'TLSv1.2', honorCipherOrder: true } as const,
   ]) {
-    const timeouts = { headersMs: 100, idleMs: 60_000, checkMs: 10 };
+    const timeouts = { headersMs: 100, idleMs: 60_000, checkMs: 10, lingerMs: 5_000 };
     const listener = await openListener((_, response) => response.end('served'), {
       host: '127.0.0.1',
       port: 0,
@@ -94,8 +94,35 @@ test('a connection may be idle before its first request, and half a request has 
   }
 });
 
+for (const [kind, sent] of [
+  ['half a request', 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: '],
+  ['no request', 'none\r\n\r\n'],
+] as const)
+  test(`a client that sent ${kind} is disconnected soon after the refusal, although it neither closes nor stops sending`, async (t) => {
+    const timeouts = { headersMs: 100, idleMs: 60_000, checkMs: 10, lingerMs: 50 };
+    let requests = 0;
+    const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 4, total: 4 }));
+    const address = { host: '127.0.0.1', port: 0 };
+    const options = { ...address, timeouts, unauthenticated };
+    const listener = await openListener(() => void requests++, options);
+    t.after(() => listener.close(realClock, 0));
+    const client = connect({ port: listener.port, host: '127.0.0.1', allowHalfOpen: true });
+    client.on('error', () => {});
+    client.write(sent);
+    const [answer] = (await once(client, 'data')) as [Buffer];
+    assert.match(String(answer), /^HTTP\/1.1 40[08] /);
+    if (kind === 'half a request')
+      await eventually(() => {
+        if (client.writable) client.write('a');
+        assert.ok(client.closed);
+      });
+    await eventually(() => assert.equal(unauthenticated.total, 0));
+    assert.equal(requests, 0);
+    client.destroy();
+  });
+
 test('a connection that stays silent is closed', async () => {
-  const timeouts = { headersMs: 10_000, idleMs: 20, checkMs: 10_000 };
+  const timeouts = { headersMs: 10_000, idleMs: 20, checkMs: 10_000, lingerMs: 5_000 };
   const listener = await openListener(() => {}, { host: '127.0.0.1', port: 0, timeouts });
   assert.equal(await answerTo(connect({ port: listener.port, host: '127.0.0.1' })), '');
   await listener.close(realClock, 0);

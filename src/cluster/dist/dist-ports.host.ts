@@ -10,6 +10,7 @@ import {
 } from 'node:tls';
 import { nodeServerName } from '#base/node-uri.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
+import { endWithin } from '#ports/end-of-socket.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { markAuthenticated, unauthenticatedNodes } from '#ports/unauthenticated-sockets.ts';
 import {
@@ -127,7 +128,7 @@ export class DistPorts {
   #greet(socket: Socket): void {
     if (this.#options.gate?.admits(socket.remoteAddress) === false) return; // the gate closes it
     socket.on('error', () => {}); // the client has disconnected
-    socket.end(this.#options.greeting);
+    endWithin(socket, this.#options.greeting, idleMs);
   }
 
   #withLimits<S extends Server>(server: S): S {
