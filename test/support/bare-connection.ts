@@ -6,7 +6,8 @@ import { LoginThrottle } from '../../src/auth/login-throttle.ts';
 import { noTraffic } from '../../src/kv/activity.ts';
 import { Bucket } from '../../src/kv/bucket/bucket.ts';
 import { handlers } from '../../src/kv/commands/index.ts';
-import { Connection, connectionLimits } from '../../src/kv/connection/connection.ts';
+import { Connection } from '../../src/kv/connection/connection.ts';
+import { connectionLimits } from '../../src/kv/connection/connection-limits.ts';
 import { InputBudget } from '../../src/kv/connection/input-budget.ts';
 import { Dispatcher } from '../../src/kv/dispatch/dispatcher.ts';
 import { HeavyQueue } from '../../src/kv/heavy/heavy-queue.ts';
@@ -34,6 +35,8 @@ export interface BareConnection extends AsyncDisposable {
   jobs: { job: HeavyJob; result: HeavyResult }[];
   /** Connections with work to do. */
   woken: Connection[];
+  /** Memory that is reserved for large frames. */
+  input: InputBudget;
 }
 
 /** A connection of an administrator on an ephemeral bucket, whose socket accepts everything, and with `keepsSent` keeps it. */
@@ -113,5 +116,5 @@ export async function aBareConnection({ keepsSent = false } = {}): Promise<BareC
   directory.replaceUsers([aUser('admin', 'password', fullGrants())]);
   connection.session.authenticate(directory.user('admin')!, directory);
   connection.session.select(served);
-  return { connection, sent, jobs, woken, [Symbol.asyncDispose]: () => bucket.destroy() };
+  return { connection, sent, jobs, woken, input: host.input, [Symbol.asyncDispose]: () => bucket.destroy() };
 }

@@ -8,8 +8,15 @@ import type { RequestParts } from '#wire/output.ts';
 import { packedBytesMax, snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
 import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
-import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import {
+  aDesired,
+  aUser,
+  persistToMajority,
+  startService,
+  usualFeatures,
+} from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
 import { type HeavyPerformer, HeavyQueue } from '../heavy/heavy-queue.ts';
 import { HeavyThread } from '../heavy/hosts/heavy-thread.ts';
@@ -133,7 +140,37 @@ test('a client with unordered execution gets other replies first', async () => {
   await gate.runNext();
   assert.equal((await client.next())?.opcode, Opcode.subdocMultiLookup);
   await gate.runNext();
-  assert.equal((await client.next())?.opaque, 9, 'a connection has one piece of work at a time');
+  assert.equal((await client.next())?.opaque, 9, 'two requests of a connection were in heavy work at once');
+});
+
+test('answers a lookup whose large document comes from disk while other heavy work of its connection runs', async () => {
+  const gate = new Gate();
+  await using service = await startService(undefined, { heavy: gate });
+  const client = await service.ready({ features: [...usualFeatures, Feature.unorderedExecution] });
+  client.send({ ...set('onDisk', document), framing: persistToMajority });
+  await gate.runNext();
+  assert.equal((await client.next())?.status, Status.success);
+  await storeHeavy(gate, client, 'large', document);
+  assert.equal((await client.ask({ opcode: Opcode.evictKey, key: key('onDisk') })).status, Status.success);
+  client.send(
+    { ...lookup('onDisk', spec(SubdocOpcode.getCount, 'items')), opaque: 8 },
+    { ...lookup('large', spec(SubdocOpcode.getCount, 'items')), opaque: 9 },
+  );
+  await eventually(async () => {
+    const { nonResident } = (await service.service.report()).buckets[0]!;
+    assert.equal(nonResident, 0, 'the document is not read from disk');
+  });
+  assert.equal((await client.ask(get('missing'))).status, Status.keyNotFound);
+  await gate.runNext();
+  await gate.runNext();
+  const replies = [await client.next(), await client.next()];
+  assert.deepEqual(
+    replies.map((reply) => [reply?.opaque, reply?.status]),
+    [
+      [9, Status.success],
+      [8, Status.success],
+    ],
+  );
 });
 
 test('changes the current version of a large document if it changed during the work', async () => {

@@ -132,6 +132,24 @@ function read(bare: BareConnection): Buffer {
   return bare.sent.find(isShared) as Buffer;
 }
 
+test('the memory of a large frame stays reserved while its heavy work is done again for a changed document', async () => {
+  await using bare = await aBareConnection({ keepsSent: true });
+  const { connection, input, jobs, sent, woken } = bare;
+  await store(bare, json('5', ownMemoryBytes));
+  const append = encodeRequest({ opcode: Opcode.append, key, value: Buffer.alloc(ownMemoryBytes, ' ') });
+  connection.received(append, 0, 100);
+  connection.received(append, 100, append.length);
+  await eventually(() => assert.equal(jobs.length, 2));
+  send(bare, { opcode: Opcode.touch, key, extras: Buffer.alloc(4) });
+  sent.length = 0;
+  await eventually(() => assert.equal(woken.length, 1));
+  woken.pop()?.resume();
+  assert.deepEqual([sent.length, input.bytes], [0, append.length]);
+  await eventually(() => assert.equal(woken.length, 1));
+  woken.pop()?.resume();
+  assert.deepEqual([sent.length, jobs.length, input.bytes], [1, 3, 0]);
+});
+
 test('a large document is stored in the memory that heavy work made, whichever command changed it', async () => {
   await using bare = await aBareConnection({ keepsSent: true });
   const value = Buffer.from(`[1,${'4'.repeat(ownMemoryBytes)}]`);

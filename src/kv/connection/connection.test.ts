@@ -9,7 +9,7 @@ import { KvConnection } from '../../../test/support/kv-connection.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
-import { connectionLimits } from './connection.ts';
+import { connectionLimits } from './connection-limits.ts';
 
 const set = (value: Buffer, opaque = 0) => ({
   opcode: Opcode.set,

@@ -13,29 +13,9 @@ import { HeldReply, type ReplyHolder } from '../served/held-reply.ts';
 import type { Answerable, Client, Streamer } from '../session/client.ts';
 import { Session } from '../session/session.ts';
 import type { TurnClock } from '../turn-clock.ts';
+import { connectionLimits } from './connection-limits.ts';
 import type { InputBudget, RoomWaiter } from './input-budget.ts';
 import type { Transport } from './transport.ts';
-
-export const connectionLimits = {
-  /** Largest frame of an unauthenticated client. */
-  unauthenticatedFrameBytesMax: 64 * 1024,
-  /** Frames above this size are read only once memory for the whole frame is reserved. */
-  largeFrameBytes: 64 * 1024,
-  /** Memory for large frames that are arriving or processed by heavy work. */
-  input: { perUser: 128 * 1024 * 1024, total: 512 * 1024 * 1024 },
-  /** Time for one frame to arrive, and to wait for memory. */
-  frameMs: 120_000,
-  /** The output is sent when it reaches this size. */
-  flushBytes: 256 * 1024,
-  /** Above this many unsent bytes the connection stops reading. */
-  unsentBytes: 4 * 1024 * 1024,
-  /** Time to authenticate. */
-  authenticationMs: 30_000,
-  /** Time to accept the last replies after the connection began to close. */
-  lingerMs: 5_000,
-  /** Time to accept any bytes while the connection has stopped reading. */
-  stalledMs: 120_000,
-} as const;
 
 /** Services of the thread that runs the connection. */
 export interface ConnectionHost {
@@ -266,11 +246,15 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
 
   /** Sends a resolved reply. It counts as held until now, so that later requests could not overtake it. */
   private finish(heldReply: HeldReply): void {
-    const { dispatcher, output } = this.host;
     this.heldCount--;
-    if (heldReply.heavy !== null && this.heavyRoomBytes > 0) this.releaseRoom('heavyRoomBytes');
     if (heldReply.ordered) this.orderedCount--;
-    if (this.closingAtMs >= 0) return;
+    if (this.closingAtMs < 0) this.answer(heldReply);
+    // A frame that was run again may need heavy work again, and other frames may still be in heavy work.
+    if (this.heavyCount === 0) this.releaseRoom('heavyRoomBytes');
+  }
+
+  private answer(heldReply: HeldReply): void {
+    const { dispatcher, output } = this.host;
     const runsAgain = heldReply.frame.length > 0 && heldReply.status === Status.success;
     const isFine = runsAgain
       ? dispatcher.rerun(this, heldReply) !== AfterFrame.close

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Output } from '#wire/output.ts';
-import { Connection, type ConnectionHost, connectionLimits } from './connection.ts';
+import { Connection, type ConnectionHost } from './connection.ts';
+import { connectionLimits } from './connection-limits.ts';
 import type { Transport } from './transport.ts';
 
 /** A connection whose client has accepted nothing of 5 MiB. */

@@ -57,13 +57,16 @@ export function holdForDisk(request: Request, outputEnd: number): AfterFrame {
   return AfterFrame.continue;
 }
 
-/** Holds the frame until its heavy work is done in another thread. A connection has one heavy job at a time. */
+/**
+ * Holds the frame until its heavy work is done in another thread. While a connection has heavy work, its next request that needs some
+ * stays unread. A frame that is run again is no longer unread, so it is held whatever work the connection has.
+ */
 export function holdForHeavyWork(request: Request, outputEnd: number): AfterFrame {
   const { resumed, connection, environment, frame, output, work } = request;
   output.rewind(outputEnd);
   request.work = null;
   if (work === null) throw new Error(`${request.command.name} returned Outcome.heavy without work`);
-  if (connection.heavyCount > 0) return AfterFrame.wait;
+  if (connection.heavyCount > 0 && resumed === null) return AfterFrame.wait;
   const attempts = (resumed?.heavy?.attempts ?? 0) + 1;
   if (attempts > heavyAttemptsMax) return refuseForNow(request);
   const heldReply = connection.holdReply(request, !mayBeOvertaken(request));

@@ -36,7 +36,8 @@ import type {
 import type { FoundKey } from '../bucket/keys/random-search.ts';
 import { expiryPagerSecondsDefault } from '../bucket/upkeep/expiry-pager.ts';
 import { handlers } from '../commands/index.ts';
-import { type ConnectionHost, connectionLimits } from '../connection/connection.ts';
+import type { ConnectionHost } from '../connection/connection.ts';
+import { connectionLimits } from '../connection/connection-limits.ts';
 import { InputBudget, type InputLimits } from '../connection/input-budget.ts';
 import type { DiskEngine } from '../data/disk-engine.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';
