@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
+import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
+import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import {
   aBucket,
   aDesired,
@@ -13,6 +15,7 @@ import {
 } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 
 const quotaBytes = 256 * 1024 * 1024;
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
@@ -120,7 +123,7 @@ test('returns a random document with its attributes if they are requested', asyn
     opcode: Opcode.subdocMultiMutation,
     key: key('k'),
     extras: Buffer.from([1]),
-    value: Buffer.concat([Buffer.from([0xc8, 4, 0, 1, 0, 0, 0, 1]), Buffer.from('a1')]),
+    value: Buffer.concat([Buffer.from([SubdocOpcode.dictUpsert, 4, 0, 1, 0, 0, 0, 1]), Buffer.from('a1')]),
   });
   const query = (flag: number) => Buffer.concat([u32(0), Buffer.from([flag])]);
   const bare = await client.ask({ opcode: Opcode.getRandomKey, extras: query(0) });
@@ -147,7 +150,9 @@ test('lists the requested number of keys of a collection in a vbucket from a sta
   assert.deepEqual(keysIn((await list('aa', u32(1))).value), ['\0b']);
   assert.deepEqual(keysIn((await list('a', u32(1), 8)).value), ['\bx']);
   assert.deepEqual(keysIn((await list('d')).value), []);
-  const plain = await service.ready({ features: usualFeatures.filter((code) => code !== 0x12) });
+  const plain = await service.ready({
+    features: usualFeatures.filter((code) => code !== Feature.collections),
+  });
   const reply = await plain.ask({ opcode: Opcode.getKeys, key: Buffer.from('a') });
   assert.deepEqual(keysIn(reply.value), ['a', 'b', 'c']);
   assert.equal(
@@ -168,6 +173,9 @@ test('lists keys of documents that are only on disk', async () => {
 test('returns the state of a vbucket', async () => {
   await using service = await startService();
   const client = await service.ready();
-  assert.equal((await client.ask({ opcode: Opcode.getVbucket, vb: 5 })).value.readUInt32BE(), 1);
+  assert.equal(
+    (await client.ask({ opcode: Opcode.getVbucket, vb: 5 })).value.readUInt32BE(),
+    VbucketState.active,
+  );
   assert.equal((await client.ask({ opcode: Opcode.getVbucket, vb: 5000 })).status, Status.notMyVbucket);
 });

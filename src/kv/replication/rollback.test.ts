@@ -141,7 +141,7 @@ test('a copy whose process ends during the rollback is rolled back by the next o
     assert.ok(ms < 20_000, 'the rollback does not begin');
     await clock.run(10);
   }
-  assert.equal(await isMember(cluster), false, 'the copy is rolled back while it is in the set');
+  assert.equal(await isMember(cluster), false, 'the copy is rolled back while it is in the in-sync set');
   assert.equal(c.read('k8', 0), Status.temporaryFailure, 'the copy answers reads while it is rolled back');
   c.crash();
   disks[2]?.crash();

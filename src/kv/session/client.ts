@@ -18,7 +18,7 @@ export interface Client {
   readonly unsentBytes: number;
   /** Applies the frame limit of authenticated or of unauthenticated clients. */
   setAuthenticated(isAuthenticated: boolean): void;
-  /** Number of its requests whose heavy work is not finished. */
+  /** Number of the client's requests whose heavy work is not finished. */
   heavyCount: number;
   /** The socket is closed: no reply can be sent. */
   readonly isGone: boolean;

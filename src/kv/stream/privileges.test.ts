@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { compileGrants } from '#auth/grants.ts';
 import { Message } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
+import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
@@ -37,24 +38,24 @@ const desired = aDesired({
   ],
 });
 
-const [done, noAccess, unknownCollection, unknownScope] = [0, 0x24, 0x88, 0x8c];
+const { success, noAccess, unknownCollection, unknownScope } = Status;
 const requests: readonly (readonly [value: object | undefined, user: string, status: number])[] = [
   [undefined, 'orders', noAccess],
   [undefined, 'both', noAccess],
   [undefined, 'shop', noAccess],
-  [undefined, 'all', done],
+  [undefined, 'all', success],
   [{ collections: ['0'] }, 'orders', unknownCollection],
-  [{ collections: ['8'] }, 'orders', done],
+  [{ collections: ['8'] }, 'orders', success],
   [{ collections: ['8', '9'] }, 'orders', unknownCollection],
-  [{ collections: ['8', '9'] }, 'both', done],
+  [{ collections: ['8', '9'] }, 'both', success],
   [{ collections: ['8', '0'] }, 'both', unknownCollection],
   [{ scope: '0' }, 'orders', unknownCollection],
   [{ scope: '8' }, 'orders', unknownCollection],
-  [{ scope: '8' }, 'both', done],
-  [{ scope: '8' }, 'shop', done],
+  [{ scope: '8' }, 'both', success],
+  [{ scope: '8' }, 'shop', success],
   [{ scope: '9' }, 'shop', unknownCollection],
   [{ scope: 'c' }, 'shop', unknownScope],
-  [{ scope: 'c' }, 'empty', done],
+  [{ scope: 'c' }, 'empty', success],
 ];
 
 test('a filter requires the privilege in each collection that it names, and a stream without a filter requires it in the bucket', async (t) => {
@@ -72,7 +73,7 @@ test('a client without collections requires the privilege in the default collect
   await using service = await startService(desired);
   for (const [user, status] of [
     ['orders', unknownCollection],
-    ['all', done],
+    ['all', success],
   ] as const) {
     const client = await new DcpClient(
       await service.ready({ user, features: [Feature.xattr, Feature.xerror] }),
@@ -111,12 +112,12 @@ test('privileges in a collection make it visible, the privilege to open DCP conn
   const { getCollectionId, getScopeId } = Opcode;
   const ask = async (opcode: number, name: string) =>
     (await client.ask({ opcode, value: Buffer.from(name) })).status;
-  assert.equal(await ask(getCollectionId, 'shop.orders'), done);
+  assert.equal(await ask(getCollectionId, 'shop.orders'), success);
   assert.equal(await ask(getCollectionId, 'shop.carts'), unknownCollection);
   assert.equal(await ask(getCollectionId, '_default._default'), unknownScope);
-  assert.equal(await ask(getScopeId, 'shop'), done);
+  assert.equal(await ask(getScopeId, 'shop'), success);
   assert.equal(await ask(getScopeId, '_default'), unknownScope);
-  assert.equal(await ask(getScopeId, 'empty'), unknownScope, 'nor does a scope without collections');
+  assert.equal(await ask(getScopeId, 'empty'), unknownScope, 'a scope without collections is visible');
   const { value } = await client.ask({ opcode: Opcode.getManifest });
   assert.deepEqual(
     JSON.parse(value.toString()).scopes.map(({ name, collections }: (typeof manifest.scopes)[0]) => [

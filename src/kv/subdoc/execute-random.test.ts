@@ -120,7 +120,7 @@ test('a mutation returns a well-formed value or is refused', (t) => {
     const doc = randomDocument(random);
     const before = Buffer.from(doc.value);
     const outcome = executeMutation(doc, request, aContext());
-    assert.deepEqual(doc.value, before, 'the stored value is unchanged');
+    assert.deepEqual(doc.value, before, 'the mutation changed the bytes of the stored value');
     if (outcome.status !== Status.success && outcome.status !== Status.subdocSuccessDeleted) continue;
     stored++;
     assert.ok(isWellFormed(outcome), `${specs.toString('latin1')} on ${before.toString('latin1')}`);

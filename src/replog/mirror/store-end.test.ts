@@ -77,7 +77,7 @@ async function ending(seed: number, hasFaults: boolean) {
       copied = mirror.state;
       isEnded = await mirror.end({ founder, after: copied.revision }).catch(() => false);
     }
-    // No key gets a revision that another value of it had.
+    // Advances the revisions of the next store past those of the ended one, so that no revision of a key stands for two values.
     for (let revision = 0; revision < 500; ) revision = (await next.put('pad', 0, revision)) as number;
     for (const { key, json } of (copied as unknown as StoreContent).records)
       await next.put(key, JSON.parse(json as string), 0);

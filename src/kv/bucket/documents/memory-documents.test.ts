@@ -31,7 +31,10 @@ test('keeps values of every size, and frees their memory', async () => {
   for (const size of sizes) {
     assert.equal(b.find(`k${size}`), Status.success);
     const stored = b.view.buffer.subarray(b.view.valueStart, b.view.valueEnd);
-    assert.ok(stored.equals(Buffer.alloc(size, size & 0xff)), `${size} bytes are read back`);
+    assert.ok(
+      stored.equals(Buffer.alloc(size, size & 0xff)),
+      `a value of ${size} bytes is read with other bytes`,
+    );
   }
   const full = b.bucket.stats().memUsed;
   for (const size of sizes) assert.equal(b.remove(`k${size}`), Status.success);
@@ -59,7 +62,7 @@ test('add, replace and remove check whether the document exists', async () => {
   assert.equal(b.remove('k'), Status.success);
   assert.equal(b.store('k', { mode: StoreMode.add, value: 'again' }), Status.success);
   assert.equal(b.find('k'), Status.success);
-  assert.equal(b.view.rev, 4, 'the revision continues after the deletion');
+  assert.equal(b.view.rev, 4, 'the revision does not continue after the deletion');
 });
 
 test('a CAS must match an existing document', async () => {
@@ -70,7 +73,7 @@ test('a CAS must match an existing document', async () => {
   assert.equal(b.store('k', { casLo: 1 }), Status.keyExists);
   assert.equal(b.remove('k', { casLo: 1 }), Status.keyExists);
   assert.equal(b.store('k', first), Status.success);
-  assert.equal(b.store('k', first), Status.keyExists, 'every change gives a new CAS');
+  assert.equal(b.store('k', first), Status.keyExists, 'a change left the CAS as it was');
   assert.equal(b.remove('k', b.cas), Status.success);
 });
 
@@ -115,11 +118,15 @@ test('a locked document is changed only with the CAS of its lock, until the lock
   b.tick(14_900);
   assert.equal(b.store('k'), Status.locked);
   b.tick(200);
-  assert.equal(b.store('k'), Status.success, 'a time above the maximum counts as the default of 15 s');
+  assert.equal(
+    b.store('k'),
+    Status.success,
+    'a lock time above the maximum is not replaced by the default of 15 s',
+  );
   assert.equal(b.unlock('k', b.cas.casHi, b.cas.casLo), Status.notLocked);
   b.lock('k', 30);
   assert.equal(b.store('k', b.cas), Status.success);
-  assert.equal(b.store('k'), Status.success, 'a change with the CAS of the lock ends it');
+  assert.equal(b.store('k'), Status.success, 'a change with the CAS of the lock did not end the lock');
   b.lock('k');
   assert.equal(b.unlock('k', b.cas.casHi, b.cas.casLo), Status.success);
   assert.equal(b.remove('k'), Status.success);
@@ -236,7 +243,11 @@ test('a full bucket refuses new data and still deletes', async () => {
   assert.ok(stored > 150 && stored < 200, `${stored} fit`);
   assert.ok(b.bucket.stats().memUsed <= 200_000);
   assert.equal(b.store('other', { value: Buffer.alloc(1000) }), Status.temporaryFailure);
-  assert.equal(b.store('k0', { value: Buffer.alloc(1000) }), Status.success, 'the same size in its place');
+  assert.equal(
+    b.store('k0', { value: Buffer.alloc(1000) }),
+    Status.success,
+    'a value of the same size does not replace the stored value',
+  );
   assert.equal(b.touch('k0', { expiry: 100 }), Status.success);
   assert.equal(b.find('k0'), Status.success);
   for (let i = 0; i < stored; i++) assert.equal(b.remove(`k${i}`), Status.success);
