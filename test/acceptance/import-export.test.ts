@@ -66,7 +66,7 @@ describe('divan import', () => {
       /^line 2: is no JSON: .*\nline 5: has no text or number in its field "id"\nline 6: is not UTF-8\n$/,
     );
     assert.equal(
-      (await run(`doc get b k-9007199254740992 ${place}`)).out,
+      (await run(`doc get b k-9007199254740993 ${place}`)).out,
       '{"id":9007199254740993,"n":12345678901234567890}\n',
     );
     assert.ok(!existsSync(`${file}.divan-import`));
