@@ -165,6 +165,11 @@ describe('divan doc', () => {
     ]);
     assert.deepEqual(await json('doc list b --prefix none'), []);
   });
+
+  it('lists all keys with a prefix that comes after --after in the order of bytes, though not of UTF-16', async () => {
+    await Promise.all(['～1', '～2', '😀1'].map((key) => done(`doc set b ${key} {}`)));
+    assert.equal(await done('doc list b --prefix 😀 --limit 1 --after ～'), '😀1\n');
+  });
 });
 
 describe('divan metrics and divan logs', () => {

@@ -107,7 +107,7 @@ export const docVerbs = [
     },
     async (options, [bucket = '']) => {
       const { scope, collection, prefix, after, limit, values } = options;
-      const first = after === undefined || after < prefix ? prefix : after;
+      const first = after === undefined || isBefore(after, prefix) ? prefix : after;
       const query = new URLSearchParams({
         limit: String(limit + 1),
         include_docs: String(values),
@@ -125,6 +125,10 @@ export const docVerbs = [
     },
   ),
 ];
+
+/** In the order of a node, which compares the bytes of keys in UTF-8. */
+const isBefore = (one: string, other: string): boolean =>
+  Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 
 interface Row {
   readonly id: string;
