@@ -209,7 +209,7 @@ describe('an interrupted import', () => {
     const stopped = await interrupt(file, 'stopped', async () => {}, 'SIGINT');
     assert.equal(stopped.status, 130);
     const [, written, before] =
-      /stopped: (\d+) documents? of the lines before (\d+) are written; go on with --resume/.exec(
+      /stopped: the bucket has (\d+) documents? of the lines before (\d+); go on with --resume/.exec(
         stopped.error,
       ) ?? [];
     assert.equal(Number(written), Number(before) - 1, stopped.error);
@@ -236,7 +236,7 @@ describe('an interrupted import', () => {
       node = await NodeProcess.start({ dataDir, ports, unprovisioned: true });
     });
     assert.equal(killed.status, 1, killed.error);
-    assert.match(killed.error, /documents? of the lines before \d+ are written; go on with --resume/);
+    assert.match(killed.error, /the bucket has \d+ documents? of the lines before \d+; go on with --resume/);
     const resumed = await runCommand([...args(file, 'killed'), '--resume', '--json'], nodeEnvironment(node));
     assert.equal(resumed.status, 0, resumed.error);
     assert.match(resumed.error, /may have lost documents since; all are written again, from the first line/);
@@ -258,7 +258,7 @@ describe('an interrupted import', () => {
     const { status, error } = await ended;
     if (status === 0) return; // it was faster
     assert.equal(status, 130, error);
-    assert.match(error, /stopped: \d+ documents are in the file; go on with --resume/);
+    assert.match(error, /stopped: the file has \d+ documents?; go on with --resume/);
     const resumed = await runCommand(['export', 'killed', out, '--resume'], nodeEnvironment(node));
     assert.deepEqual([resumed.status, resumed.error], [0, '']);
   }

@@ -7,6 +7,7 @@ import type { OptionSpecs } from '../options.ts';
 import { release } from '../release.ts';
 import { jsonFlag } from '../remote/common-options.ts';
 import { verb } from '../remote/verb.ts';
+import { counted } from '../terminal.ts';
 import { checkClock } from './check-clock.ts';
 import { checkDisk } from './check-disk.ts';
 import { checkPorts } from './check-ports.ts';
@@ -55,6 +56,7 @@ function textOfFindings(findings: readonly Finding[]): string {
     const first = `${signs[state].padEnd(7)}  ${check.padEnd(14)}  ${text}`;
     return advice === undefined ? first : `${first}\n${''.padEnd(25)}  ${advice}`;
   });
-  const count = (wanted: Finding['state']): number => findings.filter(({ state }) => state === wanted).length;
-  return [...lines, `${count('problem')} problems, ${count('warning')} warnings`].join('\n');
+  const countOf = (wanted: Finding['state']): string =>
+    counted(findings.filter(({ state }) => state === wanted).length, wanted);
+  return [...lines, `${countOf('problem')}, ${countOf('warning')}`].join('\n');
 }

@@ -228,9 +228,9 @@ class Export {
     }
     const reason = error instanceof Error ? error.message : String(error);
     const advice = this.record === null ? '' : '; go on with --resume';
-    const known = `${counted(this.state?.documents ?? 0, 'document')} are in the file`;
+    const done = `the file has ${counted(this.state?.documents ?? 0, 'document')}`;
     return new CommandError(
-      `${reason}: ${known}${advice}`,
+      `${reason}: ${done}${advice}`,
       this.signal.aborted ? ExitStatus.interrupted : ExitStatus.failure,
     );
   }

@@ -251,9 +251,9 @@ class Import {
     this.record?.write({ ...saved, state: this.state });
     const reason = error instanceof Error ? error.message : String(error);
     const advice = this.record === null ? '' : '; go on with --resume';
-    const known = `${counted(written + present, 'document')} of the lines before ${line} are written`;
+    const done = `the bucket has ${counted(written + present, 'document')} of the lines before ${line}`;
     return new CommandError(
-      `${reason}: ${known}${advice}`,
+      `${reason}: ${done}${advice}`,
       this.signal.aborted ? ExitStatus.interrupted : ExitStatus.failure,
     );
   }
