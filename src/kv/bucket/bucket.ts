@@ -23,6 +23,7 @@ import { ShardStates } from './shard-states.ts';
 import type { Timings } from './timings.ts';
 import type { Compaction } from './upkeep/compaction.ts';
 import { addFailoverEntry, closedBy, stoppedBootsOf, type WarmUp, type WarmUpResult } from './warm-up.ts';
+import { writeAll } from './write-all.ts';
 
 export class Bucket {
   readonly documents: MemoryDocuments;
@@ -251,13 +252,8 @@ export class Bucket {
   }
 
   /** Writes all changes and states; resolves with false if the disk did not take all of them. */
-  async writeAll(): Promise<boolean> {
-    const vbs = this.allVbuckets();
-    await this.parts.flusher?.pause();
-    await this.parts.flusher?.drain();
-    const written = await this.writeStates(vbs);
-    if (this.isServing) this.parts.flusher?.resume();
-    return written.length === vbs.length;
+  writeAll(): Promise<boolean> {
+    return this.trackFileWork(writeAll(this, this.parts.flusher, this.allVbuckets()));
   }
 
   /** Writes states and epochs, `withChanges` also all changes, after rollbacks and removals. Resolves with the vbuckets on disk; all without a disk. */

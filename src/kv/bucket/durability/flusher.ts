@@ -90,7 +90,9 @@ export class Flusher {
   resume(): void {
     this.paused = false;
     for (const file of this.files) {
-      if (this.hasWork(file)) this.startDelay(file);
+      // A client began to wait during the pause.
+      if (file.isUrgent) this.commitSoon(file);
+      else if (this.hasWork(file)) this.startDelay(file);
       file.urgentRelease.resume();
     }
   }
