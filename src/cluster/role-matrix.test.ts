@@ -1,5 +1,5 @@
-// Every route with a user of every role, and without credentials, over HTTP: the answer must be that which the permission of the declaration, as
-// the node publishes and judges it, leads to. A handler that checks something else than its declaration says is found here.
+// Requests every route as a user of every role, and without credentials. The node must refuse a user exactly if the user lacks the permission
+// that the route declares, by `checkPermissions`, or the roles. Finds handlers that check something else than their routes declare.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fillPermission, parsePermission, permissionText } from '#auth/permission.ts';
@@ -8,22 +8,23 @@ import type { RouteDefinition } from '#contract/route.ts';
 import { aManager } from '../../test/support/manager.ts';
 
 const password = 'secret1';
-/** The names in paths and roles; anything else is called absent. */
+/** Values of the parameters of paths that exist; each other parameter gets the value `absent`. */
 const names: Readonly<Record<string, string>> = { bucket: 'b', scope: 's', collection: 'c' };
-const limits = { cluster: '', bucket: '[b]', scope: '[b:s]', collection: '[b:s:c]' } as const;
+/** What follows the name of a role, by the level to which the role can be limited. */
+const roleSuffixes = { cluster: '', bucket: '[b]', scope: '[b:s]', collection: '[b:s:c]' } as const;
 
 const paramsOf = ({ path }: RouteDefinition): Record<string, string> =>
   Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, names[name] ?? 'absent']));
 const urlOf = ({ path }: RouteDefinition): string =>
   path.replace(/:(\w+)\*?/g, (_whole, name: string) => names[name] ?? 'absent');
 
-/** A route that answers for as long as its client listens: only refusals end. */
+/** Whether the route answers for as long as its client listens: a request for it ends only if it is refused. */
 const isEndless = ({ answer, path }: RouteDefinition): boolean =>
   answer?.stream === true || /streaming/i.test(path);
 
 type Node = Awaited<ReturnType<typeof aManager>>;
 
-/** Makes what is missing: users of a former role may have deleted it. */
+/** Creates the user with these roles, and what requests with an earlier role deleted. */
 async function prepare({ request }: Node, roles: string): Promise<void> {
   await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });
   await request('/pools/default/buckets/b/scopes', { form: { name: 's' } });
@@ -50,7 +51,8 @@ async function granted({ request }: Node, permissions: readonly string[], as: st
   );
 }
 
-function expects(route: RouteDefinition, role: string, has: ReadonlySet<string>): boolean {
+/** Whether the declaration of the route admits a user with this role and these permissions. */
+function isAdmitted(route: RouteDefinition, role: string, has: ReadonlySet<string>): boolean {
   const { access } = route;
   if (access.kind === 'permission') return has.has(permissionOf(route) as string);
   if (access.kind !== 'roles') return true;
@@ -72,11 +74,11 @@ test('answers every route to every role as its declaration says', async (t) => {
   const wrong: string[] = [];
   let tried = 0;
   for (const [role, { level }] of rolesById) {
-    await prepare(node, `${role}${limits[level]}`);
+    await prepare(node, `${role}${roleSuffixes[level]}`);
     const as = `matrix:${password}`;
     const has = await granted(node, permissions, as);
     for (const route of routes) {
-      const isExpected = expects(route, role, has);
+      const isExpected = isAdmitted(route, role, has);
       if (isExpected && isEndless(route)) continue;
       tried++;
       const { status } = await request(urlOf(route), { method: route.method, as });
