@@ -75,18 +75,20 @@ function resolveWith(resolver: NameResolver, clause: With, scope: Scope): Logica
   });
 }
 
-/** Whether the right side of a UNION contains the alias. */
-function isRecursiveUnion(select: Select, alias: string): boolean {
-  const { body } = select;
-  return (
-    body.kind === 'set operation' &&
-    body.operator === 'union' &&
-    JSON.stringify(body.right, bigintAsText).includes(`"${alias}"`)
-  );
-}
+/** Whether the query is a UNION whose right side has an identifier of this name: the WITH term itself, unless the name has another meaning there. */
+const isRecursiveUnion = ({ body }: Select, alias: string): boolean =>
+  body.kind === 'set operation' && body.operator === 'union' && hasIdentifier(body.right, alias);
 
-function bigintAsText(_name: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+function hasIdentifier(tree: object, name: string): boolean {
+  const remaining = [tree];
+  for (let node = remaining.pop(); node !== undefined; node = remaining.pop()) {
+    const { kind, name: ownName } = node as { readonly kind?: unknown; readonly name?: unknown };
+    if (kind === 'constant') continue;
+    if (kind === 'identifier' && ownName === name) return true;
+    for (const child of Object.values(node))
+      if (typeof child === 'object' && child !== null) remaining.push(child);
+  }
+  return false;
 }
 
 function* resolveBody(
