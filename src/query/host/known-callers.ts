@@ -4,9 +4,10 @@ import { hash } from 'node:crypto';
 import { callerOf } from '#auth/authenticator.ts';
 import type { Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { Authority } from '../access/session.ts';
 import type { Credential } from '../request/query-request.ts';
-import type { KnownCaller, QueryMessage, QueryQuestion } from './query-messages.ts';
+import type { KnownCaller, QueryCall, QueryMessage, QueryQuestion } from './query-messages.ts';
 
 const callersMax = 1_000;
 
@@ -50,6 +51,13 @@ export class KnownCallers implements Authority {
     const caller = knownCaller && callerOf(knownCaller.identity, knownCaller.roles, knownCaller.limits);
     if (caller !== null) this.cache(question.key, { caller, watch });
     question.answer.resolve(caller);
+  }
+
+  /** Takes the main thread's reply that it could not check the caller. */
+  fail({ callId, isBusy, reason }: Extract<QueryCall, { kind: 'caller not checked' }>): void {
+    const error = isBusy ? sqlErrorWith(1182, { isRetryable: true }) : sqlError(5000, reason);
+    this.unanswered.get(callId)?.answer.reject(error);
+    this.unanswered.delete(callId);
   }
 
   discard(watch: number): void {

@@ -58,6 +58,7 @@ export class QueryHost {
   /** Handles a call of the main thread. */
   async take(call: QueryCall): Promise<void> {
     if (call.kind === 'caller') return this.runtime?.callers.answer(call.callId, call.caller, call.watch);
+    if (call.kind === 'caller not checked') return this.runtime?.callers.fail(call);
     if (call.kind === 'discard') return this.runtime?.callers.discard(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
     if (call.kind === 'expect') return this.expect(call.buckets);

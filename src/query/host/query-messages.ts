@@ -131,6 +131,13 @@ export type QueryCall =
       readonly caller: KnownCaller | null;
       readonly watch: number;
     }
+  /** The reply to a question of the thread that could not be answered. `isBusy`: too many logins wait for their turn. */
+  | {
+      readonly kind: 'caller not checked';
+      readonly callId: number;
+      readonly isBusy: boolean;
+      readonly reason: string;
+    }
   /** A port to the index service; transferred. */
   | { readonly kind: 'indexes'; readonly port: MessagePort }
   /** All functions: before the port to the index service, and after each change. */

@@ -2,6 +2,7 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { AppError } from '#contract/errors.ts';
 import type { Log } from '#ports/log.ts';
 import type { AuditedStatement } from '../audit.contract.ts';
 import type {
@@ -150,7 +151,11 @@ export class WorkerQuery {
         return;
       }
       case 'authenticate':
-        void this.answerCaller(message.callId, message.question);
+        this.answerCaller(message.callId, message.question).catch((error: Error) => {
+          const [isBusy, reason] = [error instanceof AppError, error.message];
+          const reply = { kind: 'caller not checked', callId: message.callId, isBusy, reason } as const;
+          this.worker.postMessage(reply satisfies QueryCall);
+        });
         return;
       case 'change function':
         void this.changeFunction(message.callId, message.change);

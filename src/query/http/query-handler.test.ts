@@ -4,6 +4,7 @@ import { Agent, createServer, request as httpRequest, type IncomingMessage } fro
 import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
 import { UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { aQueryService } from '../../../test/support/query-service.ts';
 import { QueryHandler } from './query-handler.ts';
@@ -20,12 +21,12 @@ async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const open = (agent: Agent | false, authorization?: string) =>
+  const open = (agent: Agent | false, authorization?: string, path = '/query/service') =>
     httpRequest({
       port,
       agent,
       method: 'POST',
-      path: '/query/service',
+      path,
       headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
     });
   const answerTo = async (request: ReturnType<typeof open>): Promise<number> => {
@@ -109,4 +110,13 @@ test('authenticates a connection once, and again after a change of accounts', as
   authority.revision++;
   assert.equal(await server.ask(1, login, agent), 401);
   agent.destroy();
+});
+
+test('a request whose sender cannot be checked now gets 503, for a statement and for an administration path', async () => {
+  using server = await served();
+  server.authority.authenticate = () => Promise.reject(sqlError(1182));
+  assert.equal(await server.ask(1, login), 503);
+  const vitals = server.open(false, login, '/admin/vitals');
+  vitals.end();
+  assert.equal(await server.answerTo(vitals), 503);
 });

@@ -10,6 +10,7 @@ import { markAuthenticated } from '#ports/unauthenticated-sockets.ts';
 import { isAuthenticated, type RequestOrigin, senderOf } from '../access/session.ts';
 import { answerAdmin } from '../admin/admin.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
+import { errorEntry, statusOf } from '../answer/error-entry.ts';
 import type { QueryService } from '../service/query-service.ts';
 import { languageVersion } from '../service/request-functions.ts';
 import { type KnownOrigin, KnownOrigins } from './known-origins.ts';
@@ -48,10 +49,14 @@ export class QueryHandler {
       sendText(response, 403, refusal.message);
       return Promise.resolve();
     }
-    if (path !== '/query' && path !== '/query/service') return this.admin(request, response, path, search);
+    const isStatement = path === '/query' || path === '/query/service';
+    const answer = (origin: KnownOrigin): Promise<void> =>
+      isStatement
+        ? this.statement(request, response, search, origin)
+        : this.admin(request, response, { path, search, origin });
     const known = this.knownOrigins.originOf(request);
-    if (known !== null) return this.statement(request, response, search, known);
-    return this.originOf(request).then((origin) => this.statement(request, response, search, origin));
+    if (known !== null) return answer(known);
+    return this.originOf(request).then(answer, (error: unknown) => refuseUnchecked(response, error));
   }
 
   private statement(
@@ -86,10 +91,8 @@ export class QueryHandler {
   private async admin(
     request: IncomingMessage,
     response: ServerResponse,
-    path: string,
-    search: string,
+    { path, search, origin }: { path: string; search: string; origin: KnownOrigin },
   ): Promise<void> {
-    const origin = this.knownOrigins.originOf(request) ?? (await this.originOf(request));
     const isBackup = path.startsWith('/api/v1/') && isAuthenticated(origin.sender);
     const bytesMax = isBackup ? backupBytesMax : adminBytesMax;
     await this.bodies.with(request, bytesMax, async (body) => {
@@ -103,7 +106,7 @@ export class QueryHandler {
     });
   }
 
-  /** Authenticates the sender before the body is read. */
+  /** Authenticates the sender before the body is read. @throws SqlError when it cannot be checked now */
   private async originOf(request: IncomingMessage): Promise<KnownOrigin> {
     const claimedOrigin = claimedOriginOf(request);
     const { authority } = this.service.deps;
@@ -173,6 +176,12 @@ function claimedOriginOf(request: IncomingMessage): RequestOrigin {
     remoteAddress: `${socket.remoteAddress ?? ''}:${socket.remotePort ?? 0}`,
     userAgent: library === undefined ? agent : `${agent} (${String(library)})`,
   };
+}
+
+/** Answers a request whose sender could not be checked. */
+function refuseUnchecked(response: ServerResponse, error: unknown): void {
+  const body = JSON.stringify({ errors: [errorEntry(error, false)], status: 'fatal' });
+  sendText(response, statusOf(error), body, 'application/json');
 }
 
 function refuseBody(response: ServerResponse, problem: 'too large' | 'too many', bytesMax: number): void {
