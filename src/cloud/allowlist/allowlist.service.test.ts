@@ -58,7 +58,7 @@ async function aService(t: TestContext) {
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { service, cluster, node, clock, listed, pass };
+  return { service, entries, cluster, node, clock, listed, pass };
 }
 
 test('removes from a node that answers again the entries that were removed, replaced or expired meanwhile', async (t) => {
@@ -96,16 +96,18 @@ test('admits an entry that was removed and added again while the node did not an
 });
 
 test('replaces the whole list any number of times while the node does not answer', async (t) => {
-  const { service, cluster, node, pass } = await aService(t);
+  const { service, entries, cluster, node, pass } = await aService(t);
   node.isDead = true;
   for (let round = 0; round < 10; round++)
     await service.replace(
       cluster,
       Array.from({ length: entriesMax }, (_, i) => permanent(`10.${round}.${i >> 8}.${i & 255}/32`)),
     );
+  assert.ok((await entries.withRemoved(cluster.id)).length <= 2 * entriesMax);
   node.isDead = false;
   await pass(2_000);
   assert.equal(node.admitted.length, entriesMax);
+  assert.equal((await entries.withRemoved(cluster.id)).length, entriesMax);
   assert.equal(node.admitted[0], '10.9.0.0/32');
 });
 

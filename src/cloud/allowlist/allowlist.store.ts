@@ -69,7 +69,10 @@ export class AllowlistStore {
     });
   }
 
-  /** Replaces the list. Entries that are no longer on it are kept as `removed` until the nodes have applied that. */
+  /**
+   * Replaces the list. Entries that are no longer on it are kept as `removed` until the nodes have applied that. Nodes get the whole list, so that any
+   * of them suffices: no more are kept than a list may have, however long the nodes do not answer.
+   */
   private async change(
     clusterId: string,
     newRows: (present: AllowlistRow[]) => readonly AllowlistRow[],
@@ -80,7 +83,7 @@ export class AllowlistStore {
       const present = await this.withRemoved(clusterId, transaction);
       const rows = newRows(present);
       const remaining = new Set(rows.map(({ cidr }) => cidr));
-      const dropped = present.filter(({ cidr }) => !remaining.has(cidr));
+      const dropped = present.filter(({ cidr }) => !remaining.has(cidr)).slice(-entriesMax);
       const removed = dropped.map((row) => ({ ...row, state: 'removed', updated_at: this.clock.wallMs() }));
       await transaction.deleteFrom('allowlist').where('cluster_id', '=', clusterId).execute();
       const all = [...rows, ...removed];
