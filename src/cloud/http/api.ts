@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { z } from 'zod';
 import { plainAddress } from '#base/address.ts';
 import { urlHost } from '#base/host-and-port.ts';
+import { UnavailableError } from '#base/unavailable-error.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { readConsoleFile } from '#console/console-files.adapter.ts';
 import { ConsoleSite } from '#console/console-site.ts';
@@ -256,7 +257,9 @@ function apiErrorOf(error: Error & { code?: string; statusCode?: number }, log: 
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return invalid('content-type: must be application/json');
   if (error.statusCode !== undefined && error.statusCode < 500) return invalid(`body: ${error.message}`);
-  // Disk problems are shown to the caller: the change may succeed later.
+  // These are shown to the caller: the change may succeed later.
+  if (error instanceof UnavailableError)
+    return new ApiError('InternalServerError', `${error.message}; try again`);
   if (error instanceof UnwritableError)
     return new ApiError('InternalServerError', `nothing was changed: ${error.message}`);
   log.error('request.failed', { reason: error.message, stack: error.stack });

@@ -1,5 +1,6 @@
 // Reads the state of a PostgreSQL database: which transactions a query would see now. Equal states of one server run have the same data.
 import pg from 'pg';
+import { UnavailableError } from '#base/unavailable-error.ts';
 import type { StoreState } from './state.ts';
 
 const stateQuery = {
@@ -49,15 +50,13 @@ export class PostgresState implements StoreState {
     return reading;
   }
 
-  /** Retries once if the connection broke since its last use. */
+  /** Retries once if the connection broke since its last use. @throws UnavailableError */
   private async query(): Promise<string> {
     const isFresh = this.connection === null;
-    try {
-      return await this.queryOnce();
-    } catch (error) {
-      if (isFresh) throw error;
-      return this.queryOnce();
-    }
+    const read = isFresh ? this.queryOnce() : this.queryOnce().catch(() => this.queryOnce());
+    return read.catch((error: Error) => {
+      throw this.closed ? error : unanswered(error);
+    });
   }
 
   private async queryOnce(): Promise<string> {
@@ -95,6 +94,10 @@ export class PostgresState implements StoreState {
     return { number, client };
   }
 }
+
+/** Without the reason, which names the server: the message is shown to clients. */
+export const unanswered = (cause: Error): UnavailableError =>
+  new UnavailableError('the database of the cloud does not answer', { cause });
 
 /** Resolves after pending input was processed, so that its requests share the read. */
 const pause = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

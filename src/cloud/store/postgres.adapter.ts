@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { PostgresState } from './postgres-state.adapter.ts';
+import { PostgresState, unanswered } from './postgres-state.adapter.ts';
 import type { OpenStore } from './state.ts';
 import type { Tables } from './tables.ts';
 
@@ -47,7 +47,13 @@ class PostgresStore extends Kysely<Tables> {
   private readonly state: PostgresState;
 
   constructor(pool: pg.Pool, state: PostgresState) {
-    super({ dialect: new PostgresDialect({ pool }) });
+    const connect = () =>
+      pool.connect().catch((error: Error) => {
+        throw unanswered(error);
+      });
+    super({
+      dialect: new PostgresDialect({ pool: { options: pool.options, connect, end: () => pool.end() } }),
+    });
     this.state = state;
   }
 

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { SecretBox } from '#auth/secret-box.ts';
+import { UnavailableError } from '#base/unavailable-error.ts';
 import { TokenStore, type TokenStoreOptions } from '#cloud/access/tokens.store.ts';
 import { migrate } from '#cloud/store/migrations.ts';
 import type { OpenStore, StoreState } from '#cloud/store/state.ts';
@@ -29,7 +30,8 @@ export interface CloudStorage {
 export async function openStorage(options: StorageOptions, log: Log): Promise<CloudStorage> {
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const { store, state } = await openStore(options, folder.path, log).catch((error: Error) => {
-    throw new StartError(`--database: cannot use ${nameOf(options, folder.path)}: ${error.message}`, {
+    const { message } = error instanceof UnavailableError ? (error.cause as Error) : error;
+    throw new StartError(`--database: cannot use ${nameOf(options, folder.path)}: ${message}`, {
       cause: error,
     });
   });
