@@ -92,7 +92,7 @@ export class OwnServer {
     this.#stopping?.abort(new Error('it stops'));
     if (child !== null && child.exitCode === null && child.signalCode === null) {
       child.stdin?.end();
-      const late = clock.after(stopMs, () => this.#kill('SIGKILL'));
+      const late = clock.after(stopMs, () => killGroup(child));
       await once(child, 'exit');
       late.cancel();
     }
@@ -216,6 +216,15 @@ export class OwnServer {
         );
       await clock.sleep(checkMs);
     }
+  }
+}
+
+/** Kills the shell that runs the server, and the server: the shell was started with a process group of its own. */
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // The processes have ended.
   }
 }
 

@@ -4,11 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { realClock } from '#ports/clock.ts';
+import { type Clock, realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
 import { freePorts } from '../../../test/support/free-port.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { natsServerPath } from '../../../test/support/nats-binary.ts';
 import { needs } from '../../../test/support/needs.ts';
 import { eventually } from '../../../test/support/node-process.ts';
@@ -16,7 +17,7 @@ import { probe } from '../nats/server-probe.adapter.ts';
 import { OwnServer } from './own-server.adapter.ts';
 import type { OwnServerSettings } from './server-settings.ts';
 
-async function aServer(program = natsServerPath) {
+async function aServer(program = natsServerPath, clock: Clock = realClock) {
   const folder = join(mkdtempSync(join(tmpdir(), 'divan-server-')), 'nats');
   const [port, routePort] = (await freePorts(2)) as [number, number];
   const { certificate, key } = await makeCertificate();
@@ -36,7 +37,7 @@ async function aServer(program = natsServerPath) {
     new OwnServer({
       folder,
       program: async () => program,
-      clock: realClock,
+      clock,
       random: realRandom,
       log: silentLog,
       storeCheckMs: 50,
@@ -65,6 +66,37 @@ function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+describe('a program that does not act like a NATS server', () => {
+  it('is killed when it is stopped, although it wrote no process id and ignores the signal to end', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'divan-program-'));
+    const [program, pidPath] = [join(folder, 'program'), join(folder, 'pid')];
+    writeFileSync(program, `#!/bin/sh\ntrap '' TERM\necho $$ > ${pidPath}\nwhile :; do sleep 0.1; done\n`, {
+      mode: 0o700,
+    });
+    const clock = new ManualClock();
+    await using made = await aServer(program, clock);
+    const { server, settings } = made;
+    const reached = server.startNew(settings);
+    let isRefused = false;
+    const refused = assert.rejects(reached, /does not answer/).then(() => (isRefused = true));
+    const pid = await eventually(() => {
+      const written = Number(readFileSync(pidPath, 'utf8'));
+      assert.ok(isRunning(written));
+      return written;
+    });
+    let isStopped = false;
+    const stopped = server.stop().then(() => (isStopped = true));
+    await eventually(() => {
+      clock.advance(1_000);
+      assert.ok(isStopped && isRefused, 'the program still runs');
+    });
+    await Promise.all([stopped, refused]);
+    // The process may remain for a moment, as one whose exit code nobody has read.
+    await eventually(() => assert.equal(isRunning(pid), false));
+    rmSync(folder, { recursive: true });
+  });
+});
 
 describe("a node's own NATS server", { skip: needs('nats-server') }, () => {
   it('is started again when it ends, ends when it is stopped, and keeps its name as long as its store', async () => {
