@@ -112,7 +112,7 @@ export const eventKinds = {
     severity: 'warn',
     code: 4,
     text: ({ bucket, served, share }) =>
-      `Other nodes have taken shards of bucket "${bucket}" over, as after a kill and restart of this node: it serves ${served} shards in place of ${share} until a rebalance.`,
+      `Other nodes have taken over shards of bucket "${bucket}", as after a kill and restart of this node. Until a rebalance this node serves ${served} shards, and its share is ${share}.`,
   },
   mail_lost: {
     ...nodeEvent,

@@ -7,7 +7,7 @@ import type { Attributes } from './event-kinds.ts';
 import { PromotedElsewhere } from './promoted-elsewhere.ts';
 
 /** Node `a` of two, with a bucket of eight shards; `serve` sets of how many shards node `a` is the active. */
-function aWatch(served = 4) {
+function aWatch(served = 4, { hasDataService = true } = {}) {
   const clock = new ManualClock();
   const nodes = [nodeNamed('a'), nodeNamed('b')];
   const [self] = nodes as [ClusterState['nodes'][number]];
@@ -27,7 +27,12 @@ function aWatch(served = 4) {
       get self() {
         return state.self;
       },
-      dataNodes: nodes,
+      get dataNodes() {
+        return [
+          ...(hasDataService && state.self.membership === 'active' ? nodes.slice(0, 1) : []),
+          ...nodes.slice(1),
+        ];
+      },
       liveBuckets: () => [{ uuid: 'u', name: 'b' }] as never,
       map: () => ({
         nodes: ['b', 'a'],
@@ -79,6 +84,12 @@ test('shards that others have taken over before the node started are recorded, a
   const { clock, recorded } = aWatch(0);
   await clock.advance(60_000);
   assert.equal(recorded.length, 1);
+});
+
+test('nothing is recorded on a node without the data service', async () => {
+  const { clock, recorded } = aWatch(0, { hasDataService: false });
+  await clock.advance(60_000);
+  assert.deepEqual(recorded, []);
 });
 
 test('moves of a rebalance, a failover, and shards above the share of the node are not recorded', async () => {

@@ -10,7 +10,7 @@ export interface PromotedElsewhereDeps {
   clock: Pick<Clock, 'after'>;
 }
 
-/** Shards are promoted one after the other: recorded once for all of them. */
+/** The event is recorded this long after the last promotion, as the shards are promoted one after the other. */
 const settledMs = 10_000;
 
 export class PromotedElsewhere {
@@ -40,7 +40,7 @@ export class PromotedElsewhere {
     const { view, clock } = this.#deps;
     for (const { uuid } of view.liveBuckets()) {
       const served = this.#servedOf(uuid);
-      // At a start others may have been promoted before.
+      // When this node starts, other nodes may have been promoted already.
       if (served < (this.#served.get(uuid) ?? Infinity) && view.cluster.balance === undefined) {
         this.#reduced.add(uuid);
         this.#timer?.cancel();
@@ -54,8 +54,9 @@ export class PromotedElsewhere {
     const { events, view } = this.#deps;
     const reduced = view.liveBuckets().filter(({ uuid }) => this.#reduced.has(uuid));
     this.#reduced.clear();
-    // A rebalance, failover or recovery decides where the shards are.
-    if (view.cluster.balance !== undefined || view.self.membership !== 'active') return;
+    const isDataNode = view.dataNodes.some(({ uuid }) => uuid === view.self.uuid);
+    // A node that was failed over serves no shards, and a rebalance, failover or recovery that runs decides which nodes serve them.
+    if (view.cluster.balance !== undefined || !isDataNode) return;
     for (const { uuid, name } of reduced) {
       const served = this.#servedOf(uuid);
       const share = Math.floor((view.map(uuid)?.shards.length ?? 0) / view.dataNodes.length);
