@@ -62,12 +62,16 @@ export class TaskHistory {
     await this.#work;
   }
 
-  /** The newest first. */
+  /** The newest first. Never rejects: an archive that cannot be read is logged. */
   async read(place: HistoryPlace, { matches, count }: ChosenTasks = allTasks): Promise<TaskRecord[]> {
     await this.#work;
     const path = pathOf(place);
     const newest = new NewestRecords();
-    for await (const { record, bytes } of this.#lines(path)) if (matches(record)) newest.set(record, bytes);
+    try {
+      for await (const { record, bytes } of this.#lines(path)) if (matches(record)) newest.set(record, bytes);
+    } catch (error) {
+      this.#log.warn('backup.history_not_read', { path, reason: (error as Error).message });
+    }
     for (const record of this.#recent.get(path) ?? []) if (matches(record)) newest.set(record, 0);
     return newest.records.sort((a, b) => b.startMs - a.startMs).slice(0, count);
   }

@@ -1,6 +1,6 @@
 // The history of a repository's tasks: reads of a large file share the thread with other work and return a bounded answer.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -113,6 +113,17 @@ describe('the history of tasks', () => {
         ['run 0', 'failed'],
       ],
     );
+  });
+
+  it('has what is in memory where its file cannot be read', async () => {
+    mkdirSync(path);
+    try {
+      assert.deepEqual(await history.read(place), []);
+      await history.note(place, taskRecord(1));
+      assert.deepEqual(await history.read(place), [taskRecord(1)]);
+    } finally {
+      rmSync(path, { recursive: true });
+    }
   });
 
   it('keeps the newer half of a file that is too large, in whole lines', async () => {
