@@ -31,7 +31,7 @@ class StoreForTwo extends MemoryConfigStore {
   }
 }
 
-/** Stores the first record of a load, and no other while `isFull`. */
+/** Stores the first record of a load, and refuses the others while `isFull`. */
 class FullStore extends MemoryConfigStore {
   isFull = true;
   #records = 0;
@@ -112,7 +112,7 @@ describe('sample buckets', () => {
     await node.manager.stop();
   });
 
-  it('are loading, not loaded, while the configuration does not take the id of their bucket', async () => {
+  it('count as loading, not as installed, while the id of their bucket cannot be stored', async () => {
     const store = new FullStore();
     const node = await aManager({ store });
     assert.equal((await install(node, [sample])).status, 202);

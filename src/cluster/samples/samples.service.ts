@@ -21,7 +21,7 @@ export interface SamplesDeps {
   readonly log: Log;
 }
 
-/** A change of a record that the configuration did not accept is repeated after this time. */
+/** A change of the record of a load that could not be stored is repeated after this time. */
 const retryMs = 5_000;
 /** The memory quota of the bucket of a sample on each data node. */
 const sampleQuotaMb = 100;
@@ -160,7 +160,7 @@ export class SamplesService {
     this.#track(this.#load(name, bucket));
   }
 
-  /** `stop` waits for the work, which does not reject. */
+  /** Has `stop` wait for this work. `work` must not reject. */
   #track(work: Promise<void>): void {
     const running = work.finally(() => this.#running.delete(running));
     this.#running.add(running);

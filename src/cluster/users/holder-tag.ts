@@ -1,4 +1,5 @@
-// The entity tag of a user or group, which changes with its roles, groups and names: who read it can change exactly what was read (`If-Match`).
+// The entity tag of a user or group, which is another one after a change of its roles, groups or names. A client that read the user or group
+// sends the tag with its change (`If-Match`), and the node refuses the change if the tag is another one by then.
 import { createHash } from 'node:crypto';
 import { userRefusals } from '../refusals/users.refusals.ts';
 import type { StoredExternal, StoredGroup } from './users.store.ts';
@@ -11,7 +12,7 @@ export function tagOf(holder: StoredExternal | StoredGroup): string {
   return `"${createHash('sha256').update(text).digest('hex').slice(0, 32)}"`;
 }
 
-/** @throws a refusal unless what is stored has the tag. Undefined admits anything. */
+/** @throws a refusal unless the stored user or group has the tag. `*` admits any that is stored, and undefined a missing one too. */
 export function requireTag(tag: string | undefined, present: StoredExternal | StoredGroup | undefined): void {
   if (tag === undefined || (present !== undefined && (tag === '*' || tag === tagOf(present)))) return;
   throw userRefusals.changedMeanwhile();

@@ -11,7 +11,7 @@ export function unsupported(form: Form, knownNames: readonly string[]): Record<s
   return Object.fromEntries(unknown.map((name) => [name, fieldText.unsupported]));
 }
 
-/** Undefined: not sent. */
+/** Undefined: not sent; null: sent without a limit, which removes those that the user has. */
 export function readUserLimits(form: Form, problems: Record<string, string>): UserLimits | null | undefined {
   const sent = form['limits'];
   if (sent === undefined) return undefined;
@@ -28,6 +28,7 @@ export function readUserLimits(form: Form, problems: Record<string, string>): Us
   return undefined;
 }
 
+/** Null: not sent. */
 export function readText(form: Form, name: string, problems: Record<string, string>): string | null {
   const text = form[name];
   if (text === undefined) return null;

@@ -51,7 +51,7 @@ export interface UsersDeps {
 }
 
 /** Limits that keep users and groups small, since they are one value of the configuration store. */
-const limits = { users: 5_000, communityUsers: 20, groups: 1_000, rolesEach: 1_000 };
+const sizeLimits = { users: 5_000, communityUsers: 20, groups: 1_000, rolesEach: 1_000 };
 
 export interface UserChange {
   readonly name: string | null;
@@ -191,7 +191,7 @@ export class UsersService {
     return { name, password, roles, groups, ...(limits !== undefined && { limits }) };
   }
 
-  /** `tag`: the user must still be the one that has it. */
+  /** `tag`: the entity tag that the stored user must have; undefined: any. */
   async putUser(id: string, change: UserChange, tag?: string): Promise<void> {
     const existing = this.user(id);
     const credentials =
@@ -270,8 +270,8 @@ export class UsersService {
     await this.#change((state) => {
       const present = state.groups.find((group) => group.id === id);
       requireTag(tag, present);
-      if (present === undefined && state.groups.length >= limits.groups) {
-        throw userRefusals.tooManyGroups({ limit: limits.groups });
+      if (present === undefined && state.groups.length >= sizeLimits.groups) {
+        throw userRefusals.tooManyGroups({ limit: sizeLimits.groups });
       }
       const { ldapRef: _ldapRef, ...kept } = present ?? {};
       return { ...state, groups: withEntry(state.groups, { ...kept, id, ...change }) };
@@ -328,11 +328,11 @@ export class UsersService {
   }
 
   #checkRoomForUser(state: UsersState): void {
-    if (this.#deps.edition === 'community' && usersIn(state) >= limits.communityUsers) {
+    if (this.#deps.edition === 'community' && usersIn(state) >= sizeLimits.communityUsers) {
       throw userRefusals.tooManyCommunityUsers();
     }
-    if (usersIn(state) < limits.users) return;
-    throw userRefusals.tooManyUsers({ limit: limits.users });
+    if (usersIn(state) < sizeLimits.users) return;
+    throw userRefusals.tooManyUsers({ limit: sizeLimits.users });
   }
 
   #readRoles(text: string, problems: Record<string, string>): StoredRole[] {
@@ -341,8 +341,8 @@ export class UsersService {
     const hidden = roles.filter((role) => !this.#isVisible(role.role)).map((role) => role.role);
     const all = [...parsed.invalid, ...invalid, ...hidden];
     if (all.length > 0) problems['roles'] = badRoles(all);
-    else if (roles.length > limits.rolesEach)
-      problems['roles'] = `At most ${limits.rolesEach} roles can be given.`;
+    else if (roles.length > sizeLimits.rolesEach)
+      problems['roles'] = `At most ${sizeLimits.rolesEach} roles can be given.`;
     return roles;
   }
 
