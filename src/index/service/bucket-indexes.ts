@@ -253,8 +253,10 @@ export class BucketIndexes {
       this.failures.delete(id);
     } catch (error) {
       file?.close();
-      this.options.log.error('index.open_failed', { index: id, reason: (error as Error).message });
-      this.failures.set(id, (error as Error).message);
+      const reason = (error as Error).message;
+      if (this.failures.get(id) !== reason)
+        this.options.log.error('index.open_failed', { index: id, reason });
+      this.failures.set(id, reason);
       this.regroupSoon();
     }
   }
