@@ -43,6 +43,21 @@ class FullStore extends MemoryConfigStore {
   }
 }
 
+/** Runs `afterRecord` once the first record of a load is stored, before the bucket is created. */
+class HookedStore extends MemoryConfigStore {
+  afterRecord: (() => Promise<unknown>) | null = null;
+
+  override async put<T>(key: string, value: T, expected: number): Promise<number | null> {
+    const revision = await super.put(key, value, expected);
+    const { afterRecord } = this;
+    if (key === 'settings/sampleLoads' && afterRecord !== null) {
+      this.afterRecord = null;
+      await afterRecord();
+    }
+    return revision;
+  }
+}
+
 /** Advances the clock until the load has failed, since the node has no data port. */
 async function untilFailed(node: Node): Promise<void> {
   await eventually(async () => {
@@ -109,6 +124,17 @@ describe('sample buckets', () => {
     const bodies = answers.map(({ status, body }) => `${status} ${JSON.stringify(body)}`).sort();
     assert.deepEqual(bodies, ['202 []', `400 ["Sample bucket ${sample} is being loaded."]`]);
     assert.equal((await loading(node)).length, 1);
+    await node.manager.stop();
+  });
+
+  it('are not loaded into a bucket of the same name that somebody created meanwhile', async () => {
+    const store = new HookedStore();
+    const node = await aManager({ store });
+    const create = { form: { name: sample, ramQuotaMB: 100 } };
+    store.afterRecord = async () => await node.request('/pools/default/buckets', create);
+    const { status, text } = await install(node, [sample]);
+    assert.deepEqual([status, /given name already exists/.test(text)], [400, true]);
+    assert.deepEqual([await loading(node), (await listed(node))[0].installed], [[], true]);
     await node.manager.stop();
   });
 

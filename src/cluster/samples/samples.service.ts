@@ -1,4 +1,5 @@
 // Installs sample buckets: accepts requests, keeps a record of each load until it is complete, and continues interrupted ones.
+import { AppError } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { bucketQuotasMb } from '../buckets/bucket-rules/read-bucket.ts';
@@ -142,7 +143,8 @@ export class SamplesService {
       return await loader.bucketOf(name, load.bucketUuid, sampleQuotaMb);
     } catch (error) {
       if (load.bucketUuid !== null) throw error;
-      const created = view.liveBucket(name);
+      // An error that is no refusal may come after the bucket was created. After a refusal a bucket of this name is somebody else's.
+      const created = error instanceof AppError ? undefined : view.liveBucket(name);
       if (created !== undefined) return created;
       const removal = (before: SampleLoads) => withoutLoad(before, name);
       await loads.change(removal).catch(() => this.#track(this.#changed(name, removal)));
