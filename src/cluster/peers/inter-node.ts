@@ -84,7 +84,11 @@ export class InterNode {
     const channel = this.#deps.net.channelOf(socket);
     this.#channels.set(channel, nodeId);
     socket.once('close', () => this.#channels.delete(channel));
-    if (protocol === nodeProtocols.store) void this.#serveStore(channel, nodeId);
+    if (protocol === nodeProtocols.store)
+      this.#serveStore(channel, nodeId).catch(({ message: reason }: Error) => {
+        this.#deps.log.warn('nodes.store_not_served', { node: nodeId, reason });
+        channel.close();
+      });
     else if (this.#isMember(nodeId)) this.peers.serve(channel, nodeId);
     else if (this.#hasLeft(nodeId)) this.peers.serve(channel, nodeId, laterPlaceRequest);
     else channel.close();
@@ -110,7 +114,11 @@ export class InterNode {
   }
 
   #storeServer(): Promise<StoreServer> {
-    this.#server ??= this.#startServer();
+    this.#server ??= this.#startServer().catch((error: unknown) => {
+      // The next connection tries again.
+      this.#server = null;
+      throw error;
+    });
     return this.#server;
   }
 
