@@ -2,13 +2,14 @@
 
 import { sqlError } from '../errors/sql-error.ts';
 import { functionNamed } from '../functions/catalog.ts';
-import type { Memo } from '../functions/declaration.ts';
+import type { FunctionDeclaration, Implementation, Memo } from '../functions/declaration.ts';
 import type { Call } from '../tree/query.ts';
 import { resolve } from '../values/json-parse.ts';
 import { itemCount, skipSpace } from '../values/json-scan.ts';
 import { countText } from '../values/step-limit.ts';
 import { newObject, RawJson, type Value } from '../values/value.ts';
 import { type Evaluate, type ExpressionCompiler, evaluateAll } from './evaluate.ts';
+import { inSteps } from './paused-work.ts';
 
 export function compileCall(node: Call, compiler: ExpressionCompiler): Evaluate {
   const declaration = functionNamed(node.name);
@@ -19,7 +20,7 @@ export function compileCall(node: Call, compiler: ExpressionCompiler): Evaluate 
   );
   if (declaration.isSpecial)
     return (row, context) => context.serviceCall(node, evaluateAll(list, row, context));
-  const { run } = declaration;
+  const run = pausing(declaration);
   const memo: Memo = {};
   if (declaration.nulls === 'own')
     return (row, context) => run(counted(evaluateAll(list, row, context)), context, memo);
@@ -31,6 +32,15 @@ export function compileCall(node: Call, compiler: ExpressionCompiler): Evaluate 
     const result = run(values, context, memo);
     if (typeof result === 'string') countText(result.length);
     return result;
+  };
+}
+
+/** The function; with long arguments it runs in steps, between which it may pause. */
+function pausing({ run, steps }: FunctionDeclaration): Implementation {
+  if (steps === undefined) return run;
+  return (values, context, memo) => {
+    const work = steps(values);
+    return work === null ? run(values, context, memo) : inSteps(memo, context, () => work);
   };
 }
 

@@ -1,5 +1,14 @@
 // Fields, elements, slices. In values without fields or elements they are MISSING; a slice of what is not an array is NULL.
-import { arrayStar, itemsOfValue, membersOfValue } from '../functions/array-star.ts';
+
+import type { WorkSteps } from '#base/steps.ts';
+import {
+  arrayStar,
+  arrayStarInSteps,
+  itemsOfValue,
+  mayBeLong,
+  membersOfValue,
+} from '../functions/array-star.ts';
+import type { EvaluationContext } from '../functions/context.ts';
 import type { ArrayStar, Element, Expression, Field, Slice } from '../tree/query.ts';
 import { compareStrings } from '../values/collation.ts';
 import { itemOf, memberOf, nameBytes } from '../values/json-scan.ts';
@@ -7,6 +16,7 @@ import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray } from '../values/types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
 import type { Evaluate, ExpressionCompiler } from './evaluate.ts';
+import { inSteps } from './paused-work.ts';
 
 export function compileField(node: Field, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compile(node.of);
@@ -98,7 +108,8 @@ export function compileArrayStar(node: ArrayStar, compiler: ExpressionCompiler):
   const of = compiler.compile(node.of);
   return (row, context) => {
     const value = of(row, context);
-    return value === undefined ? undefined : arrayStar(value);
+    if (value === undefined) return undefined;
+    return mayBeLong(value) ? inSteps(node, context, () => arrayStarInSteps(value)) : arrayStar(value);
   };
 }
 
@@ -107,22 +118,51 @@ export function isComposite(value: Value): boolean {
   return typeof value === 'object' && value !== null && !(value instanceof Binary);
 }
 
-/** All nested values of an array or an object; undefined for other values. */
-export function descendants(value: Value): Value[] | undefined {
+/** All nested values of an array or an object; undefined for other values. `worker`: see `inSteps`. */
+export function descendants(
+  value: Value,
+  worker: object,
+  context: EvaluationContext,
+): readonly Value[] | undefined {
   if (!isComposite(value)) return undefined;
+  if (mayBeLong(value)) return inSteps(worker, context, () => gatherInSteps(value));
   const list: Value[] = [];
   gather(value, list);
   return list;
 }
 
+/** A step gathers at least so many values. */
+const gatheredAtOnce = 1_024;
+
+function* gatherInSteps(value: Value): WorkSteps<Value[]> {
+  const list: Value[] = [];
+  let pausedAt = 0;
+  const open = [childrenOf(value).values()];
+  for (let children = open.at(-1); children !== undefined; children = open.at(-1)) {
+    const next = children.next();
+    if (next.done === true) open.pop();
+    else {
+      list.push(next.value);
+      if (isComposite(next.value)) open.push(childrenOf(next.value).values());
+    }
+    if (list.length - pausedAt < gatheredAtOnce) continue;
+    pausedAt = list.length;
+    yield;
+  }
+  return list;
+}
+
 function gather(value: Value, list: Value[]): void {
-  const items = itemsOfValue(value);
-  const children = items ?? sortedMembers(value).map(([, member]) => member);
-  countSteps(listedSteps * children.length);
-  for (const child of children) {
+  for (const child of childrenOf(value)) {
     list.push(child);
     if (typeof child === 'object' && child !== null) gather(child, list);
   }
+}
+
+function childrenOf(value: Value): readonly Value[] {
+  const children = itemsOfValue(value) ?? sortedMembers(value).map(([, member]) => member);
+  countSteps(listedSteps * children.length);
+  return children;
 }
 
 export function sortedMembers(value: Value): [name: string, value: Value][] {

@@ -1,6 +1,7 @@
 // Operators: three-valued logic, comparison, membership, LIKE, arithmetic, concatenation.
 import { sqlError } from '../errors/sql-error.ts';
 import { itemsOfValue } from '../functions/array-star.ts';
+import type { EvaluationContext } from '../functions/context.ts';
 import { escapeCharacter, likePattern } from '../functions/like-patterns.ts';
 import type {
   Arithmetic,
@@ -182,7 +183,7 @@ export function compileMembership(node: Membership, compiler: ExpressionCompiler
     const value = of(row, context);
     const items = list(row, context);
     if (value === undefined || items === undefined) return undefined;
-    const found = find(value, items);
+    const found = find(value, items, node, context);
     return found === true || found === false ? found !== isNegated : found;
   };
 }
@@ -232,8 +233,13 @@ function isIn(value: Value, list: Value): boolean | null | undefined {
   return items === undefined ? null : among(value, items);
 }
 
-function isWithin(value: Value, list: Value): boolean | null | undefined {
-  const items = descendants(list);
+function isWithin(
+  value: Value,
+  list: Value,
+  worker: object,
+  context: EvaluationContext,
+): boolean | null | undefined {
+  const items = descendants(list, worker, context);
   return items === undefined ? null : among(value, items);
 }
 

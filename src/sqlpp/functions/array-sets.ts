@@ -1,9 +1,11 @@
 // Functions that treat arrays as sets: items that collate equal count once. Results have the order of first appearance.
+import { mapInSteps, type WorkSteps } from '#base/steps.ts';
 import { shownIdentityOf } from '../values/identity.ts';
 import { countSteps } from '../values/step-limit.ts';
 import { isArray } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
-import { Declarations, type Implementation } from './declaration.ts';
+import { mayBeLong } from './array-star.ts';
+import { Declarations, type Implementation, type StepsOf } from './declaration.ts';
 
 type Items = readonly Value[];
 
@@ -55,13 +57,22 @@ const except: Implementation = ofArrays(([items = [], others = []]) => {
   return items.filter((item) => !excluded.has(countedIdentity(item)));
 });
 
+const distinctSteps: StepsOf = ([items]) =>
+  isArray(items) && mayBeLong(items) ? distinctInSteps(items) : null;
+
+function* distinctInSteps(items: Items): WorkSteps<Value> {
+  const found = new Map<string, Value>();
+  yield* mapInSteps(items, (item) => found.set(countedIdentity(item), item));
+  return [...found.values()];
+}
+
 export const arraySets = new Declarations('array')
   .add(
     'array_distinct',
     'array',
     'The array without duplicate items.',
     ofArrays((arrays) => counts(arrays).map(({ value }) => value)),
-    missing,
+    { ...missing, steps: distinctSteps },
   )
   .add(
     'array_except',

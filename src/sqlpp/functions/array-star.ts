@@ -1,4 +1,5 @@
 // `[*]`: an object whose members are arrays of the items' members.
+import { mapInSteps, resultOf, type WorkSteps } from '#base/steps.ts';
 import { itemsOf, membersOf } from '../values/json-scan.ts';
 import { isArray } from '../values/types.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
@@ -16,12 +17,39 @@ export function membersOfValue(value: Value): [name: string, value: Value][] {
   return Object.entries(value as ValueObject);
 }
 
+/** Arrays with more items are long: functions of them run in steps, where the caller can wait. */
+const shortItems = 512;
+/** The members of an object that are looked at. */
+const membersMax = 32;
+
+/** Whether the value is a long array, or an object with such a member. Unparsed values count as long by their text. */
+export function mayBeLong(value: Value): boolean {
+  if (typeof value !== 'object' || value === null || value instanceof Binary) return false;
+  if (value instanceof RawJson) return value.end - value.start > 16 * shortItems;
+  if (isArray(value)) return value.length > shortItems;
+  let left = membersMax;
+  for (const name in value as ValueObject) {
+    const member = (value as ValueObject)[name];
+    if (isArray(member) && member.length > shortItems) return true;
+    if (--left === 0) return false;
+  }
+  return false;
+}
+
 export function arrayStar(value: Value): Value {
+  return resultOf(arrayStarInSteps(value));
+}
+
+export function* arrayStarInSteps(value: Value): WorkSteps<Value> {
   const items = itemsOfValue(value);
   if (items === undefined) return null;
-  const objects = items.map((object) => new Map(membersOfValue(object)));
-  const names = new Set(objects.flatMap((object) => [...object.keys()]));
+  yield;
+  const objects = yield* mapInSteps(items, (object) => new Map(membersOfValue(object)));
+  const names = new Set<string>();
+  yield* mapInSteps(objects, (object) => {
+    for (const name of object.keys()) names.add(name);
+  });
   const result = newObject();
-  for (const name of names) result[name] = objects.map((object) => object.get(name));
+  for (const name of names) result[name] = yield* mapInSteps(objects, (object) => object.get(name));
   return result;
 }

@@ -25,6 +25,10 @@ export interface EvaluationContext {
    * loop throws the first error at its end.
    */
   continuesAfter?(error: unknown): boolean;
+  /** Whether long work of an expression should pause: its caller evaluates the row again. */
+  isPauseDue?(): boolean;
+  /** Call when such work goes on after a pause. */
+  resumed?(): void;
   /** Calls a user-defined function; may throw to suspend. */
   userCall(call: UserCall, values: readonly Value[]): Value;
   /** Calls functions that need the service: ADVISOR, INFER_VALUE, CURL, VERSION, CURRENT_USERS, NODE_NAME and others. */

@@ -1,4 +1,5 @@
 // The declaration of a function: the parser checks names and argument counts, expressions call it, the reference page lists it.
+import type { WorkSteps } from '#base/steps.ts';
 import type { Value } from '../values/value.ts';
 import type { EvaluationContext } from './context.ts';
 
@@ -13,6 +14,8 @@ export interface Memo {
   key?: unknown;
   value?: unknown;
 }
+
+export type StepsOf = (values: readonly Value[]) => WorkSteps<Value> | null;
 
 export type Implementation = (values: readonly Value[], context: EvaluationContext, memo: Memo) => Value;
 
@@ -40,6 +43,8 @@ export interface FunctionDeclaration {
   /** One sentence. */
   readonly doc: string;
   readonly run: Implementation;
+  /** The same in steps; null: the arguments are small, so that `run` takes less time. */
+  readonly steps?: StepsOf | undefined;
 }
 
 export type FunctionGroup =
@@ -67,6 +72,7 @@ interface Options {
   readonly varies?: Variation;
   readonly isSpecial?: boolean;
   readonly reads?: FunctionDeclaration['reads'];
+  readonly steps?: StepsOf;
 }
 
 /** Declares functions of one group. The numbers of arguments follow from the signature: `a, b [, c]`, `a, b [, c …]`. */
@@ -91,6 +97,7 @@ export class Declarations {
       signature,
       doc,
       run,
+      steps: options.steps,
     });
     return this;
   }

@@ -1,12 +1,16 @@
 // Functions of JSON text, sizes and encodings.
+import type { WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { memberNames } from '../values/collation.ts';
 import { JsonError, parseJsonText } from '../values/json-parse.ts';
-import { jsonText } from '../values/json-text.ts';
+import { parseInSteps } from '../values/json-steps.ts';
+import { jsonText, stringText } from '../values/json-text.ts';
+import { countText } from '../values/step-limit.ts';
 import { isArray, isObject } from '../values/types.ts';
-import { Binary, type Value } from '../values/value.ts';
+import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
+import { mayBeLong } from './array-star.ts';
 import { byteLength } from './bytes.ts';
-import { Declarations, type Implementation } from './declaration.ts';
+import { Declarations, type Implementation, type StepsOf } from './declaration.ts';
 import { hashBytes } from './hashing.ts';
 import { toText } from './types.ts';
 
@@ -23,6 +27,48 @@ const decode: Implementation = ([text]) => {
 };
 
 const encode = (value: Value): string => (value === undefined ? 'null' : jsonText(value));
+
+/** Longer texts are decoded in steps. */
+const shortText = 64 << 10;
+
+const decodeSteps: StepsOf = ([text]) =>
+  typeof text === 'string' && text.length > shortText ? decodeInSteps(text) : null;
+
+function* decodeInSteps(text: string): WorkSteps<Value> {
+  const bytes = new TextEncoder().encode(text);
+  try {
+    return yield* parseInSteps(new RawJson(bytes, 0, bytes.length));
+  } catch (error) {
+    if (error instanceof JsonError) return null;
+    throw error;
+  }
+}
+
+const encodeSteps: StepsOf = ([value]) => (mayBeLong(value) ? encodeInSteps(value) : null);
+
+/** Items whose text is made in one step. */
+const encodedAtOnce = 256;
+
+function* encodeInSteps(value: Value): WorkSteps<string> {
+  const parts: string[] = [];
+  if (isArray(value))
+    for (let at = 0; at < value.length; at += encodedAtOnce) {
+      yield;
+      parts.push(jsonText(value.slice(at, at + encodedAtOnce)).slice(1, -1));
+    }
+  else {
+    const object = value as ValueObject;
+    for (const name of memberNames(object)) {
+      const member = object[name];
+      if (member === undefined) continue;
+      const text = mayBeLong(member) ? yield* encodeInSteps(member) : jsonText(member);
+      parts.push(`${stringText(name)}:${text}`);
+    }
+  }
+  const text = parts.join(',');
+  countText(text.length);
+  return isArray(value) ? `[${text}]` : `{${text}}`;
+}
 
 const polyLength: Implementation = ([value]) => {
   if (typeof value === 'string') return byteLength(value);
@@ -75,10 +121,12 @@ const abort: Implementation = ([text]) => {
 export const json = new Declarations('json')
   .add('json_decode', 'string', 'The value of JSON text; NULL for other text.', decode, {
     synonyms: ['decode_json'],
+    steps: decodeSteps,
   })
   .add('json_encode', 'value', 'The value as JSON text.', ([value]) => encode(value), {
     nulls: 'own',
     synonyms: ['encode_json'],
+    steps: encodeSteps,
   })
   .add(
     'encoded_size',

@@ -1,10 +1,12 @@
 // Functions that split all texts of a value into words.
 
+import type { WorkSteps } from '#base/steps.ts';
 import { collate } from '../values/collation.ts';
 import { identityOf } from '../values/identity.ts';
 import { isArray, isObject } from '../values/types.ts';
 import type { Value, ValueObject } from '../values/value.ts';
-import { Declarations, type Implementation } from './declaration.ts';
+import { mayBeLong } from './array-star.ts';
+import { Declarations, type Implementation, type StepsOf } from './declaration.ts';
 import { lowerCase, upperCase } from './letter-case.ts';
 import { likePattern } from './like-patterns.ts';
 import { regularExpression } from './regular-expressions.ts';
@@ -78,6 +80,27 @@ const tokens: Implementation = (given) => {
   return [...found.values()];
 };
 
+const tokensSteps: StepsOf = (given) => {
+  const [value, options] = given;
+  if (!mayBeLong(value) || (given.length > 1 && !isObject(options))) return null;
+  return tokensInSteps(value, options as ValueObject | undefined);
+};
+
+/** Tokens of one step. */
+const tokensAtOnce = 512;
+
+function* tokensInSteps(value: Value, options: ValueObject | undefined): WorkSteps<Value> {
+  const found = new Map<string, Value>();
+  let left = tokensAtOnce;
+  for (const token of tokensOf(value, optionsOf(options))) {
+    found.set(identityOf(token), token);
+    if (--left > 0) continue;
+    left = tokensAtOnce;
+    yield;
+  }
+  return [...found.values()];
+}
+
 const containing =
   (
     matcherOf: (searched: Value, memo: Parameters<Implementation>[2]) => ((token: Value) => boolean) | null,
@@ -100,6 +123,7 @@ const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: lis
 export const tokenFunctions = new Declarations('token')
   .add('tokens', 'value [, options]', 'All words and other scalars in the value, each once.', tokens, {
     nulls: 'own',
+    steps: tokensSteps,
   })
   .add(
     'contains_token',

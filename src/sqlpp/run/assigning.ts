@@ -1,6 +1,8 @@
 // SET and UNSET change a copy of the document, which shares unchanged parts with the original. Values are computed from the original document,
 // positions and names in paths from the copy, so that `SET a[ARRAY_LENGTH(a)] = x FOR x IN b END` appends every element.
+import { resultOf, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
+import { inSteps } from '../expressions/paused-work.ts';
 import type { Source } from '../plan/block.ts';
 import type {
   DocumentChanges,
@@ -40,6 +42,10 @@ export type Assign = (run: Run, row: Row, slot: number) => AssignedDocument;
 
 /** `copies`: the arrays and objects that belong to this document alone. Others may be values of parameters, constants and other documents. */
 type Change = (run: Run, row: Row, copy: Row, copies: Copies) => void;
+/** The same for the elements of a FOR. */
+type ChangeInSteps = (run: Run, row: Row, copy: Row, copies: Copies) => WorkSteps<void>;
+/** A term of SET or UNSET. */
+type Term = { readonly change: Change } | { readonly inSteps: ChangeInSteps };
 
 type Copies = Set<object>;
 
@@ -49,11 +55,11 @@ export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges
   // With a FOR the document is parsed and copied completely first: a FOR may read the same members for each of its elements, and it changes the
   // objects that its variables refer to.
   const hasFor = [...changes.set, ...changes.unset].some((term) => term.for !== undefined);
-  const steps: Change[] = [
+  const terms: Term[] = [
     ...changes.set.map((term) => compileSet(compiler, term, source, { padding, hasFor })),
     ...changes.unset.map((term) => compileUnset(compiler, term, source)),
   ];
-  return (run, row, slot) => {
+  function* assign(run: Run, row: Row, slot: number): WorkSteps<AssignedDocument> {
     padding.elements = 0;
     const copy = row.slice();
     const meta = newObject();
@@ -62,10 +68,14 @@ export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges
     copy[slot] = hasFor ? deepCopy(document, copies) : document;
     copy[metaSlot as number] = meta;
     const original = hasFor ? row.with(slot, document) : row;
-    for (const change of steps) change(run, original, copy, copies);
+    for (const term of terms)
+      if ('change' in term) term.change(run, original, copy, copies);
+      else yield* counting(padding, term.inSteps(run, original, copy, copies));
     if (copy[slot] === undefined) throw sqlError(5100, alias);
     return { document: copy[slot], meta };
-  };
+  }
+  if (!hasFor) return (run, row, slot) => resultOf(assign(run, row, slot));
+  return (run, row, slot) => inSteps(terms, run.evaluation, () => assign(run, row, slot));
 }
 
 function compileSet(
@@ -73,7 +83,7 @@ function compileSet(
   term: SetPlan,
   source: Source,
   { padding, hasFor }: { readonly padding: Padding; readonly hasFor: boolean },
-): Change {
+): Term {
   const value = compiler.code(term.value);
   const write = term.isMeta
     ? compileMetaPath(compiler, term.path)
@@ -84,28 +94,33 @@ function compileSet(
     const next = run.resolve(value.run(row, run.evaluation));
     write(run, row, copy, hasFor ? deepCopy(next, copies) : next, copies);
   };
-  return term.for ? compileFor(compiler, term.for, set) : set;
+  return term.for ? { inSteps: compileFor(compiler, term.for, set) } : { change: set };
 }
 
-function compileUnset(compiler: BlockCompiler, term: UnsetPlan, source: Source): Change {
+function compileUnset(compiler: BlockCompiler, term: UnsetPlan, source: Source): Term {
   const write = term.isMeta
     ? compileMetaPath(compiler, term.path)
     : compilePath(compiler, term.path, source, unsetMember);
   const unset: Change = (run, row, copy, copies) => write(run, row, copy, undefined, copies);
-  if (!term.for) return unset;
-  return term.for.when ? compileFor(compiler, term.for, unset) : compileForAll(compiler, term.for, unset);
+  if (!term.for) return { change: unset };
+  const compile = term.for.when ? compileFor : compileForAll;
+  return { inSteps: compile(compiler, term.for, unset) };
 }
 
 /** Runs a change for each combination of FOR. Values are computed from the original document; assignments change the copy. */
-function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): Change {
+function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): ChangeInSteps {
   const when = node.when && compiler.code(node.when);
   const expand = compileRanges(compiler, node.dimensions);
-  return (run, row, copy, copies) => {
-    const [originals, changing] = [expand(run, row), expand(run, copy)];
+  return function* forEach(run, row, copy, copies) {
+    yield;
+    const originals = expand(run, row);
+    yield;
+    const changing = expand(run, copy);
     // An earlier term changed what this one iterates over: its elements no longer correspond.
     if (originals.length !== changing.length) return;
     for (const [at, changed] of changing.entries()) {
       const original = originals[at] as Row;
+      if (at % changedAtOnce === 0) yield;
       if (when && !isTrue(when.run(original, run.evaluation))) continue;
       change(run, original, changed, copies);
     }
@@ -113,12 +128,31 @@ function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): Cha
 }
 
 /** UNSET without WHEN evaluates no expression over the original document, so it iterates over the copy as earlier terms have changed it. */
-function compileForAll(compiler: BlockCompiler, { dimensions }: ForPlan, remove: Change): Change {
+function compileForAll(compiler: BlockCompiler, { dimensions }: ForPlan, remove: Change): ChangeInSteps {
   const expand = compileRanges(compiler, dimensions);
-  return (run, row, copy, copies) => {
-    for (const changed of expand(run, copy)) remove(run, row, changed, copies);
+  return function* forAll(run, row, copy, copies) {
+    yield;
+    for (const [at, changed] of expand(run, copy).entries()) {
+      if (at % changedAtOnce === 0) yield;
+      remove(run, row, changed, copies);
+    }
   };
 }
+
+/** Runs steps between which other runs of the statement count their padding in the same place. */
+function* counting(padding: Padding, steps: WorkSteps<void>): WorkSteps<void> {
+  let { elements } = padding;
+  for (;;) {
+    padding.elements = elements;
+    const { done } = steps.next();
+    elements = padding.elements;
+    if (done) return;
+    yield;
+  }
+}
+
+/** Elements that FOR changes in one step. */
+const changedAtOnce = 256;
 
 /** Returns a row for each combination. */
 function compileRanges(

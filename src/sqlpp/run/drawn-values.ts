@@ -22,6 +22,11 @@ export class DrawnValues {
     return value;
   }
 
+  /** Whether this evaluation of the row has got a value. */
+  get isUsed(): boolean {
+    return [...this.#kinds.values()].some(({ next }) => next > 0);
+  }
+
   /** Call before the same row is evaluated again. */
   rewind(): void {
     for (const drawn of this.#kinds.values()) drawn.next = 0;

@@ -90,6 +90,8 @@ function evaluationOf(run: Run): EvaluationContext {
     timeZone: context.timeZone ?? 'UTC',
     subquery: (node, values) => run.subquery(node, values),
     continuesAfter: (error) => run.continuesAfter(error),
+    isPauseDue: () => run.isPauseDue(),
+    resumed: () => run.slices.resumed(),
     userCall: (call, values) => run.userCall(call, values),
     serviceCall: (call, values) => run.serviceCall(call.name, values),
   };

@@ -1,19 +1,30 @@
 // The results of subqueries, calls and parsing that the evaluation of a row has got so far, and those that it needs next.
+import { sqlError } from '../errors/sql-error.ts';
+import { noWorks, type PausedWorks, PauseNeeded } from '../expressions/paused-work.ts';
 import { ParsedTexts, ParseNeeded } from '../values/parsed-texts.ts';
 import { type CallMemory, CallNeeded, CallResults } from './call-results.ts';
 import { NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
 
-/** Thrown by an expression that needs a result: the operator provides the result and evaluates the row again. */
-export type RowNeed = SubqueryNeeded | CallNeeded | ParseNeeded;
+/** Thrown by an expression that needs a result, or a pause: the operator provides it and evaluates the row again. */
+export type RowNeed = SubqueryNeeded | CallNeeded | ParseNeeded | PauseNeeded;
 
 export const isRowNeed = (error: unknown): error is RowNeed =>
-  error instanceof SubqueryNeeded || error instanceof CallNeeded || error instanceof ParseNeeded;
+  error instanceof SubqueryNeeded ||
+  error instanceof CallNeeded ||
+  error instanceof ParseNeeded ||
+  error instanceof PauseNeeded;
+
+/** The most asynchronous calls of one row: each one evaluates the row again. */
+const rowCallsMax = 10_000;
 
 export class RowResults {
   readonly calls: CallResults;
   readonly subqueries: SubqueryResults;
   readonly needed = new NeededResults();
   readonly texts: ParsedTexts;
+  /** What long expressions of the row have done before they paused. */
+  paused: PausedWorks = noWorks;
+  #calls = 0;
 
   /** `texts`: the parsed texts that earlier rows of the statement have used. */
   constructor(memory: CallMemory, texts: ParsedTexts) {
@@ -22,11 +33,22 @@ export class RowResults {
     this.subqueries = new SubqueryResults(memory);
   }
 
+  /** Counts an asynchronous call: each one evaluates the row again. @throws SqlError 5010 */
+  countCall(): void {
+    if (++this.#calls > rowCallsMax)
+      throw sqlError(
+        5010,
+        `expression: one row makes more than ${rowCallsMax} calls of CURL() and of functions in other languages`,
+      );
+  }
+
   /** Call before the next row; results of subqueries may be the same for it. */
   end(ofStatement: SubqueryResults): void {
     this.calls.clear();
     ofStatement.takeFrom(this.subqueries);
     this.needed.clear();
     this.texts.endRow();
+    this.paused = noWorks;
+    this.#calls = 0;
   }
 }

@@ -18,6 +18,9 @@ export class RunSlices {
   /** When the statement began to take the documents that were read last. */
   #takingMs = 0;
   #takenBytes = 0;
+  #evaluationMs = 0;
+  /** When the newest work of the row went on after a pause, or the row was evaluated again. */
+  #resumedMs = 0;
 
   constructor(context: Pick<ExecuteContext, 'monotonicMs' | 'pause' | 'signal'>, meter: Meter | undefined) {
     this.#context = context;
@@ -35,6 +38,23 @@ export class RunSlices {
   /** Whether the slice is over. */
   get isDue(): boolean {
     return this.#context.monotonicMs() - this.#startMs >= sliceMs;
+  }
+
+  /** Call before a row is evaluated again. */
+  evaluatesAgain(): void {
+    this.#evaluationMs = this.#resumedMs = this.#context.monotonicMs();
+  }
+
+  /** Call when work of a row goes on after a pause. */
+  resumed(): void {
+    this.#resumedMs = this.#context.monotonicMs();
+  }
+
+  /** Whether work of a row should pause: when it has taken as long as what will be evaluated again before it, so that a row takes twice the time at most. */
+  get isPauseDue(): boolean {
+    const nowMs = this.#context.monotonicMs();
+    if (nowMs - this.#startMs < sliceMs) return false;
+    return nowMs - this.#resumedMs >= this.#resumedMs - this.#evaluationMs;
   }
 
   /** Calls `work` for each item, and yields between those that take long. */

@@ -1,13 +1,22 @@
 // One execution of a statement: time slices, memory, results of subqueries and calls, counts and times for the answer.
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../expressions/context.ts';
+import {
+  allowPauses,
+  begin,
+  noWorks,
+  type PausedWorks,
+  PauseNeeded,
+  restore,
+  worksNow,
+} from '../expressions/paused-work.ts';
 import type { Block } from '../plan/block.ts';
-import { type ExternalFunction, isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
+import { isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
 import type { Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import { parseInSteps } from '../values/json-steps.ts';
 import { ParsedTexts, ParseNeeded, setParsedTexts } from '../values/parsed-texts.ts';
-import { countSteps } from '../values/step-limit.ts';
+import { continueSteps, countSteps, stepsLeft } from '../values/step-limit.ts';
 import type { Value } from '../values/value.ts';
 import { CallNeeded, CallResults } from './call-results.ts';
 import type { Code } from './code.ts';
@@ -16,6 +25,7 @@ import type { ExecuteContext, Outcome, Phase } from './engine.ts';
 import { type FunctionProgram, functionKey } from './function-program.ts';
 import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
+import { advisorCall, curlCall, externalCall } from './needed-calls.ts';
 import { type Batch, batchRows, emptyRow, firstRow, type Row } from './row.ts';
 import { rowCountOf } from './row-count.ts';
 import { isRowNeed, type RowNeed, RowResults } from './row-results.ts';
@@ -42,8 +52,6 @@ export interface SubqueryProgram {
 
 /** The most cached results of asynchronous functions. */
 const cachedResultsMax = 10_000;
-/** The most asynchronous calls of one row: each one evaluates the row again. */
-const rowCallsMax = 10_000;
 /** The approximate memory limit of a request without a quota. */
 export const heldMax = 768 * 1024 * 1024;
 /** After so many released bytes the thread collects garbage. */
@@ -156,9 +164,14 @@ export class Run {
     return this.#needed?.add(error) ?? false;
   }
 
+  /** Not once the row has got random values or times: those of the next evaluation would be others. */
+  isPauseDue(): boolean {
+    return this.slices.isPauseDue && this.#drawn?.isUsed !== true;
+  }
+
   /** For expressions: calls a user-defined function. */
   userCall(call: UserCall, values: readonly Value[]): Value {
-    if (isExternal(call)) return this.#externalCall(call.external, values);
+    if (isExternal(call)) return this.#resultOf(externalCall(call.external, values, this.context));
     const key = functionKey(call.name);
     const program = this.#programs.functions.get(key);
     if (!program) throw sqlError(10101, key);
@@ -177,37 +190,19 @@ export class Run {
     }
   }
 
-  /** A function in another language is asynchronous, so the expression is evaluated again with its result. */
-  #externalCall(external: ExternalFunction, values: readonly Value[]): Value {
-    const { name, scope } = external;
-    const key = JSON.stringify([name, scope?.bucket, scope?.scope, valueKey(values)]);
-    if (this.#rowResults?.has(key)) return this.#rowResults.get(key);
-    const { userFunctions } = this.context;
-    const result = async () => {
-      if (!userFunctions?.call) throw sqlError(10101, name);
-      return await userFunctions.call(external, values);
-    };
-    throw new CallNeeded(key, result, { isForRow: true });
-  }
-
-  /** Calls a function of the service. ADVISOR and CURL are asynchronous, as user functions in other languages are. */
+  /** Calls a function of the service. */
   serviceCall(name: string, values: readonly Value[]): Value {
     const { advisor, curl, serviceCall } = this.context;
-    if (name === 'curl' && curl) return this.#curl(values, curl);
-    if (name !== 'advisor' || !advisor) return serviceCall?.(name, values) ?? null;
-    const key = valueKey(values);
-    if (this.#callResults.has(key)) return this.#callResults.get(key);
-    throw new CallNeeded(key, () => advisor(values[0]), { isForRow: false });
+    if (name === 'curl' && curl) return this.#resultOf(curlCall(values, curl, this));
+    if (name === 'advisor' && advisor) return this.#resultOf(advisorCall(values, advisor));
+    return serviceCall?.(name, values) ?? null;
   }
 
-  #curl(values: readonly Value[], curl: NonNullable<ExecuteContext['curl']>): Value {
-    const key = `curl ${valueKey(values)}`;
-    if (this.#rowResults?.has(key)) return this.#rowResults.get(key);
-    const result = () => {
-      const resolved = values.map((value) => this.resolveDeep(value));
-      return curl(resolved, this);
-    };
-    throw new CallNeeded(key, result, { isForRow: true });
+  /** The result of an asynchronous function, with which the expression is evaluated again. */
+  #resultOf(call: CallNeeded): Value {
+    const results = call.isForRow ? this.#rowResults : this.#callResults;
+    if (results?.has(call.key)) return results.get(call.key);
+    throw call;
   }
 
   /** Computes the results that a row needs, and caches them. */
@@ -216,6 +211,7 @@ export class Run {
       row.texts.add(error.raw, await this.slices.resultOf(parseInSteps(error.raw)));
       return;
     }
+    if (error instanceof PauseNeeded) return;
     if (error instanceof SubqueryNeeded) {
       await this.#runSubquery(error, row.subqueries);
       return this.#runAhead(row.needed.take(error), row.subqueries);
@@ -273,7 +269,7 @@ export class Run {
   }
 
   /**
-   * Calls `work` for each row. `work` may throw SubqueryNeeded, CallNeeded or ParseNeeded before it changes anything: it is called again once
+   * Calls `work` for each row. `work` may throw what `isRowNeed` knows before it changes anything: it is called again once
    * the result is there. Yields between rows that take long, as those of large documents do.
    */
   each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> | undefined {
@@ -286,6 +282,7 @@ export class Run {
     this.#needed = null;
     this.#drawn?.clear();
     const textsBefore = setParsedTexts(this.#texts);
+    const before = allowPauses();
     try {
       for (; at < items.length; at++) {
         if (at === timedAt) {
@@ -293,13 +290,15 @@ export class Run {
           const pause = this.yieldIfDue();
           if (pause !== undefined) return this.#eachAfter(pause, at, items, work);
         }
+        begin(noWorks);
         work(items[at] as T, at);
         if (this.#drawn !== null) this.#drawn.clear();
       }
       return undefined;
     } catch (error) {
-      return this.#eachFrom(at, items, work, error);
+      return this.#eachFrom(at, items, work, { thrown: error, paused: worksNow() });
     } finally {
+      restore(before);
       setParsedTexts(textsBefore);
     }
   }
@@ -318,23 +317,27 @@ export class Run {
     from: number,
     items: readonly T[],
     work: (item: T, at: number) => void,
-    thrown: unknown,
+    { thrown, paused }: { readonly thrown: unknown; readonly paused: PausedWorks },
   ): Promise<void> {
     let at = from;
     let error: unknown = thrown;
     const row = new RowResults(this, this.#texts);
-    let calls = 0;
+    row.paused = paused;
+    let pausedSteps: number | null = null;
     try {
       while (at < items.length) {
         const drawn = this.#drawn;
         this.#drawn = null;
         if (error !== null) {
           if (!isRowNeed(error)) throw error;
-          if (error instanceof CallNeeded && ++calls > rowCallsMax) throw tooManyCalls();
+          pausedSteps = error instanceof PauseNeeded ? stepsLeft() : null;
+          if (error instanceof CallNeeded) row.countCall();
           await this.#provide(error, row);
           error = null;
         }
         await this.yieldIfDue();
+        if (pausedSteps !== null) continueSteps(pausedSteps);
+        pausedSteps = null;
         // Set again after each wait: meanwhile other rows may have been evaluated.
         this.#rowResults = row.calls;
         this.#rowSubqueries = row.subqueries;
@@ -342,17 +345,21 @@ export class Run {
         this.#drawn = drawn;
         drawn?.rewind();
         const textsBefore = setParsedTexts(row.texts);
+        const before = allowPauses();
+        this.slices.evaluatesAgain();
         try {
           do {
+            begin(row.paused);
             work(items[at] as T, at);
             at++;
             row.end(this.#subqueryResults);
             this.#drawn?.clear();
-            calls = 0;
           } while (at < items.length && !this.slices.isDue);
         } catch (next) {
           error = next;
+          row.paused = worksNow();
         } finally {
+          restore(before);
           setParsedTexts(textsBefore);
         }
       }
@@ -391,9 +398,3 @@ export class Run {
 }
 
 const once = [null];
-
-const tooManyCalls = (): Error =>
-  sqlError(
-    5010,
-    `expression: one row makes more than ${rowCallsMax} calls of CURL() and of functions in other languages`,
-  );

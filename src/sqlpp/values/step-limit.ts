@@ -15,11 +15,28 @@ export const roundSteps = 3;
 /** False in threads without statements. */
 let isLimited = false;
 let left = stepsMax;
+/** Steps between two looks at the clock: less than a tenth of a millisecond. */
+const timedSteps = 2_048;
+let timedAt = stepsMax;
+
+/** Whether there were many steps since the last time that this was so: worth a look at the clock. */
+export function areStepsMany(): boolean {
+  if (left > timedAt - timedSteps && left <= timedAt) return false;
+  timedAt = left;
+  return true;
+}
 
 /** Call before a statement continues: other requests have had the thread. */
 export function renewSteps(): void {
   isLimited = true;
   left = stepsMax;
+}
+
+export const stepsLeft = (): number => left;
+
+/** Call when work goes on after a pause: the pause does not allow one value to become larger. */
+export function continueSteps(before: number): void {
+  left = before;
 }
 
 /** @throws SqlError 5035 when there were too many steps since `renewSteps` */

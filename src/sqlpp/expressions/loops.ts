@@ -1,0 +1,217 @@
+// Loops of ANY, EVERY and comprehensions over ranges. Several bindings iterate in parallel, up to the end of the shortest. A long loop pauses.
+import { itemsOfValue } from '../functions/array-star.ts';
+import type { EvaluationContext } from '../functions/context.ts';
+import type { RangeBinding } from '../tree/query.ts';
+import { countSteps, listedSteps, roundSteps } from '../values/step-limit.ts';
+import type { Value } from '../values/value.ts';
+import type { Evaluate, ExpressionCompiler, Variable } from './evaluate.ts';
+import { descendants, isComposite, sortedMembers } from './navigation.ts';
+import {
+  begin,
+  enter,
+  isPauseDue,
+  keep,
+  leave,
+  noWorks,
+  type PausedWorks,
+  PauseNeeded,
+  pausedAt,
+  worksNow,
+} from './paused-work.ts';
+
+/** The values that a binding iterates over, and for a position variable the positions or names. */
+export interface LoopRange {
+  readonly values: readonly Value[];
+  readonly positions: readonly Value[] | undefined;
+}
+
+/** What a loop does with each combination of elements. */
+export interface Loop<Kept> {
+  /** What the loop keeps between rounds. */
+  begin(ranges: readonly LoopRange[]): Kept;
+  /** Returns true to end the loop. Changes `kept` only when it has evaluated everything. */
+  round(kept: Kept, row: readonly Value[], context: EvaluationContext): boolean;
+  result(kept: Kept): Value;
+}
+
+interface CompiledRange {
+  readonly of: Evaluate;
+  /** WITHIN: includes nested values. */
+  readonly isDeep: boolean;
+  readonly value: Variable;
+  readonly position: Variable | undefined;
+}
+
+export class LoopRanges {
+  private readonly list: readonly CompiledRange[];
+  /** The compiler for expressions that see the variables. */
+  readonly inner: ExpressionCompiler;
+
+  constructor(bindings: readonly RangeBinding[], compiler: ExpressionCompiler) {
+    const variables = new Map<string, Variable>();
+    const variable = (name: string): Variable => {
+      const bound: Variable = { value: undefined };
+      variables.set(name, bound);
+      return bound;
+    };
+    this.list = bindings.map(({ name, position, of, isDeep }) => ({
+      of: compiler.compile(of),
+      isDeep,
+      position: position === undefined ? undefined : variable(position),
+      value: variable(name),
+    }));
+    this.inner = compiler.inner(variables);
+  }
+
+  /** NULL or MISSING if one of the ranges is not an array or object. */
+  run<Kept>(loop: Loop<Kept>, row: readonly Value[], context: EvaluationContext): Value {
+    const own = enter();
+    const paused = pausedAt<LoopRun<Kept>>(own, this);
+    if (paused?.state === null) return paused.result as Value;
+    const around = worksNow();
+    const run = paused?.state ?? new LoopRun(this.list, loop);
+    begin(paused?.inner ?? noWorks);
+    if (paused !== undefined) context.resumed?.();
+    let result: Value;
+    try {
+      result = run.result(row, context);
+    } catch (error) {
+      // A loop that has not paused begins again when the row is evaluated again for another reason.
+      if (paused === undefined && !(error instanceof PauseNeeded)) begin(around);
+      else keep(around, { worker: this, position: own, state: run, inner: run.inner });
+      throw error;
+    }
+    leave(around, own, paused, result);
+    return result;
+  }
+}
+
+class LoopRun<Kept> {
+  /** After an error: the works within the ranges, or the round, that did not end. */
+  inner: PausedWorks = noWorks;
+  private readonly list: readonly CompiledRange[];
+  private readonly loop: Loop<Kept>;
+  /** undefined: not known yet. */
+  private ranges: readonly LoopRange[] | undefined;
+  private kept: Kept | undefined;
+  private at = 0;
+
+  constructor(list: readonly CompiledRange[], loop: Loop<Kept>) {
+    this.list = list;
+    this.loop = loop;
+  }
+
+  /** After a throw the next call goes on. */
+  result(row: readonly Value[], context: EvaluationContext): Value {
+    if (this.ranges === undefined) {
+      const ranges = this.rangesOf(row, context);
+      if (ranges === null || ranges === undefined) return ranges;
+      this.ranges = ranges;
+      this.kept = this.loop.begin(ranges);
+      begin(noWorks);
+    }
+    return this.runRounds(this.ranges, this.kept as Kept, row, context);
+  }
+
+  private rangesOf(
+    row: readonly Value[],
+    context: EvaluationContext,
+  ): readonly LoopRange[] | null | undefined {
+    const ranges: LoopRange[] = [];
+    let isNull = false;
+    try {
+      for (const compiled of this.list) {
+        const value = compiled.of(row, context);
+        if (value === undefined) return undefined;
+        const range = rangeOf(value, compiled, context);
+        if (range === undefined) isNull = true;
+        else ranges.push(range);
+      }
+    } catch (error) {
+      this.inner = worksNow();
+      throw error;
+    }
+    return isNull ? null : ranges;
+  }
+
+  /**
+   * Sets the variables to each element in turn, until a round ends the loop. Then restores their previous values, except after an error: the
+   * error ends the evaluation of the row, or a loop around this one sets its variables anew.
+   */
+  private runRounds(
+    ranges: readonly LoopRange[],
+    ownKept: Kept,
+    row: readonly Value[],
+    context: EvaluationContext,
+  ): Value {
+    const { list, loop } = this;
+    const before = list.map(({ value, position }) => [value.value, position?.value] as const);
+    const length = Math.min(...ranges.map(({ values }) => values.length));
+    let kept = ownKept;
+    let failure: { readonly error: unknown } | null = null;
+    for (let at = this.at; at < length; at++) {
+      countSteps(roundSteps);
+      setVariables(list, ranges, at);
+      try {
+        if (loop.round(kept, row, context)) break;
+      } catch (error) {
+        if (failure === null) {
+          failure = { error };
+          this.stopAt(at, worksNow());
+          // Further rounds only find what they need.
+          kept = loop.begin(ranges);
+        }
+        if (context.continuesAfter?.(error) !== true) break;
+      }
+      begin(noWorks);
+      if (failure === null && isPauseDue(context)) {
+        this.stopAt(at + 1, noWorks);
+        throw new PauseNeeded();
+      }
+    }
+    if (failure !== null) throw failure.error;
+    for (let which = 0; which < list.length; which++) {
+      const { value, position } = list[which] as CompiledRange;
+      [value.value] = before[which] as readonly [Value, Value];
+      if (position !== undefined) position.value = before[which]?.[1];
+    }
+    return loop.result(kept);
+  }
+
+  private stopAt(at: number, inner: PausedWorks): void {
+    this.at = at;
+    this.inner = inner;
+  }
+}
+
+function setVariables(list: readonly CompiledRange[], ranges: readonly LoopRange[], at: number): void {
+  for (let which = 0; which < ranges.length; which++) {
+    const { value, position } = list[which] as CompiledRange;
+    const range = ranges[which] as LoopRange;
+    value.value = range.values[at];
+    if (position !== undefined) position.value = range.positions?.[at];
+  }
+}
+
+function rangeOf(value: Value, compiled: CompiledRange, context: EvaluationContext): LoopRange | undefined {
+  if (compiled.position !== undefined) {
+    const pairs = compiled.isDeep ? descendantPairs(value) : pairsOf(value);
+    return pairs && { values: pairs.map(([, item]) => item), positions: pairs.map(([at]) => at) };
+  }
+  const values = compiled.isDeep ? descendants(value, compiled, context) : itemsOfValue(value);
+  return values && { values, positions: undefined };
+}
+
+type Pair = readonly [position: Value, value: Value];
+
+function pairsOf(value: Value): readonly Pair[] | undefined {
+  const items = itemsOfValue(value);
+  if (items !== undefined) return items.map((item, at): Pair => [at, item]);
+  return isComposite(value) ? sortedMembers(value) : undefined;
+}
+
+function descendantPairs(value: Value): readonly Pair[] | undefined {
+  const pairs = pairsOf(value);
+  countSteps(listedSteps * (pairs?.length ?? 0));
+  return pairs?.flatMap((pair): readonly Pair[] => [pair, ...(descendantPairs(pair[1]) ?? [])]);
+}

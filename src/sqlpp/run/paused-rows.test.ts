@@ -1,0 +1,108 @@
+// Long expressions of one row pause when the time slice is over, and go on where they paused.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contextOf, prepareOn } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { jsonText } from '../values/json-text.ts';
+import type { Value } from '../values/value.ts';
+
+const numbers = Array.from({ length: 20_000 }, (_, at) => at);
+const objects = numbers
+  .slice(0, 5_000)
+  .map((n) => ({ n, name: `n${n % 100}`, nested: { list: [n, { m: n }] } }));
+
+function aStore(): MemoryDatastore {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (const id of ['k1', 'k2']) datastore.put(t, id, { id, numbers, objects });
+  return datastore;
+}
+
+/** Each look at the clock finds that `msPerLook` have passed: with 5, every time slice is over. */
+async function ran(statement: string, msPerLook: number, datastore = aStore()) {
+  let nowMs = 0;
+  let pauses = 0;
+  let lastRandom = 0;
+  const prepared = prepareOn(datastore, statement);
+  const execution = prepared.program.run(prepared, {
+    ...contextOf(datastore),
+    monotonicMs: () => (nowMs += msPerLook),
+    random: () => ++lastRandom / 1e6,
+    pause: async () => {
+      pauses++;
+    },
+  });
+  const rows: string[] = [];
+  for await (const batch of execution.rows) for (const row of batch) rows.push(jsonText(row as Value));
+  return { rows, pauses, datastore };
+}
+
+/** Statements, and the fewest pauses with a row that is evaluated without a pause between its parts. */
+const statements: readonly (readonly [text: string, pausesMin: number])[] = [
+  ['SELECT RAW ANY x IN t.numbers SATISFIES x = 19999 END FROM t', 20],
+  ['SELECT RAW EVERY x IN t.numbers SATISFIES x < 19999 END FROM t', 20],
+  ['SELECT RAW ANY AND EVERY x IN t.numbers SATISFIES x >= 0 END FROM t', 20],
+  ['SELECT RAW ARRAY x + y FOR x IN t.numbers, y IN t.numbers WHEN x % 3 = 1 END FROM t', 20],
+  ['SELECT RAW ARRAY [i, o.name] FOR i : o IN t.objects WHEN o.n > 4000 END FROM t', 5],
+  ['SELECT RAW FIRST x FOR x IN t.numbers WHEN x > 19990 END FROM t', 20],
+  ['SELECT RAW OBJECT "n" || TO_STRING(o.n) : o.nested FOR o IN t.objects END FROM t', 5],
+  ['SELECT RAW OBJECT CASE WHEN o.n = 4000 THEN 1 ELSE o.name END : o FOR o IN t.objects END FROM t', 5],
+  // A loop that others are in, beside and around.
+  ['SELECT RAW ARRAY (ARRAY x * y FOR y IN t.numbers WHEN y > 19990 END) FOR x IN [1, 2, 3] END FROM t', 60],
+  ['SELECT RAW ANY x IN (ARRAY y + 1 FOR y IN t.numbers END) SATISFIES x = 20000 END FROM t', 40],
+  [
+    `SELECT RAW [ANY x IN t.numbers SATISFIES x = -1 END, t.id, EVERY x IN t.numbers SATISFIES x >= 0 END,
+      ARRAY_LENGTH(ARRAY x FOR x IN t.numbers END)] FROM t`,
+    60,
+  ],
+  ['SELECT SUM(ARRAY_LENGTH(ARRAY x FOR x IN t.numbers WHEN x < 7 END)) s, COUNT(*) c FROM t', 20],
+  // Functions and operators of long values.
+  ['SELECT RAW ANY x WITHIN t.objects SATISFIES x = -1 END FROM t', 20],
+  ['SELECT RAW ARRAY x FOR x WITHIN t.objects WHEN x > 4998 END FROM t', 20],
+  ['SELECT RAW [4999 WITHIN t.objects, -1 WITHIN t.objects, 7 NOT WITHIN t] FROM t', 20],
+  ['SELECT RAW t.objects[*] FROM t', 10],
+  ['SELECT RAW t.objects[*].nested FROM t', 10],
+  ['SELECT RAW [ARRAY_DISTINCT(t.objects[*].name), ARRAY_DISTINCT(t.numbers)] FROM t', 10],
+  ['SELECT RAW [TOKENS(t), TOKENS(t.objects, {"names": false}), TOKENS(t.numbers, 1)] FROM t', 10],
+  ['SELECT RAW [ENCODE_JSON(t), ENCODE_JSON(t.objects)] FROM t', 2],
+  ['SELECT RAW DECODE_JSON(ENCODE_JSON(t)) FROM t', 2],
+  ['SELECT RAW DECODE_JSON(ENCODE_JSON(t) || "x") FROM t', 2],
+  [
+    'SELECT RAW ARRAY ARRAY_LENGTH(TOKENS(t.objects)) + x FOR x IN t.numbers WHEN x % 5000 = 1 END FROM t',
+    10,
+  ],
+  // A row that is evaluated again for other reasons, too.
+  [
+    `SELECT RAW [ANY x IN t.numbers SATISFIES x = -1 END, ARRAY (SELECT RAW x + t.numbers[1])[0] FOR x IN t.numbers WHEN x % 4000 = 7 END]
+      FROM t`,
+    40,
+  ],
+  ['SELECT RAW ARRAY x FOR x IN t.numbers WHEN x IN (SELECT RAW u.numbers[100] FROM t AS u) END FROM t', 20],
+  // Random values are drawn once for each element.
+  ['SELECT RAW ARRAY_COUNT(ARRAY_DISTINCT(ARRAY RANDOM() FOR x IN t.numbers END)) FROM t', 0],
+];
+
+for (const [text, pausesMin] of statements)
+  test(`pauses do not change the rows of ${text.replaceAll(/\s+/g, ' ')}`, async () => {
+    const [whole, paused] = [await ran(text, 0), await ran(text, 5)];
+    assert.deepEqual(paused.rows, whole.rows);
+    assert.ok(paused.pauses >= pausesMin, `${paused.pauses} pauses`);
+  });
+
+test('pauses do not change what UPDATE changes with FOR, and each element is changed once', async () => {
+  const text = `UPDATE t SET t.count = 0, o.n = o.n + 1 FOR o IN t.objects WHEN o.n > 10 END,
+    o.m = i FOR i : o IN t.objects END UNSET o.name FOR o IN t.objects END,
+    o.nested FOR o IN t.objects WHEN ANY x IN o.nested.list SATISFIES x = 4999 END END RETURNING t.*`;
+  const [whole, paused] = [await ran(text, 0), await ran(text, 5)];
+  assert.deepEqual(paused.rows, whole.rows);
+  assert.match(whole.rows[0] ?? '', /"n":5000\b/);
+  assert.ok(paused.pauses >= 40, `${paused.pauses} pauses`);
+});
+
+test('pauses do not let an expression make a value that is too large', async () => {
+  const datastore = new MemoryDatastore();
+  // The functions count steps for the characters of texts.
+  datastore.put(datastore.add('t'), 'k', { numbers, text: 'x'.repeat(1 << 20) });
+  const text = 'SELECT RAW ARRAY_LENGTH(ARRAY TO_STRING(t.text) FOR x IN t.numbers END) FROM t';
+  for (const msPerLook of [0, 5]) await assert.rejects(ran(text, msPerLook, datastore), { code: 5035 });
+});
