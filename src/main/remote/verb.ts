@@ -5,6 +5,7 @@ import { DataPortError, StatusError } from '#client/data-port-error.ts';
 import { CommandError } from '../exit-status.ts';
 import { describeOptions, type OptionSpecs, type OptionValues, UsageError } from '../options.ts';
 import { checkWords, splitWords } from '../split-words.ts';
+import type { RemoteOptions } from './remote-node.ts';
 
 /** What is printed: with `--json` the value, else the text, or the bytes unchanged. */
 export interface VerbOutput {
@@ -50,20 +51,31 @@ export async function runVerb(
   const rest = nameOf(found) === '' ? args : args.slice(1);
   const { words, options } = splitWords(rest, found.options);
   checkWords(`divan ${command} ${found.usage}`.trimEnd(), words);
-  const answer = await withCommandError(() => found.run(options, words));
+  const answer = await withCommandError(options, () => found.run(options, words));
   if (answer === null) return;
   const text = (options as { json?: boolean }).json ? JSON.stringify(answer.value) : answer.text;
   if (text.length > 0) process.stdout.write(typeof text === 'string' ? `${text}\n` : text);
 }
 
 /** Makes a `CommandError` of a failed request to the data port, so that it is reported without a stack: it is no defect of the command. */
-async function withCommandError<T>(run: () => Promise<T>): Promise<T> {
+async function withCommandError<T>(options: object, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     if (error instanceof DataPortError || error instanceof StatusError) throw new CommandError(error.message);
+    if (error instanceof TypeError) await requireNode(options);
     throw error;
   }
+}
+
+/** Any server may answer JSON: an answer of another shape than a node's would look like a defect of the command. */
+async function requireNode(options: object): Promise<void> {
+  if (!('url' in options)) return;
+  const { RemoteNode } = await import('./remote-node.ts');
+  const node = new RemoteNode(options as RemoteOptions);
+  const pools = (await node.get('/pools')) as { implementationVersion?: unknown } | null;
+  if (typeof pools?.implementationVersion !== 'string')
+    throw new CommandError(`the answers are not those of a node; is ${node.url} the address of one?`);
 }
 
 /** Help of one verb, or the list of all. */
