@@ -18,6 +18,9 @@ const timeoutMs = 30_000;
 const stuckMs = 20_000;
 const retryMs = 50;
 
+/** Histories of a vbucket, the newest first: uuid and the seqno at which it began. */
+export type VbucketHistories = readonly (readonly [uuid: string, seqno: number])[];
+
 export class BucketData {
   readonly bucket: string;
   private readonly node: RemoteNode;
@@ -105,16 +108,32 @@ export class BucketData {
     return replies;
   }
 
-  /**
-   * A digest of the histories of all vbuckets: it is equal as long as no node lost writes that it had acknowledged. Null if the user may not
-   * read it.
-   */
-  async historyDigest(): Promise<string | null> {
+  /** The histories of all vbuckets, each from its node, newest first. Null if the user may not read them. */
+  async histories(): Promise<readonly VbucketHistories[] | null> {
+    const since = realClock.monotonicMs();
+    for (;;) {
+      const figures = await this.failoverFigures();
+      if (figures === null) return null;
+      const all = this.byVbucket.map((server, vb) => historiesIn(figures.get(server), vb));
+      if (all.every((histories) => histories.length > 0)) return all;
+      if (realClock.monotonicMs() - since > stuckMs)
+        throw new CommandError(
+          `bucket "${this.bucket}": a node does not say which histories its vbuckets have`,
+        );
+      await this.reroute(Status.notMyVbucket);
+    }
+  }
+
+  /** By node; without those that do not answer. Null if the user may not read them. */
+  private async failoverFigures(): Promise<Map<string, ReadonlyMap<string, string>> | null> {
+    const found = new Map<string, ReadonlyMap<string, string>>();
     try {
-      const digests = [...this.clients].map(
-        async ([server, client]) => `${server} ${await client.historyDigest()}`,
-      );
-      return (await Promise.all(digests)).sort().join('\n');
+      const reads = [...this.clients].map(async ([server, client]) => {
+        found.set(server, await client.stats('failovers'));
+      });
+      for (const read of await Promise.allSettled(reads))
+        if (read.status === 'rejected' && !(read.reason instanceof DataPortError)) throw read.reason;
+      return found;
     } catch (error) {
       if (error instanceof StatusError && error.status === Status.noAccess) return null;
       throw error;
@@ -230,6 +249,13 @@ export class BucketData {
 function addressOf(server: string, rest: CommandTarget): WireAddress {
   const { host, port } = hostAndPortOf(server);
   return { host: reachedHost(host, rest.host), port, timeoutMs, tls: serverTls(rest.authority) };
+}
+
+/** Empty: the node does not have the vbucket. */
+function historiesIn(figures: ReadonlyMap<string, string> | undefined, vb: number): VbucketHistories {
+  const count = Number(figures?.get(`vb_${vb}:num_entries`) ?? 0);
+  const figure = (index: number, name: string): string => figures?.get(`vb_${vb}:${index}:${name}`) ?? '';
+  return Array.from({ length: count }, (_, index) => [figure(index, 'id'), Number(figure(index, 'seq'))]);
 }
 
 const mayRepeat = (status: number): boolean => isTransient(status) || status === Status.unknownCollection;

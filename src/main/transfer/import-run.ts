@@ -38,6 +38,8 @@ export interface ImportTarget {
 export interface ImportReports {
   /** Reports a record that cannot be imported; the import continues with the others. */
   refused(line: number, problem: string): void;
+  /** Gets the reply to each write. */
+  replied(reply: StoreReply): void;
   /** Called after each part. */
   advanced(state: ImportState): void;
 }
@@ -128,7 +130,9 @@ export class ImportRun {
     const requests = part.map(({ key, value }): StoreRequest => ({ kind, key, value, cas: 0n, expiry }));
     const replies = await data.store(collectionId, requests);
     const counts = { written: 0, present: 0, refused: 0 };
-    for (const [index, { status }] of (replies as StoreReply[]).entries()) {
+    for (const [index, reply] of (replies as StoreReply[]).entries()) {
+      const { status } = reply;
+      this.reports.replied(reply);
       const document = part[index] as Numbered;
       if (status === Status.success) counts.written++;
       else if (status === Status.keyExists && (await this.isPresent(document))) counts.present++;

@@ -1,12 +1,14 @@
 // `divan import`: documents of a file into a collection of a running node.
+
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
+import type { StoreReply } from '#client/bucket-client.ts';
 import { realClock } from '#ports/clock.ts';
 import { nodeConnection } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
-import { BucketData } from '../remote/bucket-data.ts';
+import { BucketData, type VbucketHistories } from '../remote/bucket-data.ts';
 import {
   collectionOptions,
   expiryAfter,
@@ -29,6 +31,7 @@ import { ImportRun, type ImportState, importStart } from './import-run.ts';
 import { type KeyGenerator, keyPattern } from './key-generator.ts';
 import { ProgressRecord } from './progress-record.ts';
 import { fileStart, type StartPosition } from './source-record.ts';
+import { hasLost, noteWritten, type WrittenPositions } from './written-positions.ts';
 
 /** How often the progress of the import is saved. */
 const saveMs = 1_000;
@@ -100,8 +103,8 @@ interface ImportOptions extends RemoteOptions {
 interface Saved {
   /** The keys that #UUID# generates are derived from it. */
   readonly seed: string;
-  /** A digest of the vbucket histories, which shows whether the bucket lost documents since; null: the user may not read them. */
-  readonly histories: string | null;
+  /** What was written, to find out whether the bucket lost documents since; null: the user may not read that. */
+  readonly positions: WrittenPositions | null;
   readonly state: ImportState;
 }
 
@@ -114,6 +117,9 @@ export const importVerbs = [
       interruptible((signal) => new Import(options, bucket, file, signal).run()),
   ),
 ];
+
+const isLost = (positions: WrittenPositions, histories: readonly VbucketHistories[] | null): boolean =>
+  histories === null || hasLost(positions, (vb) => histories[vb]);
 
 class Import {
   private readonly options: ImportOptions;
@@ -165,7 +171,7 @@ class Import {
     const { scope, collection } = this.options;
     using data = await BucketData.open(new RemoteNode(this.options), this.bucket, this.signal);
     const collectionId = await data.collectionId(scope, collection);
-    const saved = this.begin(await data.historyDigest());
+    const saved = this.begin(await data.histories());
     try {
       const header = await this.header();
       const start =
@@ -186,12 +192,15 @@ class Import {
       } as const;
       const reports = {
         refused: (line: number, problem: string) => this.report(line, problem),
+        replied: (reply: StoreReply) => {
+          if (saved.positions !== null) noteWritten(saved.positions, reply);
+        },
         advanced: (state: ImportState) => this.advance({ ...saved, state }),
       };
       const records =
         this.source.path === '-' && header !== null ? header.rest : recordsOf(this.source, start);
       await new ImportRun(target, form, reports, start).run(records, this.signal);
-      if ((await data.historyDigest()) !== saved.histories)
+      if (saved.positions !== null && isLost(saved.positions, await data.histories()))
         throw new CommandError('a node ended during the import and lost documents that it had acknowledged');
     } catch (error) {
       throw this.interrupted(error, saved);
@@ -204,13 +213,14 @@ class Import {
   }
 
   /** The progress of an earlier import, or new progress, which it saves before it writes the first document. */
-  private begin(histories: string | null): Saved {
-    const fresh = { seed: randomUUID(), histories, state: importStart };
+  private begin(histories: readonly VbucketHistories[] | null): Saved {
+    const fresh = { seed: randomUUID(), positions: histories && {}, state: importStart };
     const earlier = this.options.resume ? this.record?.read() : null;
     let saved = earlier ?? fresh;
     if (this.options.resume && !earlier)
       process.stderr.write('divan: no interrupted import is known; the import starts with the first line\n');
-    if (earlier && (histories === null || earlier.histories !== histories)) {
+    // An earlier version has saved no positions.
+    if (earlier && (!earlier.positions || isLost(earlier.positions, histories))) {
       // The same seed: records that are written again get the same keys.
       saved = { ...fresh, seed: earlier.seed };
       process.stderr.write(
