@@ -21,6 +21,7 @@ const names = [
   'rebalance',
   'fault during a handover',
   'two orchestrators',
+  'full disk',
 ] as const;
 export type Fault = (typeof names)[number];
 export const faultNames: readonly Fault[] = names;
@@ -102,6 +103,7 @@ export class ScheduleFaults {
       this.orchestrators.takeOver();
       return true;
     },
+    'full disk': () => this.fillDisk(),
   };
 
   private random(below: number): number {
@@ -132,7 +134,8 @@ export class ScheduleFaults {
 
   /** A process that stops cleanly keeps its memory on its disk. */
   private stop(name: string): boolean {
-    if (!this.cluster.running.has(name)) return false;
+    // A process whose disk is full cannot leave everything on that disk.
+    if (this.cluster.running.get(name)?.disk.isFull !== false) return false;
     const isQuick = this.random(2) === 0;
     void this.cluster.stop(name).then(() => this.startLater(name, isQuick ? 100 : this.random(8_000)));
     return true;
@@ -209,6 +212,19 @@ export class ScheduleFaults {
         if (!runningStores.has(store) || running.includes(store)) store.isDown = false;
     });
     return stores.length > 0;
+  }
+
+  /** The disk of a node has no space for a while; a process that is killed and started meanwhile perhaps cannot open its files. */
+  private fillDisk(): boolean {
+    const { clock, running } = this.cluster;
+    const disk = running.get(this.anyNodeName())?.disk;
+    if (disk === undefined || disk.isFull) return false;
+    disk.isFull = true;
+    disk.hasNoSpaceToOpen = this.random(2) === 0;
+    clock.after(this.random(9_000), () => {
+      disk.isFull = disk.hasNoSpaceToOpen = false;
+    });
+    return true;
   }
 
   /** Fails over a node that runs, or that was restarted or cut off just before. */
