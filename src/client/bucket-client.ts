@@ -94,10 +94,10 @@ export interface StoreReply {
   cas: bigint;
   token: ChangeToken | null;
   /** The status of the sub-document mutation that failed; 0: none. */
-  failedPart: number;
+  failedPartStatus: number;
 }
 
-/** By the positions of the writes. After a failure it has the replies that arrived before. */
+/** The reply to each request, by its index; undefined if the connection failed before the reply arrived. */
 export type PartialReplies = (StoreReply | undefined)[];
 
 /** A connection that has selected the bucket. */
@@ -360,6 +360,6 @@ function storeReply(frame: Frame, vb: number): StoreReply {
           seqno: Number(buffer.readBigUInt64BE(extrasStart + 8)),
         }
       : null,
-    failedPart: hasFailedPart ? decodeFailedWrite(frame).status : 0,
+    failedPartStatus: hasFailedPart ? decodeFailedWrite(frame).status : 0,
   };
 }

@@ -74,7 +74,7 @@ export interface ChangeConnectionOptions {
   withDeletedXattrs?: boolean;
   /** Keys and metadata only. */
   withoutValues?: boolean;
-  /** A stream from seqno 0 need not have the deletions and system events that were made before it was opened; this server then reads documents from memory. */
+  /** A stream from seqno 0 need not have the deletions and system events that were made before it was opened; the data service can then read the documents from memory. */
   documentsOnly?: boolean;
   /** Values are delivered as the node sent them, possibly compressed. */
   keepsCompressed?: boolean;
@@ -209,7 +209,7 @@ export class ChangeConnection {
     });
     await Promise.all([
       ...Object.entries(controls).map(([name, value]) => connection.expect(control(name, value))),
-      // A node of an earlier version refuses it, and sends the deletions too.
+      // A node of an earlier version refuses this control, and sends the deletions too.
       options.documentsOnly === true && connection.request(control('divan_documents_only', true)),
     ]);
     connection.expectsMessages = true;

@@ -59,10 +59,10 @@ test('receives existing and later changes of the requested collections', async (
   await eventually(() => assert.ok(seen.changes.some(({ xattrs }) => xattrs > 0)));
   await client.storeMany(orders, [storing('a', '', { kind: 'remove' })]);
   await eventually(() => assert.equal(seen.changes.at(-1)?.kind, 'deletion'));
-  const of = seen.changes.map(({ kind, vb, key, body }) => [kind, vb, key, body]);
+  const received = seen.changes.map(({ kind, vb, key, body }) => [kind, vb, key, body]);
   const vb = vbucketOf('a');
-  assert.deepEqual(of.at(0), ['mutation', vb, 'a', '{"n":1}']);
-  assert.deepEqual(of.at(-1), ['deletion', vb, 'a', '']);
+  assert.deepEqual(received.at(0), ['mutation', vb, 'a', '{"n":1}']);
+  assert.deepEqual(received.at(-1), ['deletion', vb, 'a', '']);
   assert.ok(seen.changes.every(({ key }) => key === 'a'));
   assert.ok(seen.changes.some(({ body, xattrs }) => body === '{"n":1}' && xattrs > 0));
   const high = (await client.highSeqnos())[vb];

@@ -91,12 +91,12 @@ test('reads all seqnos although at no time all vbuckets are served', async () =>
   });
   const routes = new ClusterRoutes(without(1));
   const client = await clientOf(nodes, routes);
-  const clock = setInterval(() => routes.set(without(routes.revision % 2)), 30);
+  const changingRoutes = setInterval(() => routes.set(without(routes.revision % 2)), 30);
   try {
     const seqnos = await client.highSeqnos(orders);
     assert.deepEqual([seqnos.length, seqnos.includes(-1)], [1024, false]);
   } finally {
-    clearInterval(clock);
+    clearInterval(changingRoutes);
   }
   client.close();
 });
@@ -127,7 +127,7 @@ test('fails for the documents of a node that is down, and not for the others', a
   await assert.rejects(client.storeMany(orders, changes), UnsentError);
 });
 
-/** Two nodes, of which the second is reached over a relay; `fail` lets the first one have all vbuckets, `recover` returns those of the second. */
+/** Two nodes, of which the second is reached over a relay; `fail` gives all vbuckets to the first one, `recover` gives the second one its vbuckets back. */
 async function withRelay() {
   const nodes = await DataNodes.start();
   const [first, second] = nodes.nodes as [DataNode, DataNode];
@@ -156,7 +156,7 @@ async function withRelay() {
   };
 }
 
-/** Runs the event loop until what sockets of this process have sent to each other has arrived: the system delivers it at once. */
+/** Runs the event loop until the bytes that sockets of this process have sent to each other are received. */
 async function arrivals(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -28,20 +28,20 @@ const selectRetry = { attemptsMax: 20, pauseMs: 100 } as const;
  * node that stays silent counts as hung and failed over: its requests fail now, and not after the time limit of a connection, so that reads are
  * repeated elsewhere.
  */
-const leftSilenceMs = 3_000;
+const silenceMaxMs = 3_000;
 
 export class ClusterConnection implements RequestSender {
   private readonly options: ClusterConnectionOptions;
   private readonly connections = new Map<string, NodeConnection>();
   private readonly delayed = new Map<TakeReply, Timer>();
-  /** By connection to a node that serves no vbuckets any more: the end of its time to answer. */
-  private readonly left = new Map<NodeConnection, Timer>();
+  /** By connection to a node that serves no vbuckets any more: the timer that ends its time to answer. */
+  private readonly silenceTimers = new Map<NodeConnection, Timer>();
   private readonly changes: { stop(): void };
   private hasEnded = false;
 
   private constructor(options: ClusterConnectionOptions) {
     this.options = options;
-    this.changes = options.routes.onChange(() => this.watchLeft());
+    this.changes = options.routes.onChange(() => this.watchNodesWithoutVbuckets());
   }
 
   /** Connects to this node; to the others with the first request for each. */
@@ -92,8 +92,8 @@ export class ClusterConnection implements RequestSender {
     if (this.hasEnded) return;
     this.hasEnded = true;
     this.changes.stop();
-    for (const timer of this.left.values()) timer.cancel();
-    this.left.clear();
+    for (const timer of this.silenceTimers.values()) timer.cancel();
+    this.silenceTimers.clear();
     for (const connection of this.connections.values()) connection.close();
     this.connections.clear();
     const delayed = [...this.delayed];
@@ -126,10 +126,10 @@ export class ClusterConnection implements RequestSender {
     });
   }
 
-  private watchLeft(): void {
+  private watchNodesWithoutVbuckets(): void {
     const { routes, bucket } = this.options;
     for (const [node, connection] of this.connections) {
-      const isWatched = this.left.has(connection) || connection.hasEnded || node === routes.self;
+      const isWatched = this.silenceTimers.has(connection) || connection.hasEnded || node === routes.self;
       if (!isWatched && !routes.isServing(node, bucket)) this.closeIfSilent(node, connection);
     }
   }
@@ -137,13 +137,13 @@ export class ClusterConnection implements RequestSender {
   private closeIfSilent(node: string, connection: NodeConnection): void {
     const { routes, bucket, clock } = this.options;
     const { replies } = connection;
-    const timer = clock.after(leftSilenceMs, () => {
-      this.left.delete(connection);
+    const timer = clock.after(silenceMaxMs, () => {
+      this.silenceTimers.delete(connection);
       if (!connection.isWaiting || routes.isServing(node, bucket)) return;
       if (connection.replies === replies) connection.close();
       else this.closeIfSilent(node, connection);
     });
-    this.left.set(connection, timer);
+    this.silenceTimers.set(connection, timer);
   }
 
   private async connectTo(nodes: ReadonlySet<string | null>): Promise<void> {
@@ -178,7 +178,7 @@ export class ClusterConnection implements RequestSender {
     if (existing !== undefined && !existing.hasEnded) return existing;
     const connection = new NodeConnection(() => this.connect(node));
     this.connections.set(node, connection);
-    // A caller cannot continue without its own node.
+    // Without the data service of this node the client cannot continue.
     if (node === this.options.routes.self) void connection.ended.then(() => this.close());
     return connection;
   }

@@ -25,7 +25,7 @@ export interface RestTarget {
   timeoutMs?: number | undefined;
   /** The largest body of an answer. */
   answerBytesMax?: number;
-  /** The change is made only while its object has this entity tag. */
+  /** Sent as `If-Match`: the node changes the object only if it still has this entity tag. */
   tag?: string | undefined;
   /** Ends the request. */
   signal?: AbortSignal | undefined;

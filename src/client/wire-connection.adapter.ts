@@ -339,8 +339,8 @@ export class WireConnection implements RequestSender {
     if (this.output.end >= writtenAtOnceBytes) this.flush();
     if (this.isFlushDue) return;
     this.isFlushDue = true;
-    // nextTick comes after each socket's input, setImmediate after that of all: requests of several clients share a write and a wake-up
-    // of the server. For one client it would only add work.
+    // nextTick runs after the input of one socket, setImmediate after that of all sockets: then requests that several clients caused share
+    // one write and one wake-up of the server. With one request in flight setImmediate would only add work.
     if (this.unanswered.size > 1) setImmediate(() => this.flush());
     else process.nextTick(() => this.flush());
   }

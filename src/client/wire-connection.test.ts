@@ -8,7 +8,7 @@ import { WireConnection } from './wire-connection.adapter.ts';
 
 const timeoutMs = 50;
 
-/** Calls `use` with a connection to a server that never answers; the connection must end with the limit of its request. */
+/** Calls `use` with a connection to a server that never answers; the connection must end because of the time limit. */
 async function endsWithLimit(
   use: (connection: WireConnection, limitPassed: () => Promise<unknown>) => Promise<void>,
 ): Promise<void> {
@@ -27,7 +27,7 @@ async function endsWithLimit(
   }
 }
 
-test('a server that stays silent after a pause longer than the time limit loses its connection', () =>
+test('closes the connection to a server that stays silent after reading was paused for longer than the time limit', () =>
   endsWithLimit(async (connection, limitPassed) => {
     connection.send({ opcode: GetAllVbSeqnos.opcode }, () => true);
     connection.pause();
@@ -35,7 +35,7 @@ test('a server that stays silent after a pause longer than the time limit loses 
     connection.resume();
   }));
 
-test('a server that is silent after the connection was idle for longer than the time limit loses it', () =>
+test('closes the connection to a server that does not answer the first request after an idle time above the limit', () =>
   endsWithLimit(async (connection, limitPassed) => {
     await limitPassed();
     connection.send({ opcode: GetAllVbSeqnos.opcode }, () => true);

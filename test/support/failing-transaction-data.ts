@@ -48,7 +48,7 @@ export class BreakingData extends TransactionData {
       await super.store(keyspace, requests.slice(0, Math.ceil(requests.length / 2)), limits);
     const { failure } = this;
     if (typeof failure !== 'number') throw failure;
-    return requests.map(() => ({ status: failure, cas: 0n, token: null, failedPart: 0 }));
+    return requests.map(() => ({ status: failure, cas: 0n, token: null, failedPartStatus: 0 }));
   }
 }
 
@@ -83,7 +83,7 @@ export class FullData extends TransactionData {
     // `ins`: the documents that the attempt inserts.
     const hasNames = requests.some(({ parts }) => parts?.writes.some(({ path }) => path.endsWith('.ins')));
     if (!hasNames) return await super.store(keyspace, requests, limits);
-    return requests.map(() => ({ status: Status.tooBig, cas: 0n, token: null, failedPart: 0 }));
+    return requests.map(() => ({ status: Status.tooBig, cas: 0n, token: null, failedPartStatus: 0 }));
   }
 }
 

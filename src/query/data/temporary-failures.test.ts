@@ -10,7 +10,7 @@ import { BucketRefusals } from './bucket-refusals.ts';
 import { retryTemporary, retryWrites, type StatementPlace } from './temporary-failures.ts';
 
 const { signal } = new AbortController();
-const reply = (status: number): StoreReply => ({ status, cas: 1n, token: null, failedPart: 0 });
+const reply = (status: number): StoreReply => ({ status, cas: 1n, token: null, failedPartStatus: 0 });
 
 type Write = Pick<StoreRequest, 'key' | 'kind'> & { text: string };
 const aWrite = (key: string, kind: Write['kind'] = 'set', text = key): Write => ({ key, kind, text });

@@ -369,7 +369,7 @@ test('a write to a bucket that has refused all others for long is not sent again
     let sends = 0;
     client.storeMany = async (_collectionId, _requests, _signal, replies) => {
       sends++;
-      replies?.push({ status: Status.outOfMemory, cas: 0n, token: null, failedPart: 0 });
+      replies?.push({ status: Status.outOfMemory, cas: 0n, token: null, failedPartStatus: 0 });
       return replies as StoreReply[];
     };
     const [refused] = await documents.write(orders, [write('upsert', 'a', '{}')], withoutDurability);

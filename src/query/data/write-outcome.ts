@@ -14,7 +14,7 @@ const reasons: Readonly<Record<number, string>> = {
   [Status.invalidArguments]: 'the key is empty or longer than 250 bytes',
 };
 
-export function outcomeOf({ status, cas, failedPart }: StoreReply, write: DocumentWrite): WriteOutcome {
+export function outcomeOf({ status, cas, failedPartStatus }: StoreReply, write: DocumentWrite): WriteOutcome {
   switch (status) {
     case Status.success:
     case Status.subdocSuccessDeleted:
@@ -27,7 +27,7 @@ export function outcomeOf({ status, cas, failedPart }: StoreReply, write: Docume
     case Status.locked:
       return { status: 'locked' };
     default:
-      return failed(status === Status.subdocMultiPathFailure ? failedPart : status);
+      return failed(status === Status.subdocMultiPathFailure ? failedPartStatus : status);
   }
 }
 

@@ -117,7 +117,8 @@ export class AttemptRecord {
       ...(isPending ? [guard] : []),
       { opcode: SubdocOpcode.delete, flags: xattr, path },
     ]);
-    const isGone = reply.status === Status.keyNotFound || reply.failedPart === Status.subdocPathNotFound;
+    const isGone =
+      reply.status === Status.keyNotFound || reply.failedPartStatus === Status.subdocPathNotFound;
     if (!isGone) this.check(reply);
   }
 
@@ -141,11 +142,11 @@ export class AttemptRecord {
     return reply as StoreReply;
   }
 
-  private check({ status, failedPart }: StoreReply): void {
+  private check({ status, failedPartStatus }: StoreReply): void {
     if (status === Status.success) return;
-    const name = statusName(status === Status.subdocMultiPathFailure ? failedPart : status);
+    const name = statusName(status === Status.subdocMultiPathFailure ? failedPartStatus : status);
     // Nothing was written, which the error must say: otherwise a commit counts as ambiguous.
-    const isRefused = status === Status.keyNotFound || failedPart !== 0 || isTransient(status);
+    const isRefused = status === Status.keyNotFound || failedPartStatus !== 0 || isTransient(status);
     const text = `record ${this.id} of the transaction: the data service answered ${name}`;
     if (isRefused) throw sqlErrorWith(17099, { isRetryable: true }, text);
     // A record has the names of all documents of a transaction, which may be too many for it.

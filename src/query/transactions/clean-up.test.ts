@@ -30,7 +30,7 @@ test('a clean-up ends only staged changes that name the record of the attempt', 
       }),
     store: async (_keyspace: unknown, requests: readonly StoreRequest[]) => {
       ended.push(...requests.map(({ key }) => key));
-      return requests.map(() => ({ status: Status.success, cas: 1n, failedPart: 0 }));
+      return requests.map(() => ({ status: Status.success, cas: 1n, failedPartStatus: 0 }));
     },
   } as unknown as TransactionData;
   const rep = Object.keys(records).map((id) => ({ id, bkt, scp, col: coll }));

@@ -146,5 +146,5 @@ class AttemptCleanUp {
 }
 
 /** Whether the change was ended, or the document deleted. A document that changed meanwhile must be read again. */
-const isEnded = ({ status, failedPart }: StoreReply): boolean =>
-  isDone(status) || status === Status.keyNotFound || failedPart === Status.subdocPathNotFound;
+const isEnded = ({ status, failedPartStatus }: StoreReply): boolean =>
+  isDone(status) || status === Status.keyNotFound || failedPartStatus === Status.subdocPathNotFound;

@@ -38,7 +38,7 @@ function recordingData(attributes: Readonly<Record<string, unknown>>) {
     ) => {
       for (const { kind, key, durability } of requests) {
         sent.push(`${kind} ${key.startsWith('_txn') ? 'record' : key}: ${durability}`);
-        replies.push({ status: Status.success, cas: 1n, token: null, failedPart: 0 });
+        replies.push({ status: Status.success, cas: 1n, token: null, failedPartStatus: 0 });
       }
     },
   };

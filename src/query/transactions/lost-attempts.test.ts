@@ -98,7 +98,7 @@ test('lost attempts are cleaned up several at a time, so that those whose nodes 
   await setImmediate();
   assert.equal(answers.length, cleaningMax);
   for (let at = 0; at < lostCount; at++) {
-    answers[at]?.resolve([{ status: Status.success, cas: 1n, token: null, failedPart: 0 }]);
+    answers[at]?.resolve([{ status: Status.success, cas: 1n, token: null, failedPartStatus: 0 }]);
     await setImmediate();
   }
   assert.equal(await swept, null);
@@ -130,7 +130,7 @@ test('an attempt that cannot be cleaned up, and a collection that cannot be read
       const path = request?.parts?.writes[0]?.path ?? '';
       if (path.includes('bad')) throw new Error('the data service did not answer');
       removed.push(path);
-      return [{ status: Status.success, cas: 1n, token: null, failedPart: 0 }];
+      return [{ status: Status.success, cas: 1n, token: null, failedPartStatus: 0 }];
     },
   });
   assert.equal(await lost.sweep(), 1_000);
@@ -185,7 +185,7 @@ test('once another node has gone, its attempts are cleaned up', async () => {
       const path = request?.parts?.writes[0]?.path ?? '';
       removed.push(path);
       attempts.delete(path.split('.')[1] as string);
-      return [{ status: Status.success, cas: 1n, token: null, failedPart: 0 }];
+      return [{ status: Status.success, cas: 1n, token: null, failedPartStatus: 0 }];
     },
   });
   nowMs = clock.wallMs();

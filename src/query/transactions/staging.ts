@@ -157,10 +157,10 @@ export class Staging {
     for (const group of groups(documents)) {
       const { keyspace } = group[0] as StagedDocument;
       const replies = await data[store](keyspace, group.map(requestOf), limits);
-      for (const [at, { status, failedPart }] of replies.entries()) {
+      for (const [at, { status, failedPartStatus }] of replies.entries()) {
         if (isDone(status)) continue;
         const document = group[at] as StagedDocument;
-        if (isOvertaken(status, failedPart)) overtaken.push(document);
+        if (isOvertaken(status, failedPartStatus)) overtaken.push(document);
         else problem ??= `${document.id}: the data service answered ${statusName(status)}`;
       }
     }
@@ -207,18 +207,18 @@ export const isDone = (status: number): boolean =>
   status === Status.success || status === Status.subdocSuccessDeleted;
 
 /** True if another process has cleaned up, overwritten or deleted the document. */
-const isOvertaken = (status: number, failedPart: number): boolean =>
+const isOvertaken = (status: number, failedPartStatus: number): boolean =>
   status === Status.keyNotFound ||
   status === Status.keyExists ||
   status === Status.notStored ||
-  failedPart === Status.subdocPathNotFound;
+  failedPartStatus === Status.subdocPathNotFound;
 
-function checkStaged({ id, keyspace }: StagedChange, { status, failedPart }: StoreReply): void {
+function checkStaged({ id, keyspace }: StagedChange, { status, failedPartStatus }: StoreReply): void {
   if (isDone(status)) return;
   if (status === Status.keyExists || status === Status.notStored || status === Status.keyNotFound)
     throw conflict(id, 'the document was changed by another writer (CAS mismatch)');
   if (status === Status.locked) throw conflict(id, 'the document is locked');
-  const name = statusName(failedPart === 0 ? status : failedPart);
+  const name = statusName(failedPartStatus === 0 ? status : failedPartStatus);
   const text = `Transaction staging error: ${id} of ${keyspaceText(keyspace.name)}: the data service answered ${name}`;
   const cause = { raise: 'failed', retry: isTransient(status), rollback: false, msg: text };
   throw sqlErrorWith(17020, { cause }, text);

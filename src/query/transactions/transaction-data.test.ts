@@ -17,7 +17,7 @@ test('a repeated request uses the connection that is open when it is repeated', 
   const open = {
     lookupMany: async () => [Status.keyNotFound],
     storeMany: async (_collection: number, _requests: unknown, _signal: unknown, replies: unknown[]) => {
-      replies.push({ status: Status.success, cas: 1n, token: null, failedPart: 0 });
+      replies.push({ status: Status.success, cas: 1n, token: null, failedPartStatus: 0 });
     },
   };
   let asked = 0;
@@ -40,7 +40,7 @@ test('writes to one record are sent one after the other, at the latest after the
       sent.push(request?.key as string);
       answers.push(answered.resolve);
       await answered.promise;
-      replies.push({ status: Status.success, cas: 1n, token: null, failedPart: 0 });
+      replies.push({ status: Status.success, cas: 1n, token: null, failedPartStatus: 0 });
     },
   };
   const clients = { clientOf: async () => client } as unknown as BucketClients;

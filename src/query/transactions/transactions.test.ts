@@ -37,7 +37,7 @@ function transactionsOf(data: Partial<TransactionData>, clock: ManualClock): Tra
 
 test('other requests get the place of a COMMIT that waits, which is answered even if it does not get its place back', async () => {
   const clock = new ManualClock();
-  const reply: StoreReply = { status: Status.success, cas: 1n, token: null, failedPart: 0 };
+  const reply: StoreReply = { status: Status.success, cas: 1n, token: null, failedPartStatus: 0 };
   const written = deferred<StoreReply[]>();
   const transactions = transactionsOf(
     {
