@@ -31,10 +31,10 @@ const documents = {
 
 const clockDrift = {
   kv_ep_active_hlc_drift_seconds: counter(
-    'Sum of the distances of the times of writes with metadata from the clock of the node',
+    'Sum of the differences between the times of writes with metadata and the clock of the node',
   ),
   kv_ep_active_hlc_drift_count: counter(
-    'Number of writes with metadata, whose distances from the clock are added up',
+    'Number of writes with metadata whose differences from the clock are in the sum',
   ),
   kv_ep_active_ahead_exceptions: counter(
     'Number of writes with metadata that were further ahead of the clock than the bucket allows',
@@ -43,16 +43,16 @@ const clockDrift = {
     'Number of writes with metadata that were further behind the clock than the bucket allows',
   ),
   kv_ep_replica_hlc_drift_seconds: counter(
-    'Sum of the distances of the times of changes sent to copies from the clock of the node',
+    'Sum of the differences between the times of changes that copies received and the clock of the node',
   ),
   kv_ep_replica_hlc_drift_count: counter(
-    'Number of changes sent to copies, whose distances from the clock are added up',
+    'Number of changes that copies received and whose differences from the clock are in the sum',
   ),
   kv_ep_replica_ahead_exceptions: counter(
-    'Number of changes sent to copies that were further ahead of the clock than the bucket allows',
+    'Number of changes that copies received and that were further ahead of the clock than the bucket allows',
   ),
   kv_ep_replica_behind_exceptions: counter(
-    'Number of changes sent to copies that were further behind the clock than the bucket allows',
+    'Number of changes that copies received and that were further behind the clock than the bucket allows',
   ),
   kv_ep_clock_cas_drift_threshold_exceeded: counter(
     'Writes of other nodes that were further ahead of the clock than the bucket allows',
@@ -152,7 +152,9 @@ const indexes = {
   index_items_count: gauge('Rows of an index'),
   index_num_docs_indexed: counter('Changes of documents that an index has processed'),
   index_num_docs_pending: gauge('Changes of documents that are not in the index file yet'),
-  index_num_items_skipped: counter('Documents left out of an index, because their keys are above a limit'),
+  index_num_items_skipped: counter(
+    'Documents left out of an index, because their index keys are longer than the limit',
+  ),
   index_num_requests: counter('Scans of an index'),
   index_num_rows_returned: counter('Rows that scans of an index returned'),
   index_total_scan_duration: counter('Nanoseconds that scans of an index took'),

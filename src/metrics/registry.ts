@@ -17,7 +17,7 @@ export class MetricsRegistry {
     this.sources.set(name, source);
   }
 
-  /** From now on failures are not logged: a node that stops ends its sources one after the other, and a source that is being asked then fails. */
+  /** From now on failures are not logged: a stopping node ends its sources one by one, and `collect` of an ended source fails. */
   ignoreFailures(): void {
     this.logsFailures = false;
   }

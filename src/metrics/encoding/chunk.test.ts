@@ -6,7 +6,7 @@ import { ChunkWriter, readChunk } from './chunk.ts';
 
 type Samples = readonly (readonly [timeMs: number, value: number])[];
 
-function through(samples: Samples): { read: Samples; bytes: number } {
+function encodeAndRead(samples: Samples): { read: Samples; bytes: number } {
   const writer = new ChunkWriter();
   for (const [timeMs, value] of samples) writer.append(timeMs, value);
   const timesMs = new Float64Array(samples.length);
@@ -20,7 +20,7 @@ const start = 1_700_000_000_000;
 
 test('encodes steady samples in two bits each', () => {
   const samples: Samples = Array.from({ length: 120 }, (_, index) => [start + index * 10_000, 42]);
-  const { read, bytes } = through(samples);
+  const { read, bytes } = encodeAndRead(samples);
   assert.deepEqual(read, samples);
   assert.ok(bytes < 16 + 120 / 4 + 8, `${bytes} bytes`);
 });
@@ -40,7 +40,7 @@ test('reads back every double, NaN and infinities included', () => {
     0.1,
   ];
   const samples = values.map((value, index) => [start + index, value] as const);
-  const { read } = through(samples);
+  const { read } = encodeAndRead(samples);
   assert.deepEqual(read, samples);
 });
 
@@ -56,7 +56,7 @@ test('reads back any ascending times and any values', (t) => {
         timeMs += step;
         return [timeMs, value] as const;
       });
-      assert.deepEqual(through(samples).read, samples);
+      assert.deepEqual(encodeAndRead(samples).read, samples);
     }),
     { seed: printedSeed(t) },
   );

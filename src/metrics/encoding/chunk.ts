@@ -7,6 +7,7 @@ export const samplesPerChunk = 120;
 
 /** The number of bits for a delta of deltas, chosen by its size; a prefix of ones names the choice. */
 const deltaOfDeltaBits = [14, 17, 20] as const;
+/** `#leading` before the first value that differs from the previous one: no range of differing bits is known yet. */
 const noWindow = 255;
 
 // Two views of the same eight bytes: a double, and its two 32-bit words.

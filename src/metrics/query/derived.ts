@@ -5,7 +5,7 @@ import { applyStep, combineBy, labelsKey, type Row } from './combine.ts';
 import { evaluateInSteps, type Range } from './evaluate.ts';
 import type { Plan } from './plan.ts';
 
-/** The series that match, summed over the labels of `without` and the metric name, which the sums do not have. */
+/** The series that match, summed so that the sums have neither the labels of `without` nor the metric name. */
 export interface Source {
   readonly matchers: readonly Matcher[];
   readonly without: readonly string[];

@@ -8,8 +8,8 @@ import { type ComputedValue, compute, type Window } from './window-functions.ts'
 /** A sample older than this is stale and gives no value (as in Prometheus). */
 const lookbackMs = 5 * 60_000;
 
-/** Samples of windows between two yields: a few milliseconds of work. */
-const sliceSteps = 50_000;
+/** How many samples of windows are evaluated between two yields: a few milliseconds of work. */
+const sliceSamples = 50_000;
 
 export interface Range {
   readonly startMs: number;
@@ -75,20 +75,20 @@ function* windowed(
 ): Generator<number, Row> {
   const row = rowOf(labels, range);
   const window: Window = { timesMs, values, from: 0, to: 0, startMs: 0, endMs: 0 };
-  let steps = 0;
+  let samples = 0;
   for (let index = 0; index < row.has.length; index++) {
     moveTo(window, range.startMs + index * range.stepMs, range.windowMs);
-    steps += window.to - window.from + 1;
-    if (steps >= sliceSteps) {
-      yield steps;
-      steps = 0;
+    samples += window.to - window.from + 1;
+    if (samples >= sliceSamples) {
+      yield samples;
+      samples = 0;
     }
     const value: ComputedValue = compute[name](window);
     if (value === undefined) continue;
     row.values[index] = value;
     row.has[index] = 1;
   }
-  yield steps;
+  yield samples;
   return row;
 }
 

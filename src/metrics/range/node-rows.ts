@@ -11,7 +11,7 @@ export interface NodeRows {
   readonly lists: readonly (readonly Row[])[];
   /** What could not be read. */
   readonly problems: readonly string[];
-  /** Where the node has no such series: why, as far as it knows. */
+  /** Why the node has no matching series, such as an unknown metric or label; empty if it has some. */
   readonly explanations: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface RangeNode {
   rows(request: RangeRequest, plan: Plan, caller: RangeCaller): Promise<NodeRows>;
 }
 
-/** Who reads, and how much more the request may take. */
+/** Which series the caller may read, and what remains of the limits of the request. */
 export interface RangeCaller {
   /** Whether the caller may read the series with these labels. */
   visible(labels: Labels): boolean;
@@ -62,7 +62,7 @@ export function unpackRows({ lists, problems, explanations }: RowsMessage, reque
       const isFilled =
         Buffer.from(row.values.buffer).write(values, 'base64') === row.values.byteLength &&
         Buffer.from(row.has.buffer).write(has, 'base64') === row.has.byteLength;
-      if (!isFilled) throw new Error('the node answered for other steps than it was asked for');
+      if (!isFilled) throw new Error('the answer of the node does not have one value for each step');
       return row;
     }),
   );

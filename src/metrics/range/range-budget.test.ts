@@ -62,7 +62,7 @@ test('refuses the item that exceeds a limit, and all later ones without reading'
   const cases: [Case, RegExp, string[]?][] = [
     [{ limits: { values: 10 } }, /^more than 10 values over all queries of the request: ask for fewer/],
     [{ limits: { samples: 150 } }, /^more than 150 samples read over all/],
-    [{ limits: { windowSteps: 600 } }, /^more than 600 samples in all windows over all/, ['rate']],
+    [{ limits: { windowSamples: 600 } }, /^more than 600 samples in all windows over all/, ['rate']],
     [{ limits: { answerBytes: 400 } }, /^more than 400 bytes of the answer over all/],
   ];
   t.plan(cases.length * 4);

@@ -6,7 +6,7 @@ import { type Clock, nextTurn } from '#ports/clock.ts';
 export const rangeLimits = {
   samples: 20_000_000,
   values: 1_000_000,
-  windowSteps: 100_000_000,
+  windowSamples: 100_000_000,
   answerBytes: 32 * 1024 * 1024,
 };
 
@@ -15,7 +15,7 @@ type Cost = keyof typeof rangeLimits;
 const costTexts: Record<Cost, string> = {
   samples: 'samples read',
   values: 'values',
-  windowSteps: 'samples in all windows',
+  windowSamples: 'samples in all windows',
   answerBytes: 'bytes of the answer',
 };
 
@@ -31,7 +31,7 @@ export class RangeBudget {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #limits: Readonly<Record<Cost, number>>;
-  readonly #spent: Record<Cost, number> = { samples: 0, values: 0, windowSteps: 0, answerBytes: 0 };
+  readonly #spent: Record<Cost, number> = { samples: 0, values: 0, windowSamples: 0, answerBytes: 0 };
   #sliceStartMs: number;
 
   constructor({
@@ -78,7 +78,7 @@ export class RangeBudget {
     for (;;) {
       const { done, value } = steps.next();
       if (done) return value as T;
-      this.take('windowSteps', value as number);
+      this.take('windowSamples', value as number);
       await this.yieldIfDue();
     }
   }

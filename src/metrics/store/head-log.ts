@@ -14,7 +14,7 @@ export class LogEncoder {
   readonly #writer = new RecordWriter();
   #recorded: number;
 
-  /** Continues the log of a head whose first series it already contains. */
+  /** `recorded`: how many series of the head the log already defines; 0 for a new log. */
   constructor(recorded: number) {
     this.#recorded = recorded;
   }

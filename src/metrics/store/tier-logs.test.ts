@@ -47,8 +47,8 @@ test('closes the logs of past spans whose blocks were never written', async (t) 
   assert.equal(files.openLogs, 0);
 });
 
-/** A folder on a disk that is full for blocks always, and for logs while `isFull`. */
-class FullingFolder extends FolderStoreFiles {
+/** A folder that always refuses blocks, and log records while `isFull` is set. */
+class FolderOnFullDisk extends FolderStoreFiles {
   isFull = false;
 
   override write(): Promise<void> {
@@ -64,11 +64,11 @@ class FullingFolder extends FolderStoreFiles {
   }
 }
 
-for (const ends of [false, true])
-  test(`writes records that a full disk held up before it stops${ends ? ', of a past span too' : ''}`, async (t) => {
+for (const spanEnds of [false, true])
+  test(`a closing tier writes the records that the full disk refused before${spanEnds ? ', of a past span too' : ''}`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'divan-tier-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
-    const files = new FullingFolder(folder);
+    const files = new FolderOnFullDisk(folder);
     const retention = { ageMs: 24 * spanMs, bytes: 1e9 };
     const bounds = { spanMs, retention, seriesMax: 100, samplesMax: 1e6 };
     const newTier = () => new Tier({ files, clock: new ManualClock(startMs), log: silentLog, bounds });
@@ -77,7 +77,7 @@ for (const ends of [false, true])
     const values = [1, 2, 3];
     for (const [index, value] of values.entries()) {
       files.isFull = index > 0;
-      const timeMs = startMs + (ends && index === 2 ? spanMs : index * 10_000);
+      const timeMs = startMs + (spanEnds && index === 2 ? spanMs : index * 10_000);
       tier.append(timeMs, [{ name: 'ops', labels: {}, value }]);
       await tier.written();
     }
