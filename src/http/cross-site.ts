@@ -1,5 +1,5 @@
-// Protection against cross-site requests. A browser that holds credentials adds them to every form that any page sends here, and
-// before a node has an administrator no credentials are needed. Only browsers send the headers that are
+// Protection against cross-site requests. A browser that has credentials for this node adds them also to forms that pages of other sites
+// submit to it, and before the node has an administrator no credentials are needed. Only browsers send the headers that are
 // checked here.
 import type { AppError } from '#contract/errors.ts';
 import { httpRefusals } from './http.refusals.ts';
@@ -15,7 +15,7 @@ export function crossSiteRefusal(headers: Sent, { provisioned }: { provisioned: 
   const { origin, 'sec-fetch-site': site } = headers;
   if (origin === undefined && site === undefined) return null;
   if (!isOwnPage(headers)) return httpRefusals.otherSite({ site: String(origin ?? site) });
-  // DNS rebinding: an attacker's name may resolve to this node, and the browser then takes every page under it for ours.
+  // DNS rebinding: an attacker's name may resolve to this node, and the browser then treats pages under that name as pages of this node.
   if (provisioned || isPrivateName(headers.host ?? '')) return null;
   return httpRefusals.publicName();
 }

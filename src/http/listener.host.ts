@@ -127,7 +127,7 @@ function guardHandshakes(
   server: TlsServer,
   unauthenticated: UnauthenticatedSockets,
 ): (socket: Socket) => boolean {
-  server.prependListener('secureConnection', (socket) => unauthenticated.handshaken(socket));
+  server.prependListener('secureConnection', (socket) => unauthenticated.handshakeEnded(socket));
   return (socket) => unauthenticated.enterHandshake(socket);
 }
 

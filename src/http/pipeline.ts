@@ -318,8 +318,8 @@ export class Pipeline {
     const input = { params: match.params, query, body, justValidate } as Input<never, never>;
     const answer = await handler(input, context);
     this.#reportChange(exchange, match, context, { body: raw, answer });
-    const isFine = justValidate && answer.kind !== 'stream' && answer.status === 200;
-    return isFine ? reply.json({ errors: {} }) : answer;
+    const isValidated = justValidate && answer.kind !== 'stream' && answer.status === 200;
+    return isValidated ? reply.json({ errors: {} }) : answer;
   }
 
   /** Does not report a request without credentials: a client sends one to receive the challenge, which is no failed login. */

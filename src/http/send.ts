@@ -40,7 +40,7 @@ export function sendReply(out: ServerResponse, answer: Reply, options: SendOptio
   if (answer.status !== 204) out.setHeader('Content-Length', bytes);
   if (out.req.method !== 'HEAD') options.sent(bytes);
   // Node sends a text in one piece with the headers, and bytes as a second piece. For UTF-8 it reserves three bytes a character, and new memory
-  // from 16 KiB on; text of ASCII is the same in Latin-1.
+  // from 16 KiB on. ASCII text has the same bytes in Latin-1, for which Node reserves one byte a character.
   out.end(body, bytes === body.length ? 'latin1' : 'utf8');
 }
 

@@ -26,7 +26,7 @@ const sessionsMax = 1_000;
 /** So that no user can end the sessions of others by opening many. */
 const sessionsOfUserMax = 50;
 const tokenBytes = 32;
-/** Each key encrypts one message. */
+/** Constant, because each key encrypts only one message. */
 const nonce = Buffer.alloc(12);
 
 export class Sessions {

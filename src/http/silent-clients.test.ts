@@ -128,7 +128,7 @@ test('a connection that stays silent is closed', async () => {
   await listener.close(realClock, 0);
 });
 
-test('only requests with credentials end the count of a connection among those without a login', async (t) => {
+test('a connection counts as unauthenticated until a request with credentials, also after requests without', async (t) => {
   const callerNamed = (name: string): Caller => ({
     identity: { name, domain: name === '' ? 'anonymous' : 'admin' },
     hasRoles: name !== '',

@@ -15,7 +15,7 @@ export interface ThrottleOptions {
   wording: 'text' | 'json';
 }
 
-/** Paths that operators need to diagnose a problem and remove a limit: neither refused nor counted. */
+/** The first tokens of paths that operators need to diagnose a problem and remove a limit: neither refused nor counted. */
 const exempt = ['internalSettings', 'diag', 'couchBase', '_p'];
 
 const refusals = {

@@ -62,10 +62,10 @@ export function collectGarbage(): void {
 }
 
 /**
- * Keeps the part of the main thread's heap for new objects at its present size, 32 MB at most. V8 doubles that part once enough objects have
+ * Keeps the young generation of the main thread's heap at its present size, 32 MB at most. V8 doubles that size once enough objects have
  * survived collections, and takes no limit for it after the start. For commands whose objects are short-lived, however many they are.
  */
-export function keepHeapOfNewObjects(): void {
+export function keepYoungGenerationSize(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 

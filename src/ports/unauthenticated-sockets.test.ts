@@ -65,7 +65,7 @@ test('at the total limit the source with the most connections loses its oldest o
   assert.equal(newcomer.destroyed, false);
 });
 
-test('where the oldest is replaced, a source that is alone gets new connections in place of its own', () => {
+test('with replacesOldest, a new connection at the total limit replaces the oldest one of the source with the most, which may be its own', () => {
   const limits = { perSource: 9, total: 3, replacesOldest: true };
   const unauthenticated = new UnauthenticatedSockets(() => limits, new ManualClock());
   const crowd = [from('10.0.0.1'), from('10.0.0.1'), from('10.0.0.2')];
@@ -94,7 +94,7 @@ test('closes a TLS handshake after half a minute, whatever the client sends mean
   clock.advance(handshakeMs - 1);
   assert.ok(!slow.destroyed);
   const secured = new FakeSocket('10.0.0.2', fast.remotePort) as unknown as Socket;
-  unauthenticated.handshaken(secured);
+  unauthenticated.handshakeEnded(secured);
   clock.advance(1);
   assert.deepEqual([slow.destroyed, fast.destroyed], [true, false]);
   assert.equal(unauthenticated.total, 1);

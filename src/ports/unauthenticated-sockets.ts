@@ -114,7 +114,7 @@ export class UnauthenticatedSockets {
   }
 
   /** Call when the handshake is over: moves the count to the TLS socket. */
-  handshaken(socket: Socket): void {
+  handshakeEnded(socket: Socket): void {
     const entry = this.#inHandshake.get(endsOf(socket));
     if (entry === undefined) return;
     entry.endHandshake?.();

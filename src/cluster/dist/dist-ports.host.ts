@@ -108,7 +108,7 @@ export class DistPorts {
   }
 
   #serve(socket: TLSSocket): void {
-    this.#unauthenticated.handshaken(socket);
+    this.#unauthenticated.handshakeEnded(socket);
     const { servername, alpnProtocol } = socket as { servername?: string | false } & TLSSocket;
     if (servername !== nodeServerName || this.#nodeService === null) {
       this.#greet(socket);

@@ -93,7 +93,7 @@ export class Listener {
     const server = createTlsServer(
       { handshakeTimeout: handshakeMs, ...socketOptions },
       (socket: TLSSocket) => {
-        this.options.unauthenticated.handshaken(socket);
+        this.options.unauthenticated.handshakeEnded(socket);
         // The allowlist may have changed since the handshake began.
         if (this.options.gate.refuses(socket)) return;
         const certificate = shownCertificate(socket, this.clientCertificates);

@@ -109,7 +109,7 @@ export class TlsLinks implements LinkHost<PeerTls> {
   }
 
   private take(socket: TLSSocket): void {
-    this.unauthenticated.handshaken(socket);
+    this.unauthenticated.handshakeEnded(socket);
     const node = nodeIdIn(socket.getPeerX509Certificate()?.subjectAltName);
     if (node !== null) markAuthenticated(socket);
     if (node === null) socket.destroy();

@@ -3,7 +3,7 @@ import { type BackupResult, runBackup } from '#backup/capture/run-backup.adapter
 import { nearest } from '#base/nearest.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
-import { keepHeapOfNewObjects } from '#ports/spare-memory.ts';
+import { keepYoungGenerationSize } from '#ports/spare-memory.ts';
 import { backupOptions } from '../backup-options.ts';
 import { interruptible } from '../interruptible.ts';
 import { UsageError } from '../options.ts';
@@ -15,7 +15,7 @@ import { backupPassphrase } from './passphrase.ts';
 const folderDefault = './divan-backup';
 
 export async function runBackupCommand(args: readonly string[]): Promise<void> {
-  keepHeapOfNewObjects();
+  keepYoungGenerationSize();
   const { archiveVerbs, runArchiveCommand } = await import('./archive-commands.ts');
   const verb = args[0];
   if (verb !== undefined && Object.hasOwn(archiveVerbs, verb)) {

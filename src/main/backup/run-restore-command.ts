@@ -2,7 +2,7 @@
 import type { SelectionRequest } from '#backup/restore/document-selection.ts';
 import { type RestoreResult, runRestore } from '#backup/restore/run-restore.adapter.ts';
 import { realClock } from '#ports/clock.ts';
-import { keepHeapOfNewObjects } from '#ports/spare-memory.ts';
+import { keepYoungGenerationSize } from '#ports/spare-memory.ts';
 import { type RestoreOptions, restoreOptions } from '../backup-options.ts';
 import { interruptible } from '../interruptible.ts';
 import { UsageError } from '../options.ts';
@@ -12,7 +12,7 @@ import { nodeOf, oneFolder } from './command-line.ts';
 import { backupPassphrase } from './passphrase.ts';
 
 export async function runRestoreCommand(args: readonly string[]): Promise<void> {
-  keepHeapOfNewObjects();
+  keepYoungGenerationSize();
   const { words, options } = splitWords(args, restoreOptions);
   const folder = oneFolder('divan restore FOLDER', words);
   if (options.replace && options.resume)
