@@ -74,7 +74,9 @@ export const ListAllowlist = defineOperation({
   method: 'GET',
   doc: 'All addresses and networks from which the cluster accepts connections, in the order they were added.',
   query: z.strictObject({}),
-  replies: { 200: { doc: 'All', body: z.array(entrySchema).meta({ id: 'ListAllowListResponse' }) } },
+  replies: {
+    200: { doc: 'The allowlist', body: z.array(entrySchema).meta({ id: 'ListAllowListResponse' }) },
+  },
 });
 
 export const AppendAllowlist = defineOperation({

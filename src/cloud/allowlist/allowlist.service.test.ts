@@ -51,7 +51,7 @@ async function aService(t: TestContext) {
     await store.destroy();
   });
   const listed = async () => (await service.list(cluster)).map(({ cidr, state }) => `${cidr} ${state}`);
-  /** Advances the clock in steps and lets due work finish after each. */
+  /** Advances the clock half a second at a time, and lets due work of the service finish after each step. */
   const pass = async (ms: number): Promise<void> => {
     for (let past = 0; past < ms; past += 500) {
       clock.advance(500);

@@ -76,7 +76,7 @@ export class ClusterLifecycleService {
       deployed_at: null,
     };
     const operationId = await store.transaction().execute(async (transaction) => {
-      await this.requirePlaceable(transaction, request);
+      await this.requireProjectAndCloud(transaction, request);
       await capacity.take(transaction, home, request.spec.servers);
       await transaction.insertInto('clusters').values(row).execute();
       const groups = groupOfEach(request.spec.servers);
@@ -122,7 +122,7 @@ export class ClusterLifecycleService {
     return { clusterId: id, operationId };
   }
 
-  private async requirePlaceable(
+  private async requireProjectAndCloud(
     transaction: Store,
     { projectId, cloudId, spec }: ClusterRequest,
   ): Promise<void> {

@@ -95,7 +95,9 @@ export const ListDatabaseUsers = defineOperation({
   doc: 'All database users, in the order of their creation.',
   fromStore: true,
   query: z.strictObject({}),
-  replies: { 200: { doc: 'All', body: z.array(userItem).meta({ id: 'ListDatabaseUsersResponse' }) } },
+  replies: {
+    200: { doc: 'The database users', body: z.array(userItem).meta({ id: 'ListDatabaseUsersResponse' }) },
+  },
 });
 
 export const CreateDatabaseUser = defineOperation({

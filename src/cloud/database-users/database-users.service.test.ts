@@ -157,14 +157,14 @@ test('after a stall a node has the users that the cloud stores, also if it appli
   unconfirmed.start((_row, username) => users.confirm(cluster, username));
   t.after(() => unconfirmed.stop());
   await pass(clock, minuteMs + 4_000);
-  const replyLate = (): void => {
+  const applyLate = (): void => {
     node.roles.set('u', '').set('changed', 'data_writer[b]').delete('deleted');
   };
-  replyLate();
+  applyLate();
   node.before = async () => {};
   await pass(clock, 4_000);
   assert.deepEqual([...node.roles], [['changed', 'data_reader[b]']]);
-  replyLate();
+  applyLate();
   await pass(clock, 40_000);
   assert.deepEqual([...node.roles], [['changed', 'data_reader[b]']]);
   assert.deepEqual(
@@ -174,7 +174,7 @@ test('after a stall a node has the users that the cloud stores, also if it appli
   assert.deepEqual(await store.selectFrom('user_doubts').selectAll().execute(), []);
 });
 
-/** Advances the clock in steps in which the service works. */
+/** Advances the clock by a second at a time, and lets pending work of the service run in between. */
 async function pass(clock: ManualClock, ms: number): Promise<void> {
   for (let past = 0; past < ms; past += 1_000) {
     clock.advance(1_000);

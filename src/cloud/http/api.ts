@@ -82,7 +82,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   acceptJsonOnly(app);
   app.setErrorHandler((error, _request, reply) => refuse(reply, apiErrorOf(error as Error, options.log)));
   app.setNotFoundHandler((request, reply) => refuse(reply, unrouted(request, options.operations)));
-  app.decorateRequest('by', null);
+  app.decorateRequest('sender', null);
   app.decorateRequest('subject', undefined);
   const cache = new AnswerCache();
   for (const bound of options.operations) addRoute(app, bound, { ...options, cache });
@@ -152,17 +152,17 @@ function addRoute(
     return operation.method === 'DELETE' ? withDiskReserve(diskReserve, act) : act();
   };
   const cacheKeyOf = (request: FastifyRequest): CacheKey => ({
-    ...(request.by as AuthenticatedCaller),
+    ...(request.sender as AuthenticatedCaller),
     origin: originOf(request, publicUrl),
     url: request.url,
   });
   // The cache key includes what the caller may see, so a cached answer needs no check of permissions.
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    request.by = await authenticate(request);
+    request.sender = await authenticate(request);
     markAuthenticated(request.raw.socket);
     const text = operation.fromStore && cache.find(cacheKeyOf(request));
     if (text !== undefined) return sendJson(reply, text);
-    requireRole(operation, request.by.caller);
+    requireRole(operation, request.sender.caller);
     request.subject = await subjectOf(operation, request, find);
     return undefined;
   };
@@ -198,12 +198,12 @@ async function subjectOf(
   if (id !== undefined) params['id'] = id;
   if (id === undefined || operation.subject === undefined) return undefined;
   const subject = await find(operation.subject, id);
-  requireSubject(operation, request.by?.caller as Caller, `${operation.subject} ${id}`, subject);
+  requireSubject(operation, request.sender?.caller as Caller, `${operation.subject} ${id}`, subject);
   return subject;
 }
 
 function readRequest(operation: Operation, request: FastifyRequest, publicUrl: string | undefined): Request {
-  const caller = request.by?.caller as Caller;
+  const caller = request.sender?.caller as Caller;
   if (operation.access === 'token') requireNamedProject(operation, caller, request.body);
   return {
     params: request.params as Record<string, string>,
@@ -301,7 +301,7 @@ function matches(pattern: string, path: string): boolean {
 declare module 'fastify' {
   interface FastifyRequest {
     /** The authenticated sender; null before authentication and on public routes. */
-    by: AuthenticatedCaller | null;
+    sender: AuthenticatedCaller | null;
     /** The object that the path names. */
     subject: Subject | undefined;
   }

@@ -41,7 +41,7 @@ export interface Operation<Query extends z.ZodType = z.ZodType, Body extends z.Z
  */
 export type Need = 'any' | 'read' | 'write' | 'readAll' | 'organization';
 
-const rolesThat: Readonly<Record<Need, readonly Role[]>> = {
+const rolesByNeed: Readonly<Record<Need, readonly Role[]>> = {
   any: ['organizationOwner', 'projectOwner', 'projectViewer', 'reader'],
   read: ['organizationOwner', 'projectOwner', 'projectViewer', 'reader'],
   write: ['organizationOwner', 'projectOwner'],
@@ -53,7 +53,7 @@ export const needOf = ({ needs, method }: Operation): Need => needs ?? (method =
 
 /** The permitted roles; project roles only within their project. Empty: no credentials needed. */
 export const rolesFor = (operation: Operation): readonly Role[] =>
-  operation.access === 'open' ? [] : rolesThat[needOf(operation)];
+  operation.access === 'open' ? [] : rolesByNeed[needOf(operation)];
 
 /** The error statuses that an operation declares, besides 500. */
 export function refusalsOf({ access, method, path, query, body, malformedId, subject }: Operation): number[] {

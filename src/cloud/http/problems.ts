@@ -11,7 +11,9 @@ export function problemsOf(issues: readonly Issue[], input: unknown, kind: strin
   const leaves = issues.flatMap(leavesOf).flatMap(oneByOne);
   const listed = leaves.slice(0, listedMax).map((issue) => describe(issue, input, kind));
   const more = leaves.length - listed.length;
-  return [...listed, ...(more > 0 ? [`and ${more} more problems`] : [])].join('; ');
+  return [...listed, ...(more > 0 ? [`and ${more} more ${more === 1 ? 'problem' : 'problems'}`] : [])].join(
+    '; ',
+  );
 }
 
 /** An issue for each unknown field. */

@@ -139,7 +139,7 @@ class Fixture {
 
 const gibOf = ({ compute }: Server): number => ({ 'm5.xlarge': 16, 'm5.8xlarge': 128 })[compute] ?? 0;
 
-test('creates and scales a cluster over every kill before and after each effect', async (t) => {
+test('creates and scales a cluster, although the process is killed before or after any one of its effects', async (t) => {
   const runOperation = async (kill: SimulatedNodes['kill']): Promise<number> => {
     const fixture = await Fixture.create(t);
     fixture.simulated.kill = kill;
@@ -160,7 +160,7 @@ test('creates and scales a cluster over every kill before and after each effect'
       await t.test(`killed ${side} effect ${at}`, () => runOperation({ at, side }).then(() => {}));
 });
 
-test('gives each node its services, and the founder data although another group comes first', async (t) => {
+test('gives each node its services, and the founder the data service although another group comes first', async (t) => {
   const fixture = await Fixture.create(t);
   await fixture.create(server(1, ['query', 'index']), server(2));
   await fixture.assertWhole(3);

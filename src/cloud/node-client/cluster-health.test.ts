@@ -52,7 +52,7 @@ test('is healthy only with all nodes active, documents balanced, and all possibl
       [],
       'node b:1 is inactiveFailed, not active',
     ],
-    [{ nodes: [node('a:1')] }, [], 'the cluster has 1 nodes instead of 2'],
+    [{ nodes: [node('a:1')] }, [], 'the cluster has 1 node instead of 2'],
     [{ nodes, balanced: false }, [], 'the documents are not balanced over the nodes'],
     [{ nodes }, [bucket(1, 0.9)], 'copies of bucket "b" are not in sync yet'],
     [{ nodes }, [bucket(1, 1)], undefined],

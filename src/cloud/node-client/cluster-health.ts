@@ -103,7 +103,10 @@ function problemOf(
   if (node !== undefined) return `node ${node.hostname} is ${node.status}`;
   const inactive = nodes.find(({ clusterMembership }) => clusterMembership !== 'active');
   if (inactive !== undefined) return `node ${inactive.hostname} is ${inactive.clusterMembership}, not active`;
-  if (nodes.length !== nodesWanted) return `the cluster has ${nodes.length} nodes instead of ${nodesWanted}`;
+  if (nodes.length !== nodesWanted) {
+    const nodesText = nodes.length === 1 ? '1 node' : `${nodes.length} nodes`;
+    return `the cluster has ${nodesText} instead of ${nodesWanted}`;
+  }
   if (!balanced) return 'the documents are not balanced over the nodes';
   const bucket = buckets.find((candidate) => bucketStatus(candidate) !== 'healthy');
   if (bucket !== undefined) return `bucket "${bucket.name}" is ${bucketStatus(bucket)}`;

@@ -27,7 +27,8 @@ export interface OperationsStoreOptions {
 const leaseMs = 15_000;
 /** The longest delay of a retry: a later time was written by another clock, or before the clock was set back. */
 export const waitMaxMs = 5_000;
-const batch = 20;
+/** How many due operations one poll of a worker reads. */
+const dueMax = 20;
 /** Retention of operations of deleted clusters: time and number. */
 const keptMs = 30 * 86_400_000;
 const keptMax = 10_000;
@@ -88,7 +89,7 @@ export class OperationsStore {
       .where((e) => e.or([e('next_at', '<=', now), e('next_at', '>', now + waitMaxMs)]))
       .where(isFreeFor(owner, now))
       .orderBy('next_at')
-      .limit(batch)
+      .limit(dueMax)
       .execute();
   }
 

@@ -9,7 +9,7 @@ import { PostgresState } from './postgres-state.adapter.ts';
 /** The connections that read states. */
 const readers = `select pid from pg_stat_activity where query like 'select pg_current_snapshot%'`;
 
-describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
+describe('the state of a PostgreSQL database', { skip: needs('postgresql') }, () => {
   let server: Postgres;
   before(async () => {
     server = await Postgres.start();

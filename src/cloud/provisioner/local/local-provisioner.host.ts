@@ -156,18 +156,18 @@ const nodeToRemove = (id: string): NodeSpec => ({
 });
 
 async function areFree({ address, ports }: Placement): Promise<boolean> {
-  const found = await Promise.all(Object.values(ports).map((port: number) => bound(address, port)));
+  const found = await Promise.all(Object.values(ports).map((port: number) => tryListen(address, port)));
   return found.every((port) => port !== null);
 }
 
 async function freePorts(): Promise<NodePorts> {
   const names = Object.keys(standardPorts) as (keyof NodePorts)[];
-  const found = await Promise.all(names.map(() => bound('127.0.0.1', 0)));
+  const found = await Promise.all(names.map(() => tryListen('127.0.0.1', 0)));
   return Object.fromEntries(names.map((name, i) => [name, found[i]])) as unknown as NodePorts;
 }
 
 /** Resolves with the port if a listener can be opened on it, else with null. */
-function bound(address: string, port: number): Promise<number | null> {
+function tryListen(address: string, port: number): Promise<number | null> {
   const server = createServer();
   return new Promise((resolve) => {
     server.once('error', () => resolve(null));
