@@ -88,7 +88,7 @@ test('refuses a password that was changed while it was verified', async () => {
   assert.equal(await advanceUntilDone(clock, answer), null);
 });
 
-test('hashes the password that no LDAP server accepts for an external user as well', async () => {
+test('hashes the password even of an external user whom no LDAP server accepts', async () => {
   const { users, login, kdf, clock } = await anAuthenticator();
   const identity = { name: 'jane', domain: 'external' } as const;
   users.set('jane', { identity, password: null, credentialId: '1', roles: [] });
@@ -98,7 +98,7 @@ test('hashes the password that no LDAP server accepts for an external user as we
   assert.equal(kdf.compared, 1);
 });
 
-test('hashes the password of unknown names as well', async () => {
+test('hashes the password even for an unknown user name', async () => {
   const { login, kdf, clock } = await anAuthenticator();
   assert.equal(await advanceUntilDone(clock, login('nobody', 'x')), null);
   assert.equal(kdf.compared, 1);

@@ -51,6 +51,7 @@ function stepCovers(pattern: PermissionStep, step: PermissionStep, granted: Gran
   });
 }
 
+/** In patterns, the placeholders for the bucket, the scope and the collection to which a role is granted. */
 const slots = ['b', 's', 'c'];
 const slotIndex = (slot: string) => slots.indexOf(slot);
 

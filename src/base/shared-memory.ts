@@ -18,8 +18,9 @@ export const sharedMemory = (bytes: number): SharedArrayBuffer | null =>
   bytes < pagedFrom ? attempt(() => new SharedArrayBuffer(bytes)) : pagedMemory(bytes);
 
 /**
- * Memory of the system's own pages, which are taken only when they are written to, and return to the system. Memory that cannot grow
- * comes from the process's allocator, which clears it at once and never returns freed buffers of some sizes.
+ * Memory in pages of the system, which take memory only once they are written to and return to the system when freed. V8 uses such pages
+ * for memory that may grow, which is why `maxByteLength` is given. Other memory comes from the process's allocator, which clears it at
+ * once and never returns freed buffers of some sizes.
  */
 export const pagedMemory = (bytes: number): SharedArrayBuffer | null =>
   attempt(() => new SharedArrayBuffer(bytes, { maxByteLength: bytes }));

@@ -44,7 +44,7 @@ function rendererOf(file: string): Marked {
   return marked;
 }
 
-/** Null: no picture of the manual. What a plot shows is in the table beside it. */
+/** Null: no picture of the manual. Plots are left out: the table beside each plot has its numbers. */
 function imageOf(href: string, file: string): string | null {
   const wanted = fileOf(href, file);
   return imageFile.test(wanted) ? wanted.replace(/^docs/, '/docs') : null;

@@ -36,7 +36,8 @@ export function useNode(hooks: TestHooks, options: StartNodeOptions = {}): UsedN
   return {
     started: start.promise,
     get node(): TestNode {
-      if (node === undefined) throw new Error('useNode: the node starts before the first test, not yet here');
+      if (node === undefined)
+        throw new Error('useNode: the node is not started yet; use it in tests and hooks only');
       return node;
     },
   };

@@ -41,7 +41,7 @@ async function aProxy(port: number) {
   return proxy;
 }
 
-test('restores the documents that an earlier attempt had read as changed when its connection was lost', async () => {
+test('a reset after one whose connection was lost restores also the documents that the failed one had read', async () => {
   await using service = await startService();
   const direct = { address: addressOf(service.port), account: adminAccount, bucket: 'b' };
   const client = await BucketClient.open(direct);
