@@ -54,7 +54,7 @@ const fastDisk: DiskEngine = {
     damaged: [],
   }),
   load: async () => {},
-  commit: async () => {},
+  commit: async () => 0,
   drop: async () => {},
   rollBack: async () => true,
   largeItems: async () => ({ batch: new Uint8Array(0), next: null }),

@@ -11,7 +11,7 @@ export function describeDiskEngineFaults(name: string, make: () => Promise<DiskU
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);
-    const commit = (file: number, ...docs: Doc[]): Promise<void> =>
+    const commit = (file: number, ...docs: Doc[]): Promise<number> =>
       engine.commit(files.bucketUuid, file, cutsOf(docs));
     await commit(0, { key: 'a', value: '1', seqno: 1 });
     // Two keys cannot have one seqno.

@@ -227,7 +227,7 @@ test('a removal that waits for a write of states under way delays no client that
   const commit = engine.commit.bind(engine);
   engine.commit = async (bucketUuid, file, ...batch) => {
     if (file === inSameFile % files.fileCount) await gate.promise;
-    await commit(bucketUuid, file, ...batch);
+    return await commit(bucketUuid, file, ...batch);
   };
   const value = 'v'.repeat(100_000);
   for (let i = 0; i < 20; i++) b.store(`large ${i}`, { vb: inSameFile, value });

@@ -56,7 +56,7 @@ test('a bucket that stops waits until all of its changes are written for a resta
   engine.commit = async (...batch) => {
     stopping ??= b.bucket.stop().then(() => events.push('stopped'));
     await new Promise((resolve) => setImmediate(resolve));
-    await commit(...batch);
+    return await commit(...batch);
   };
   const written = b.bucket.writeAll().then((isWritten) => events.push(`written: ${isWritten}`));
   await Promise.all([written, stopping]);

@@ -191,12 +191,12 @@ export interface DiskEngine {
   /** Items with large values, a page at a time: `after` is 0, then `next` of the previous page. */
   largeItems(bucketUuid: string, file: number, after: number): Promise<LargeItems>;
   /**
-   * Resolves after the fsynced commit. `isUrgent`: a client waits for it, so that it should take little time, even if a later commit or
+   * Resolves after the fsynced commit, with the milliseconds that the file's thread took for it. `isUrgent`: a client waits for it, so that it should take little time, even if a later commit or
    * read takes longer. Transfers the memory of `cuts` to another thread when it is a whole buffer.
    * @throws DiskFullError when nothing was written and the commit may be retried; after any other error the file takes no
    * further commits until it is reopened.
    */
-  commit(bucketUuid: string, file: number, cuts: CutBuffer, isUrgent?: boolean): Promise<void>;
+  commit(bucketUuid: string, file: number, cuts: CutBuffer, isUrgent?: boolean): Promise<number>;
   /**
    * Resolves when no other urgent commit is under way in the file's thread, with a function that the caller calls after its own: cuts that
    * are encoded in between share one commit instead of waiting in several.

@@ -118,10 +118,10 @@ export class LaneEngine implements DiskEngine {
     }
   }
 
-  async commit(bucketUuid: string, file: number, cuts: CutBuffer, isUrgent = false): Promise<void> {
+  async commit(bucketUuid: string, file: number, cuts: CutBuffer, isUrgent = false): Promise<number> {
     const lane = this.laneOf(bucketUuid, file);
     const isLogged = isUrgent && this.logged.take(bucketUuid, file);
-    await this.pace.commit(() => lane.call('commit', bucketUuid, file, cuts, isLogged));
+    return await this.pace.commit(() => lane.call('commit', bucketUuid, file, cuts, isLogged));
   }
 
   /** Cancels compactions first: their copies may have rows of the vbuckets. */

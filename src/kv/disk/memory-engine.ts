@@ -166,11 +166,12 @@ class MemoryEngine implements DiskEngine {
     return this.usable(bucketUuid, file).stored.largeItems(after);
   }
 
-  async commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<void> {
+  async commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<number> {
     const handle = this.usable(bucketUuid, file);
     const written = handle.last.then(() => this.write(handle, cuts));
     handle.last = written.catch(() => {});
     await written;
+    return 0;
   }
 
   drop(bucketUuid: string, file: number, vbs: readonly number[]): Promise<void> {

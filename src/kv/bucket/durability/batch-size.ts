@@ -6,7 +6,10 @@ export const firstBatchBytes = 1024 * 1024;
 const batchBytesMin = 64 * 1024;
 export const batchBytesMax = 4 * 1024 * 1024;
 
-/** Adapts the batch size towards commits of the target time. */
+/**
+ * Adapts the batch size towards commits of the target time. `tookMs`: without the wait for commits of other files, which smaller batches would make
+ * longer: each of them has its own sync.
+ */
 export function adapt(
   file: { batchBytes: number },
   bytes: number,

@@ -119,7 +119,7 @@ test('a bucket that is flushed while its disk is full writes nothing of a state 
   await runBackground(b, 100);
   engine.commit = async (...batch) => {
     if (commits++ === 0) await gate.promise;
-    await commit(...batch);
+    return await commit(...batch);
   };
   b.store('waiting');
   await runBackground(b);

@@ -321,8 +321,9 @@ export class Flusher {
     const { clock, disk, bucketUuid, progress, priority, timings } = this.options;
     const { byteLength, ends } = batch;
     const startedMs = clock.monotonicMs();
+    let writingMs: number;
     try {
-      await disk.commit(bucketUuid, this.files.indexOf(file), batch.cuts, batch.isUrgent);
+      writingMs = await disk.commit(bucketUuid, this.files.indexOf(file), batch.cuts, batch.isUrgent);
     } catch (error) {
       if (error instanceof DiskFullError) {
         batch.cuts = error.cuts;
@@ -333,9 +334,8 @@ export class Flusher {
     file.batches.shift();
     this.inFlightBytes -= byteLength;
     if (file.isFull) this.endFull(file);
-    const tookMs = clock.monotonicMs() - startedMs;
-    timings.commit.add(tookMs);
-    adapt(file, byteLength, tookMs, priority);
+    timings.commit.add(clock.monotonicMs() - startedMs);
+    adapt(file, byteLength, writingMs, priority);
     for (const { vb, seqno } of ends) progress.advance(vb, seqno);
     return true;
   }

@@ -22,7 +22,7 @@ interface Opened extends AsyncDisposable {
   readonly engine: DiskEngine;
   readonly files: BucketFiles;
   readonly base: string;
-  urgent(...docs: Doc[]): Promise<void>;
+  urgent(...docs: Doc[]): Promise<number>;
 }
 
 const filesIn = (base: string): BucketFiles => ({

@@ -86,10 +86,13 @@ export class SqliteLane {
     return result;
   }
 
-  commit(bucketUuid: string, file: number, cuts: Uint8Array, isUrgent: boolean): void {
+  /** Returns the milliseconds that the commit took. */
+  commit(bucketUuid: string, file: number, cuts: Uint8Array, isUrgent: boolean): number {
+    const beganMs = this.monotonicMs();
     const data = this.find(bucketUuid, file);
     data.commit(cuts, isUrgent);
     if (!data.hasLogged) this.uncheckpointed.add(data);
+    return this.monotonicMs() - beganMs;
   }
 
   releaseLog(bucketUuid: string, file: number): void {
