@@ -14,6 +14,7 @@ import type { ChangeFeed } from './change-feed.ts';
 import type { Applier } from './documents/applier.ts';
 import type { MemoryDocuments } from './documents/memory-documents.ts';
 import { dropVbuckets } from './drop-vbuckets.ts';
+import type { DelayedDiskWork } from './durability/flusher-options.ts';
 import type { VbucketProgress } from './durability/progress.ts';
 import type { BucketKeys } from './keys/bucket-keys.ts';
 import { collectionSpecs, defaultManifest, manifestState, manifestUid } from './manifest.ts';
@@ -263,6 +264,9 @@ export class Bucket {
     while (change() !== null) await change();
     return flusher ? await this.trackFileWork(flusher.writeStatesNow(vbs, withChanges)) : vbs;
   }
+
+  /** What of the disk's work waits, for half a second at most, because requests wait for the disk or soon will. */
+  readonly delayDiskWork = (delayed: DelayedDiskWork): void => this.parts.flusher?.delay(delayed);
 
   async diskSizes(): Promise<DiskSizes> {
     if (!this.files || !this.options.storage || !this.isOpen) return noSizes;

@@ -202,6 +202,11 @@ export interface DiskEngine {
    * are encoded in between share one commit instead of waiting in several.
    */
   queueUrgent?(bucketUuid: string, file: number): Promise<() => void>;
+  /**
+   * While checkpoints are delayed, those of the bucket's threads come later, unless a write-ahead log is several times as large as usual. For times in
+   * which a client waits for one commit after the other.
+   */
+  delayCheckpoints?(bucketUuid: string, isDelayed: boolean): Promise<void>;
   /** Frees what is kept for urgent commits of the file. Called when there was none for some seconds; another one may follow. */
   endUrgent?(bucketUuid: string, file: number): Promise<void>;
   /**

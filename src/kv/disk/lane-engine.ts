@@ -301,6 +301,10 @@ export class LaneEngine implements DiskEngine {
     }
   }
 
+  async delayCheckpoints(bucketUuid: string, isDelayed: boolean): Promise<void> {
+    await this.eachLane(bucketUuid, (lane) => lane.call('delayCheckpoints', bucketUuid, isDelayed));
+  }
+
   async endUrgent(bucketUuid: string, file: number): Promise<void> {
     await this.laneOf(bucketUuid, file).call('releaseLog', bucketUuid, file);
   }

@@ -6,6 +6,7 @@ export type LaneOperation =
   | 'renew'
   | 'open'
   | 'commit'
+  | 'delayCheckpoints'
   | 'writeLogged'
   | 'releaseLog'
   | 'drop'

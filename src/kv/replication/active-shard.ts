@@ -72,7 +72,7 @@ export class ActiveShard {
   private readonly replaced = new Map<string, { boot: string; ms: number }>();
   /** The change of the map that was requested and whose outcome is not known yet. */
   private change: ShardChange | null = null;
-  private readonly handover: Handover;
+  readonly handover: Handover;
   private readonly joining: JoiningCopy;
 
   constructor(options: ActiveShardOptions) {

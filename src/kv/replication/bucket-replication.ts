@@ -5,6 +5,7 @@ import { vbsOfShard } from '../bucket/shard-positions.ts';
 import { CutWriter } from '../data/cut.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
+import { AnnouncedWrites } from './announced-writes.ts';
 import type { BucketReplicationOptions } from './bucket-replication-options.ts';
 import { CheckTimes } from './check-times.ts';
 import { confirmation, isUnconfirmed } from './confirmation.ts';
@@ -14,6 +15,7 @@ import { positionOf, takeHistories } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
 import { CopyRollbacks } from './copy-rollbacks.ts';
 import { DelayedWork } from './delayed-work.ts';
+import { dueChanges } from './due-changes.ts';
 import { EarlierActives } from './earlier-actives.ts';
 import { EpochWrites } from './epoch-writes.ts';
 import type { BatchBody, CopyBatch, Open, OpenedMessage, PeerMessage } from './frames.ts';
@@ -43,6 +45,7 @@ export class BucketReplication {
   private readonly boots: ContinuedBoots;
   private readonly epochWrites: EpochWrites;
   private readonly preparation: ShardPreparation;
+  private readonly announced: AnnouncedWrites;
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
   private readonly handovers: Handovers;
@@ -68,11 +71,13 @@ export class BucketReplication {
     const { actives, drops, endIntake, epochOf, vbsOf } = this;
     this.rollbacks = new CopyRollbacks({ ...options, actives, drops, endIntake, epochOf, vbsOf });
     this.earlier = new EarlierActives(options.peers);
+    this.announced = new AnnouncedWrites({ ...options, vbsOf: this.vbsOf });
     this.preparation = new ShardPreparation({
       ...options,
       vbsOf: this.vbsOf,
       begin: ({ epoch, shard }) => this.raiseEpoch(shard, epoch, options.self.node),
-      prepared: (onDisk) => {
+      prepared: (shards, onDisk) => {
+        this.announced.epochsWritten(shards);
         this.epochWrites.taken(onDisk);
         options.clock.soon(() => this.checkShards());
       },
@@ -90,7 +95,7 @@ export class BucketReplication {
     this.options.tick();
     this.specs = specs;
     for (const [shard, spec] of specs.entries()) this.refuseEarlier(shard, spec);
-    this.preparation.follow(specs);
+    this.announced.follow(specs);
     this.handovers.follow(specs);
     this.followStates();
   }
@@ -133,6 +138,7 @@ export class BucketReplication {
   close(): void {
     this.isClosed = true;
     this.endNotices();
+    this.announced.close();
     this.checks.stop();
     this.rollbacks.close();
     for (const active of this.actives.values()) active.close();
@@ -208,7 +214,7 @@ export class BucketReplication {
     const isReachable = this.options.clock.monotonicMs() >= this.notBeforeMs;
     const confirms = isReachable && !this.isMapUnknown ? this.confirmations() : [];
     const mayChange = isReachable && !this.isChanging;
-    const changes = mayChange && !this.isMapUnknown ? this.wantedChanges(confirms) : [];
+    const changes = mayChange && !this.isMapUnknown ? dueChanges(confirms, this.actives.values()) : [];
     // Before anything is removed the map is written as it is, because a read may be stale.
     if (mayChange && (this.drops.becomeDue(this.leftovers()) || changes.length > 0 || this.isMapUnknown))
       void this.change(changes);
@@ -223,12 +229,6 @@ export class BucketReplication {
       return confirmation(spec, { ...options, boots, drops, earlier, shard, epoch: this.epochOf(shard) });
     });
     return this.preparation.prepared(due, this.specs);
-  }
-
-  /** The changes of one write of the map: confirmations of this process, or else changes of in-sync sets and actives. */
-  private wantedChanges(confirms: readonly ShardChange[]): readonly ShardChange[] {
-    if (confirms.length > 0) return confirms;
-    return [...this.actives.values()].flatMap((active) => active.wantedChange() ?? []);
   }
 
   private async change(wanted: readonly ShardChange[]): Promise<void> {

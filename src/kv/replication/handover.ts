@@ -11,7 +11,7 @@ const durationMsMax = 1_000;
 /** The pause after a handover that took too long. */
 const retryMs = 2_000;
 /** The longest time for which a handover waits for the disk of the successor, before requests wait for the handover. */
-const writingMsMax = 500;
+const writingMsMax = 2_000;
 
 export interface HandoverOptions {
   /** The vbuckets of the shard. */

@@ -5,7 +5,6 @@ import type { ShardSpec } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { ShardPreparation } from './shard-preparation.ts';
 
-const self = { node: 'c', boot: 'c 1' };
 const inSync = ['a', 'b', 'c', 'd'].map((node) => ({ node, boot: `${node} 1` }));
 const spec: ShardSpec = { state: 'active', epoch: 2, replicas: ['d'], inSync };
 
@@ -22,11 +21,9 @@ function recorded(majority: number) {
       prepare: (vbs: readonly number[], withChanges: boolean) =>
         write(vbs, withChanges ? 'documents' : 'states'),
     },
-    writeStates: (vbs: readonly number[]) => write(vbs, 'early'),
   } as unknown as Bucket;
   const preparation = new ShardPreparation({
     bucket,
-    self,
     vbsOf: () => [7],
     begin: () => {},
     prepared: () => {},
@@ -43,16 +40,4 @@ test('a confirmation waits for the documents on disk if the in-sync set is small
   assert.deepEqual(prepared(2, {}), ['states']);
   assert.deepEqual(prepared(2, { inSync: inSync.slice(1, 3) }), ['documents']);
   assert.deepEqual(prepared(2, { isHandedOver: true }), ['documents']);
-});
-
-test('a copy is written once when it is named as the successor', () => {
-  const { preparation, written } = recorded(2);
-  const named: ShardSpec = { ...spec, state: 'replica', epoch: 1, successor: 'c' };
-  preparation.follow([{ ...named, successor: 'd' }]);
-  assert.deepEqual(written, []);
-  for (let i = 0; i < 2; i++) preparation.follow([named]);
-  assert.deepEqual(written, ['early']);
-  preparation.follow([{ ...named, successor: 'd' }]);
-  preparation.follow([named]);
-  assert.deepEqual(written, ['early', 'early']);
 });

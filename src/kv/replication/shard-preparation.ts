@@ -1,17 +1,16 @@
 // Prepares shards that this process may confirm as their active: their epochs, and the histories that begin with these epochs, are on disk before
-// the map names the process. Other changes of the map do not wait for that. Documents of a shard are written as soon as its active is to hand it over.
-import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
+// the map names the process. Other changes of the map do not wait for that.
+import type { ShardChange, ShardSpec } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { isConfirmation } from './epoch-writes.ts';
 
 interface ShardPreparationOptions {
   bucket: Bucket;
-  self: SyncMember;
   vbsOf: (shard: number) => readonly number[];
   /** Called before the epoch of a shard is written. */
   begin: (confirm: ShardChange) => void;
-  /** Called when shards are prepared, with those whose epochs are on disk. */
-  prepared: (onDisk: readonly number[]) => void;
+  /** Called when the writes for these shards have ended; `onDisk`: the shards whose epochs the disk has taken. */
+  prepared: (shards: readonly number[], onDisk: readonly number[]) => void;
 }
 
 interface Begun {
@@ -23,23 +22,9 @@ interface Begun {
 export class ShardPreparation {
   private readonly options: ShardPreparationOptions;
   private readonly begun = new Map<number, Begun>();
-  /** The shards that are to be handed over to this node. */
-  private announced: ReadonlySet<number> = new Set();
 
   constructor(options: ShardPreparationOptions) {
     this.options = options;
-  }
-
-  /** Writes what this node has of shards that are to be handed over to it: their actives wait for that write before they hold requests back. */
-  follow(specs: readonly ShardSpec[]): void {
-    const { bucket, self, vbsOf } = this.options;
-    const isAnnounced = ({ state, successor }: ShardSpec): boolean =>
-      state === 'replica' && successor === self.node;
-    const announced = specs.flatMap((spec, shard) => (isAnnounced(spec) ? [shard] : []));
-    const isNew = (shard: number): boolean => !this.announced.has(shard);
-    const vbs = announced.filter(isNew).flatMap((shard) => [...vbsOf(shard)]);
-    this.announced = new Set(announced);
-    if (vbs.length > 0) void bucket.writeStates(vbs);
   }
 
   /** The changes without the confirmations of shards that are not prepared yet; begins to prepare those. */
@@ -83,6 +68,9 @@ export class ShardPreparation {
     ]);
     const onDisk = new Set(written.flat());
     for (const { entry, shard } of begun) entry.isOnDisk = vbsOf(shard).every((vb) => onDisk.has(vb));
-    prepared(shards.filter((shard) => this.begun.get(shard)?.isOnDisk));
+    prepared(
+      shards,
+      shards.filter((shard) => this.begun.get(shard)?.isOnDisk),
+    );
   }
 }

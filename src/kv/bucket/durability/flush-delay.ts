@@ -14,6 +14,8 @@ const delaysMax = { low: 4, high: 1 } as const;
  * commit writes the same rows.
  */
 const loadedDelaysMax = { low: 25, high: 1 } as const;
+/** As long as requests wait for the disk because of a handover, or soon will, the delay is repeated this often. */
+const handoverDelaysMax = 25;
 /** A file is under load from this many changes in one delay on. `replicated`: from this load on, changes that another node has in memory, too, are deferred. */
 const loads = { own: 64, replicated: 4 } as const;
 /**
@@ -54,6 +56,12 @@ export function mayDelayAgain(file: DelayedFile, priority: keyof typeof delayMs,
     return false;
   return dirty.bytes < batchBytesMax && (isLoaded || dirty.due < Math.max(batchBytes, firstBatchBytes));
 }
+
+/** Whether the changes, even a whole batch, wait for another delay while requests wait for the disk or soon will: this node is about to write the epoch of a shard. */
+export const mayWaitForHandover = (
+  { delays }: Pick<DelayedFile, 'delays'>,
+  { ofRoom }: DirtyBytes,
+): boolean => delays < handoverDelaysMax && ofRoom < waitingShare;
 
 /** Whether a flush that is due defers the changes that other nodes have in memory, too, to a later flush. The oldest of them are `ageMs` old. */
 export function mayDeferReplicated(

@@ -309,33 +309,6 @@ test('many changes of vbuckets whose states are written go to the disk in severa
   for (const bytes of batches) assert.ok(bytes <= 4 * 1024 * 1024 + sliceBytes, `${batches}`);
 });
 
-test('batches become smaller when the disk is slow, and not because they wait for commits of other files', async () => {
-  const disk = new MemoryDisk().engine();
-  const commit = disk.commit.bind(disk);
-  const batches: number[] = [];
-  let writingMs = 10;
-  const b = new BucketUnderTest({ storage: { disk, files }, priority: 'low' });
-  disk.commit = async (bucketUuid, file, cuts, isUrgent) => {
-    batches.push(cuts.length);
-    await b.clock.sleep(200);
-    await commit(bucketUuid, file, cuts, isUrgent);
-    return writingMs;
-  };
-  await b.start();
-  await advance(b, 1000);
-  const write = async (): Promise<number> => {
-    for (let i = 0; i < 30; i++) b.store(`k${i}`, { vb, value: 'v'.repeat(100_000) });
-    batches.length = 0;
-    await advance(b, 10_000);
-    return batches[0] as number;
-  };
-  const first = await write();
-  assert.ok((await write()) >= first, `${batches}`);
-  writingMs = 200;
-  await write();
-  assert.ok((await write()) < first, `${batches}`);
-});
-
 test('a flush that ends while the states of vbuckets are encoded leaves their changes to that write', async () => {
   const disk = new MemoryDisk().engine();
   const commit = disk.commit.bind(disk);

@@ -1,12 +1,7 @@
 // Writes a bucket's changes to disk: per file at most one commit at a time, each with the changes that accumulated during the one
 // before. After a failed commit the file takes no writes until it is opened again; only a commit that found the disk full is
 // retried, with the same cuts.
-import type { Clock } from '#ports/clock.ts';
-import type { Log } from '#ports/log.ts';
-import { type DiskEngine, DiskFullError, fileOf } from '../../data/disk-engine.ts';
-import type { VbucketColumns } from '../../vbucket/columns.ts';
-import type { Cutter } from '../../vbucket/cutter.ts';
-import type { Timings } from '../timings.ts';
+import { DiskFullError, fileOf } from '../../data/disk-engine.ts';
 import { BatchEncoder } from './batch-encoder.ts';
 import { adapt } from './batch-size.ts';
 import { type CutBatch, type FileState, newFileState, vbucketsOfFile } from './file-state.ts';
@@ -18,31 +13,13 @@ import {
   loadAfter,
   mayDeferReplicated,
   mayDelayAgain,
+  mayWaitForHandover,
 } from './flush-delay.ts';
-import type { VbucketProgress } from './progress.ts';
+import type { DelayedDiskWork, FlusherOptions } from './flusher-options.ts';
 import { UrgentRelease } from './urgent-release.ts';
 
 /** Interval of retries while the disk is full. */
 const fullRetryMs = 500;
-
-export interface FlusherOptions {
-  disk: DiskEngine;
-  bucketUuid: string;
-  fileCount: number;
-  columns: VbucketColumns;
-  cutter: Cutter;
-  clock: Clock;
-  log: Log;
-  timings: Timings;
-  priority: 'low' | 'high';
-  /** Bytes that can be allocated before anything must be evicted. */
-  roomBytes: () => number;
-  /** Gets the seqnos of each commit. */
-  progress: Pick<VbucketProgress, 'advance' | 'isReceivedByOthers'>;
-  onFailure: (file: number, reason: string) => void;
-  /** Called with a reason when the disk is full, and with null when it has space again. */
-  onFull: (reason: string | null) => void;
-}
 
 export class Flusher {
   private readonly options: FlusherOptions;
@@ -54,6 +31,8 @@ export class Flusher {
   private readonly stateWrites = new Set<Promise<unknown>>();
   /** Changes since the start. */
   queued = 0;
+  /** What waits now because requests wait for the disk, or soon will: this node is about to write the epoch of a shard. */
+  private delayed: DelayedDiskWork = { flushes: false, checkpoints: false };
 
   constructor(options: FlusherOptions) {
     this.options = options;
@@ -105,6 +84,15 @@ export class Flusher {
       file.urgentRelease.pause();
     }
     await Promise.all(this.files.map((file) => file.running));
+  }
+
+  delay(delayed: DelayedDiskWork): void {
+    const { bucketUuid, disk } = this.options;
+    const { checkpoints } = delayed;
+    // Rejected for a bucket that was closed, which has ended the delay.
+    if (checkpoints !== this.delayed.checkpoints)
+      disk.delayCheckpoints?.(bucketUuid, checkpoints).catch(() => {});
+    this.delayed = delayed;
   }
 
   /** Called when the files were replaced by new ones. */
@@ -223,7 +211,9 @@ export class Flusher {
   }
 
   private mayDelay(file: FileState): boolean {
-    return !file.isFull && mayDelayAgain(file, this.options.priority, this.dirty(file));
+    const dirty = this.dirty(file);
+    const waits = this.delayed.flushes && mayWaitForHandover(file, dirty);
+    return !file.isFull && (waits || mayDelayAgain(file, this.options.priority, dirty));
   }
 
   private dirty(file: FileState): DirtyBytes {
@@ -266,8 +256,14 @@ export class Flusher {
   }
 
   private continues(file: FileState): boolean {
-    if (file.isUrgent || file.unvisitedVbuckets > 0) return true;
-    if (!hasBatch(file, this.dirty(file))) return false;
+    if (file.isUrgent) return true;
+    const dirty = this.dirty(file);
+    if (this.delayed.flushes && mayWaitForHandover(file, dirty)) {
+      file.unvisitedVbuckets = 0;
+      return false;
+    }
+    if (file.unvisitedVbuckets > 0) return true;
+    if (!hasBatch(file, dirty)) return false;
     file.defersReplicated = false;
     return true;
   }
@@ -307,11 +303,15 @@ export class Flusher {
     await this.writeInTurn(file);
   }
 
-  /** A later batch may have newer versions of the same documents, so a file's batches are written one after the other. */
+  /**
+   * A later batch may have newer versions of the same documents, so a file's batches are written one after the other. Resolves when the present
+   * batches are written, or the disk is full.
+   */
   private writeInTurn(file: FileState): Promise<void> {
+    const last = file.batches.at(-1) as CutBatch;
     file.writing = file.writing.then(async () => {
-      for (let batch: CutBatch | undefined; file.failure === null && (batch = file.batches[0]); )
-        if (!(await this.write(file, batch))) return;
+      while (file.failure === null && file.batches.includes(last))
+        if (!(await this.write(file, file.batches[0] as CutBatch))) return;
     });
     return file.writing;
   }

@@ -43,6 +43,29 @@ test('the write-ahead log stays bounded while the same documents are written rep
   assert.ok(dataBytes < 8 * 2 ** 20);
 });
 
+test('delayed checkpoints are made when the delay ends, or when the write-ahead log is four times as large as usual', async () => {
+  for (const rounds of [20, 40]) {
+    await using opened = await anOpenBucket();
+    const { engine, files, path } = opened;
+    const isCheckpointed = (): boolean => statSync(path).size > 2 ** 20;
+    await engine.delayCheckpoints?.(files.bucketUuid, true);
+    for (let round = 0; round < rounds; round++) await engine.commit(files.bucketUuid, 0, megabyte(round));
+    assert.equal(isCheckpointed(), rounds === 40);
+    await engine.delayCheckpoints?.(files.bucketUuid, false);
+    assert.ok(isCheckpointed());
+  }
+});
+
+test('a bucket that closes ends its delay of checkpoints', async () => {
+  await using opened = await anOpenBucket();
+  const { engine, files, path } = opened;
+  await engine.delayCheckpoints?.(files.bucketUuid, true);
+  await engine.close(files.bucketUuid);
+  await engine.open(files);
+  for (let round = 0; round < 20; round++) await engine.commit(files.bucketUuid, 0, megabyte(round));
+  assert.ok(statSync(path).size > 2 ** 20);
+});
+
 for (const became of ['removed', 'replaced by a copy']) {
   test(`a file that is ${became} while it is open takes no commits: the next start would not find them`, async () => {
     await using opened = await anOpenBucket();

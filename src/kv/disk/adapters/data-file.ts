@@ -27,6 +27,8 @@ import { readChanged } from './transaction.ts';
 const busyTimeoutMs = 2000;
 /** Size of the write-ahead log (8 MiB) from which a checkpoint is made after an acknowledged commit. */
 const checkpointPages = 1024;
+/** The size from which a checkpoint is made although commits are about to come that clients wait for. */
+const delayedCheckpointPages = 4 * checkpointPages;
 /** From this size on the checkpoint waits for readers, so that the write-ahead log can be restarted. */
 const checkpointPagesMax = 8 * checkpointPages;
 
@@ -210,16 +212,19 @@ export class DataFile {
     }
   }
 
-  /** Keeps the write-ahead log bounded. Called between a commit's acknowledgement and the next commit. */
-  checkpoint(): void {
-    if (this.failure !== null) return;
+  /** Keeps the write-ahead log bounded; returns whether that took a checkpoint. Called between a commit's acknowledgement and the next commit. */
+  checkpoint(isDelayed: boolean): boolean {
+    if (this.failure !== null) return false;
     try {
       const pages = this.walPages('noop').log;
+      if (pages < (isDelayed ? delayedCheckpointPages : checkpointPages)) return false;
       if (pages >= this.truncateAtPages) this.truncateWal();
-      else if (pages >= checkpointPages) this.walPages('passive');
+      else this.walPages('passive');
+      return true;
     } catch (error) {
       // The write-ahead log stays unchanged; the next commit tries again.
       if (!isSqliteFull(error)) this.fail(error);
+      return false;
     }
   }
 

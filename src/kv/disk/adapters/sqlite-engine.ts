@@ -15,7 +15,9 @@ function localLane(lane: SqliteLane): Lane {
     async call<K extends LaneOperation>(operation: K, ...args: LaneArguments<K>): Promise<LaneResult<K>> {
       const act = lane[operation] as (...args: LaneArguments<K>) => LaneResult<K>;
       const result = act.apply(lane, args);
-      lane.checkpoint();
+      while (lane.checkpoint()) {
+        // The next file.
+      }
       // Between the pages that a compaction copies other calls run, as they do with a worker.
       if (operation === 'copyPage') await new Promise(setImmediate);
       return result;

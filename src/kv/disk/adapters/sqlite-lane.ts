@@ -48,6 +48,8 @@ export class SqliteLane {
   private readonly monotonicMs: () => number;
   private readonly files = new Map<string, DataFile>();
   private readonly uncheckpointed = new Set<DataFile>();
+  /** The buckets that delay checkpoints. */
+  private readonly checkpointDelays = new Set<string>();
   private readonly fetchers = new Map<string, Fetcher>();
   private readonly backfills = new Map<string, BackfillReader>();
   /** By the path of the new file. */
@@ -121,10 +123,20 @@ export class SqliteLane {
     return isDone;
   }
 
-  /** Does the work after commits for which their callers need not wait. */
-  checkpoint(): void {
-    for (const data of this.uncheckpointed) data.checkpoint();
-    this.uncheckpointed.clear();
+  /** Does the work after commits for which their callers need not wait: the checkpoint of one file. Returns whether other files may need one. */
+  checkpoint(): boolean {
+    const isDelayed = this.checkpointDelays.size > 0;
+    for (const data of this.uncheckpointed) {
+      if (!isDelayed) this.uncheckpointed.delete(data);
+      if (data.checkpoint(isDelayed)) break;
+    }
+    return !isDelayed && this.uncheckpointed.size > 0;
+  }
+
+  /** See `DiskEngine.delayCheckpoints`. */
+  delayCheckpoints(bucketUuid: string, isDelayed: boolean): void {
+    if (isDelayed) this.checkpointDelays.add(bucketUuid);
+    else this.checkpointDelays.delete(bucketUuid);
   }
 
   loadPage(bucketUuid: string, file: number, cursor: LoadCursor, values: LoadedValues): LoadPage {
@@ -247,6 +259,7 @@ export class SqliteLane {
   /** Closes the bucket's files in this lane, all of them even when one throws. */
   close(bucketUuid: string, clean: boolean, by?: string): void {
     const errors: unknown[] = [];
+    this.checkpointDelays.delete(bucketUuid);
     for (const [key, data] of this.filesOf(bucketUuid)) {
       this.files.delete(key);
       this.uncheckpointed.delete(data);

@@ -25,8 +25,9 @@ port.on('message', (request: LaneRequest) => {
     for (let found = receiveMessageOnPort(port); found; found = receiveMessageOnPort(port))
       queue.push(found.message as LaneRequest);
     const next = takeNext(queue);
-    if (next === undefined) return;
-    answer(next);
+    if (next !== undefined) answer(next);
+    // Further files are checkpointed while no request waits.
+    else if (!lane.checkpoint()) return;
   }
 });
 releaseMemoryWhenIdle();

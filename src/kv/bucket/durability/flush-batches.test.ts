@@ -1,0 +1,95 @@
+// The size and the order of the batches that a flusher writes, and which of them wait while a shard moves to this node.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { MemoryDisk } from '../../disk/memory-engine.ts';
+
+const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
+const vb = 3;
+
+async function started() {
+  const disk = new MemoryDisk().engine();
+  const b = new BucketUnderTest({ storage: { disk, files }, priority: 'low' });
+  await b.start();
+  await advance(b, 1000);
+  return { b, commit: disk.commit.bind(disk), disk };
+}
+
+/** Advances in steps of five milliseconds, running promises in between. */
+async function advance(b: BucketUnderTest, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 5) {
+    b.tick(5);
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const persisted = (b: BucketUnderTest): number => b.bucket.documents.persistedSeqno(vb);
+
+test('while a handover is near even a whole batch waits, for half a second, unless memory is short or a client waits for the disk', async () => {
+  const { b } = await started();
+  const { bucket } = b;
+  const large = (): void => {
+    for (let i = 0; i < 5; i++) b.store(`k${i}`, { vb, value: Buffer.alloc(256 * 1024) });
+  };
+  bucket.setRules({ quotaBytes: 1024 * 1024 * 1024 });
+  bucket.delayDiskWork({ flushes: true, checkpoints: true });
+  large();
+  await advance(b, 495);
+  assert.equal(persisted(b), 0);
+  await advance(b, 5);
+  assert.equal(persisted(b), 4, 'the rest waits for the next half second');
+  bucket.delayDiskWork({ flushes: false, checkpoints: false });
+  await advance(b, 100);
+  assert.equal(persisted(b), 5);
+  bucket.delayDiskWork({ flushes: true, checkpoints: true });
+  b.store('polled', { vb });
+  bucket.documents.watchPersisted(vb);
+  await advance(b, 5);
+  assert.equal(persisted(b), 6);
+  large();
+  bucket.setRules({ quotaBytes: (bucket.documents.memUsed + 1000) / 0.75 });
+  await advance(b, 40);
+  assert.equal(persisted(b), 11);
+});
+
+test('batches become smaller when the disk is slow, and not because they wait for commits of other files', async () => {
+  const { b, commit, disk } = await started();
+  const batches: number[] = [];
+  let writingMs = 10;
+  disk.commit = async (bucketUuid, file, cuts, isUrgent) => {
+    batches.push(cuts.length);
+    await b.clock.sleep(200);
+    await commit(bucketUuid, file, cuts, isUrgent);
+    return writingMs;
+  };
+  const write = async (): Promise<number> => {
+    for (let i = 0; i < 30; i++) b.store(`k${i}`, { vb, value: 'v'.repeat(100_000) });
+    batches.length = 0;
+    await advance(b, 10_000);
+    return batches[0] as number;
+  };
+  const first = await write();
+  assert.ok((await write()) >= first, `${batches}`);
+  writingMs = 200;
+  await write();
+  assert.ok((await write()) < first, `${batches}`);
+});
+
+test('a write of states does not wait for batches that are encoded after it', async () => {
+  const { b, commit, disk } = await started();
+  const done: string[] = [];
+  disk.commit = async (...batch) => {
+    await b.clock.sleep(10);
+    done.push('commit');
+    return await commit(...batch);
+  };
+  b.store('k', { vb });
+  const write = async (vbs: readonly number[], name: string): Promise<void> => {
+    await b.bucket.writeStates(vbs);
+    done.push(name);
+  };
+  const written = [write([vb], 'first'), write([vb + 4], 'second')];
+  await advance(b, 100);
+  await Promise.all(written);
+  assert.deepEqual(done, ['commit', 'first', 'commit', 'second']);
+});
