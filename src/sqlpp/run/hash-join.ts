@@ -61,6 +61,10 @@ async function* joined(
   }
 }
 
+/** The approximate memory of a joined row and of each of its slots; the values are those of the rows that it joins. */
+const pairBytes = 32;
+const slotBytes = 8;
+
 /** Joins left rows with their matches. `found` holds the matches of each row; undefined: the row was spilled. */
 async function* pairsOf(
   run: Run,
@@ -70,11 +74,18 @@ async function* pairsOf(
 ): AsyncGenerator<Batch> {
   const batcher = new Batcher();
   for (const [at, left] of rows.entries()) {
-    const pairs = found[at]?.map((row) => merged(left, row));
-    if (!pairs) continue;
-    for (const row of probe.emit(left, await matching(run, probe.condition, pairs))) {
-      const full = batcher.add(row);
-      if (full) yield full;
+    const matches = found[at];
+    if (matches === undefined) continue;
+    const bytes = matches.length * (pairBytes + left.length * slotBytes);
+    run.hold(bytes);
+    try {
+      const pairs = matches.map((row) => merged(left, row));
+      for (const row of probe.emit(left, await matching(run, probe.condition, pairs))) {
+        const full = batcher.add(row);
+        if (full) yield full;
+      }
+    } finally {
+      run.release(bytes);
     }
   }
   if (batcher.size > 0) yield batcher.take();

@@ -58,3 +58,45 @@ test('the memory of WITH RECURSIVE counts until its query ends, and not until th
     await assert.rejects(of(union, 1, 4_000), { code: 5500 }, union);
   }
 });
+
+test('the ids of documents that a statement has had count as its memory', async () => {
+  for (const statement of [
+    'UPDATE t SET c = 1 WHERE a = 1 LIMIT 5000',
+    'DELETE FROM t WHERE a = 1 LIMIT 5000',
+    'SELECT RAW META().id FROM t WHERE a = 1 OR b = 2',
+  ]) {
+    const datastore = new MemoryDatastore();
+    const t = datastore.add('t');
+    for (let at = 0; at < 5_000; at++) datastore.put(t, `key ${at}`, { a: 1, b: 2 });
+    await query(datastore, 'CREATE INDEX ia ON t(a)');
+    await query(datastore, 'CREATE INDEX ib ON t(b)');
+    await assert.rejects(
+      query(datastore, statement, { memoryQuotaBytes: 200_000 }),
+      { code: 5500 },
+      statement,
+    );
+    await query(datastore, statement, { memoryQuotaBytes: 1 << 20 });
+  }
+});
+
+test('the rows that a hash join makes of one row count as memory of the statement, until the next row', async () => {
+  const datastore = new MemoryDatastore();
+  const [t, u] = [datastore.add('t'), datastore.add('u')];
+  for (let at = 0; at < 3; at++) datastore.put(t, `k${at}`, { a: 1 });
+  for (let at = 0; at < 5_000; at++) datastore.put(u, `k${at}`, { a: 1, b: 'x'.repeat(50) });
+  /** The least quota with which the join succeeds, in steps. */
+  const leastQuota = async (field: string): Promise<number> => {
+    const statement = `SELECT RAW COUNT(*) FROM t JOIN u USE HASH(build) ON t.${field} = u.a`;
+    for (let memoryQuotaBytes = 100_000; ; memoryQuotaBytes += 20_000) {
+      const found = query(datastore, statement, { memoryQuotaBytes, spillBytes: 64 << 20 });
+      const refused = await found.then(
+        () => false,
+        () => true,
+      );
+      if (!refused) return memoryQuotaBytes;
+    }
+  };
+  // The rows of `t` have no field `none`, so that only the table of the right side counts.
+  const pairs = (await leastQuota('a')) - (await leastQuota('none'));
+  assert.ok(pairs > 5_000 * 32 && pairs < 3 * 5_000 * 100, `${pairs} bytes`);
+});

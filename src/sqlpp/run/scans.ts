@@ -9,6 +9,7 @@ import type { CatalogRow } from './engine.ts';
 import { indexScan, limitOf, offsetOf } from './index-scanning.ts';
 import { type Batch, Batcher, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
+import { SeenIds } from './seen-ids.ts';
 import { ended, type Step, StepIterator } from './step-iterator.ts';
 
 export function keyScan(compiler: BlockCompiler, scan: KeyScan): Pull {
@@ -95,19 +96,22 @@ export function unionScan(compiler: BlockCompiler, union: UnionScan): Pull {
   const scans = union.scans.map((scan) => indexScan(compiler, scan));
   const idSlot = union.source.idSlot as number;
   return async function* pullUnion(run, seed) {
-    const seen = new Set<string>();
-    for (const scan of scans) {
-      const batcher = new Batcher();
-      for await (const rows of scan(run, seed)) {
-        for (const row of rows) {
-          const id = row[idSlot] as string;
-          if (seen.has(id)) continue;
-          seen.add(id);
-          const full = batcher.add(row);
-          if (full) yield full;
+    const seen = new SeenIds(run);
+    try {
+      for (const scan of scans) {
+        const batcher = new Batcher();
+        for await (const rows of scan(run, seed)) {
+          for (const row of rows) {
+            if (!seen.add(row[idSlot] as string)) continue;
+            const full = batcher.add(row);
+            if (full) yield full;
+          }
+          seen.count();
         }
+        if (batcher.size > 0) yield batcher.take();
       }
-      if (batcher.size > 0) yield batcher.take();
+    } finally {
+      seen.discard();
     }
   };
 }

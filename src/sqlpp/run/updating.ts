@@ -9,6 +9,7 @@ import { documentBytes } from './encoded-changes.ts';
 import { compileProjection } from './projection.ts';
 import { emptyRow, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
+import { SeenIds } from './seen-ids.ts';
 import type { RowChange, Statement } from './statement.ts';
 import { absoluteExpiration, failRow, Writer } from './writing.ts';
 
@@ -18,7 +19,7 @@ export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): 
   const writer = new Writer(compiler, source, plan.target.keyspace as Keyspace, plan.returning);
   const assign = compileChanges(compiler, plan.changes, source);
   return writer.statement(plan, async function* updates(run) {
-    const changed = new Set<string>();
+    const changed = new SeenIds(run);
     for await (const rows of found(run, emptyRow(plan.block.size))) {
       const unchanged = unchangedOf(rows, source.idSlot as number, changed);
       const changes: RowChange[] = [];
@@ -32,13 +33,10 @@ export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): 
 }
 
 /** Omits documents that the statement has changed already: a scan may return them again. */
-function unchangedOf(rows: readonly Row[], idSlot: number, seen: Set<string>): Row[] {
-  return rows.filter((row) => {
-    const id = row[idSlot] as string;
-    if (seen.has(id)) return false;
-    seen.add(id);
-    return true;
-  });
+function unchangedOf(rows: readonly Row[], idSlot: number, changed: SeenIds): Row[] {
+  const unchanged = rows.filter((row) => changed.add(row[idSlot] as string));
+  changed.count();
+  return unchanged;
 }
 
 export function updateOf(
@@ -95,7 +93,7 @@ export function remove(compiler: BlockCompiler, plan: DeletePlan, found: Pull): 
   if (!target.keyspace) return removeFromCatalog(compiler, plan, found);
   const writer = new Writer(compiler, source, target.keyspace, plan.returning);
   return writer.statement(plan, async function* deletions(run) {
-    const removed = new Set<string>();
+    const removed = new SeenIds(run);
     for await (const rows of found(run, emptyRow(plan.block.size)))
       yield unchangedOf(rows, source.idSlot as number, removed).map((row) => deleteOf(row, plan));
   });

@@ -1,0 +1,38 @@
+// Ids of documents that a statement has had already. Their memory counts as memory of the statement.
+import type { CallMemory } from './call-results.ts';
+
+/** The approximate memory of an id in addition to its characters: the string, and its place in a set. */
+const idBytes = 50;
+
+export class SeenIds {
+  readonly #memory: CallMemory;
+  readonly #ids = new Set<string>();
+  #bytes = 0;
+  #uncounted = 0;
+
+  constructor(memory: CallMemory) {
+    this.#memory = memory;
+  }
+
+  /** Returns false if the id was there. */
+  add(id: string): boolean {
+    if (this.#ids.has(id)) return false;
+    this.#ids.add(id);
+    this.#uncounted += idBytes + id.length;
+    return true;
+  }
+
+  /** Call once a batch. @throws SqlError 5500 above the quota */
+  count(): void {
+    this.#bytes += this.#uncounted;
+    this.#memory.hold(this.#uncounted);
+    this.#uncounted = 0;
+  }
+
+  discard(): void {
+    this.#ids.clear();
+    this.#memory.release(this.#bytes);
+    this.#bytes = 0;
+    this.#uncounted = 0;
+  }
+}
