@@ -17,4 +17,6 @@ test('a user without a place may take a spare one; the next request is the first
   places.release('b');
   assert.equal(places.next([{ user: 'a' }]), 0);
   assert.deepEqual([places.total, places.countOf('a'), places.countOf('b')], [1, 1, 0]);
+  places.take('a');
+  assert.ok(places.mayTake('b'), 'a user who has given back all places may take a spare one');
 });

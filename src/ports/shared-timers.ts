@@ -1,5 +1,6 @@
 // Timers of requests. Almost all are cancelled within a millisecond, and a timer of the event loop for each request would cost more than
 // the request's other bookkeeping. So requests with the same delay share one, which stays armed for a moment after the last is cancelled.
+import { LinkedList } from '#base/linked-list.ts';
 import type { Clock, Timer } from './clock.ts';
 
 /** Delays with a shared timer at a time: clients choose their timeouts. Others have a timer each. */
@@ -15,7 +16,7 @@ interface Entry {
 export class SharedTimers {
   private readonly clock: Clock;
   /** By delay. Entries of one delay are due in the order of their creation. */
-  private readonly queues = new Map<number, Set<Entry>>();
+  private readonly queues = new Map<number, LinkedList<Entry>>();
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -25,29 +26,28 @@ export class SharedTimers {
   after(delayMs: number, fire: () => void): Timer {
     const queue = this.queues.get(delayMs) ?? this.newQueue(delayMs);
     if (queue === null) return this.clock.after(delayMs, fire);
-    const entry: Entry = { dueMs: this.clock.monotonicMs() + delayMs, fire };
-    queue.add(entry);
-    return { cancel: () => void queue.delete(entry) };
+    const link = queue.add({ dueMs: this.clock.monotonicMs() + delayMs, fire });
+    return { cancel: () => queue.remove(link) };
   }
 
-  private newQueue(delayMs: number): Set<Entry> | null {
+  private newQueue(delayMs: number): LinkedList<Entry> | null {
     if (this.queues.size >= delaysMax) return null;
-    const queue = new Set<Entry>();
+    const queue = new LinkedList<Entry>();
     this.queues.set(delayMs, queue);
     this.clock.after(Math.min(delayMs, checkMs), () => this.check(delayMs, queue));
     return queue;
   }
 
-  private check(delayMs: number, queue: Set<Entry>): void {
+  private check(delayMs: number, queue: LinkedList<Entry>): void {
     const nowMs = this.clock.monotonicMs();
-    for (const entry of queue) {
-      const leftMs = entry.dueMs - nowMs;
+    for (let link = queue.first; link !== null; link = queue.first) {
+      const leftMs = link.value.dueMs - nowMs;
       if (leftMs > 0) {
         this.clock.after(Math.min(Math.ceil(leftMs), checkMs), () => this.check(delayMs, queue));
         return;
       }
-      queue.delete(entry);
-      entry.fire();
+      queue.remove(link);
+      link.value.fire();
     }
     this.queues.delete(delayMs);
   }

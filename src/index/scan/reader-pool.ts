@@ -4,7 +4,8 @@ import type { IndexReader, IndexReaders } from '../store/index-store.ts';
 const idleMax = 32;
 
 interface Idle {
-  readonly key: string;
+  readonly indexId: string;
+  readonly generation: number;
   readonly reader: IndexReader;
 }
 
@@ -19,15 +20,16 @@ export class ReaderPool {
 
   /** `generation` distinguishes a file from its replacement. The reader may hold an earlier snapshot: refresh it, or read a single page. */
   take(bucketUuid: string, indexId: string, generation: number): IndexReader {
-    const key = keyOf(indexId, generation);
-    const index = this.idle.findLastIndex((reader) => reader.key === key);
+    const index = this.idle.findLastIndex(
+      (each) => each.indexId === indexId && each.generation === generation,
+    );
     if (index < 0) return this.readers.open(bucketUuid, indexId);
     const [found] = this.idle.splice(index, 1);
     return (found as Idle).reader;
   }
 
   putBack(indexId: string, generation: number, reader: IndexReader): void {
-    this.idle.push({ key: keyOf(indexId, generation), reader });
+    this.idle.push({ indexId, generation, reader });
     if (this.idle.length > idleMax) this.idle.shift()?.reader.close();
   }
 
@@ -38,9 +40,8 @@ export class ReaderPool {
 
   /** Closes readers of files that no index uses any more. */
   keepOnly(isUsed: (indexId: string, generation: number) => boolean): void {
-    this.idle = this.idle.filter(({ key, reader }) => {
-      const [id = '', generation] = key.split('/');
-      const used = isUsed(id, Number(generation));
+    this.idle = this.idle.filter(({ indexId, generation, reader }) => {
+      const used = isUsed(indexId, generation);
       if (!used) reader.close();
       return used;
     });
@@ -50,5 +51,3 @@ export class ReaderPool {
     this.keepOnly(() => false);
   }
 }
-
-const keyOf = (indexId: string, generation: number): string => `${indexId}/${generation}`;

@@ -62,7 +62,8 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     scanWaitMs: request.scanWaitMs,
     errorLimit: request.errorLimit ?? settings.errorLimit,
     signal,
-    ...(request.queryContext !== null && { queryContext: request.queryContext }),
+    // Not spread on a condition: V8 takes much longer for a literal with such a member.
+    queryContext: request.queryContext ?? undefined,
     userFunctions: functions.lookupFor(request.queryContext, (definition, values) =>
       service.deps.javaScript.call(definition, values, {
         session: sandboxSession,
@@ -91,5 +92,6 @@ export function executeContext(parts: ContextParts): ExecuteContext {
   return context;
 }
 
-const smallestAboveZero = (a: number, b: number): number =>
+/** The smaller of two limits, of which 0 and less mean none. */
+export const smallestAboveZero = (a: number, b: number): number =>
   a > 0 && b > 0 ? Math.min(a, b) : Math.max(a, b);

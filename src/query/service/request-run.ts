@@ -20,7 +20,7 @@ import type { PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 import { AbortableRows } from './abortable-rows.ts';
 import { recordEnd } from './ended-request.ts';
-import { type ContextParts, executeContext } from './execute-context.ts';
+import { type ContextParts, executeContext, smallestAboveZero } from './execute-context.ts';
 import { enterLimits } from './limited-users.ts';
 import { LongPlanning, plansLong } from './long-planning.ts';
 import { parametersOf } from './parameter-values.ts';
@@ -75,7 +75,7 @@ export class RequestRun {
 
   async start(): Promise<void> {
     const { service } = this;
-    service.active.add(this.active);
+    const link = service.active.add(this.active);
     try {
       await this.run();
     } catch (error) {
@@ -84,7 +84,7 @@ export class RequestRun {
       this.timer?.cancel();
       this.longPlanning.end();
       this.leaveLimits(this.answer.writer.bytes);
-      service.active.remove(this.active);
+      service.active.remove(link);
       recordEnd(service, this.active, this.answer, this.prepared);
     }
   }
@@ -146,9 +146,8 @@ export class RequestRun {
 
   private startTimeout({ timeoutMs }: QueryRequest): void {
     const { deps, timers } = this.service;
-    const limits = [timeoutMs, deps.settings.timeoutMs].filter((ms) => ms > 0);
-    if (limits.length === 0) return;
-    const ms = Math.min(...limits);
+    const ms = smallestAboveZero(timeoutMs, deps.settings.timeoutMs);
+    if (ms <= 0) return;
     this.timer = timers.after(ms, () => this.cancel(sqlError(1080, durationText(ms)), 'timeout'));
   }
 

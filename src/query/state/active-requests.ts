@@ -1,4 +1,5 @@
 // The running and queued requests, for the catalog and the administration.
+import { LinkedList, type ListLink } from '#base/linked-list.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 
 export type RequestState =
@@ -65,25 +66,26 @@ interface Phase {
 }
 
 export class ActiveRequests {
-  private readonly byId = new Map<string, ActiveRequest>();
+  private readonly list = new LinkedList<ActiveRequest>();
 
-  add(active: ActiveRequest): void {
-    this.byId.set(active.id, active);
+  /** Returns the link to `remove`. */
+  add(active: ActiveRequest): ListLink<ActiveRequest> {
+    return this.list.add(active);
   }
 
-  remove(active: ActiveRequest): void {
-    this.byId.delete(active.id);
+  remove(link: ListLink<ActiveRequest>): void {
+    this.list.remove(link);
   }
 
   find(id: string): ActiveRequest | undefined {
-    return this.byId.get(id);
+    return this.all().find((active) => active.id === id);
   }
 
   all(): ActiveRequest[] {
-    return [...this.byId.values()];
+    return this.list.values();
   }
 
   get count(): number {
-    return this.byId.size;
+    return this.list.size;
   }
 }

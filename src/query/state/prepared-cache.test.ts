@@ -15,6 +15,20 @@ test('the least recently used statements are evicted above the limit of their nu
   assert.deepEqual(namesOf(cache), ['a', 'c']);
 });
 
+test('a statement that was found is the most recently used one again after another was added or removed', () => {
+  const cache = new PreparedCache();
+  cache.add(anEntry('a', 1), 3);
+  cache.find('a', '');
+  cache.add(anEntry('b', 1), 3);
+  cache.find('a', '');
+  assert.deepEqual(namesOf(cache), ['b', 'a']);
+  cache.find('b', '');
+  cache.remove('b');
+  assert.equal(cache.find('b', ''), undefined);
+  cache.add(anEntry('c', 1), 3);
+  assert.deepEqual(namesOf(cache), ['a', 'c']);
+});
+
 test('the least recently used statements are evicted above the limit of the length of all texts', () => {
   const cache = new PreparedCache();
   const half = preparedCharactersMax / 2;

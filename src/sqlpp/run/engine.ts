@@ -163,7 +163,7 @@ export interface ExecuteContext {
   /** A request ends after this many failed rows. */
   readonly errorLimit: number;
   readonly signal: AbortSignal;
-  readonly queryContext?: { readonly bucket: string; readonly scope: string };
+  readonly queryContext?: { readonly bucket: string; readonly scope: string } | undefined;
   readonly userFunctions?: UserFunctions;
   /** IANA name; absent: UTC. */
   readonly timeZone?: string;

@@ -9,7 +9,10 @@ export type Batch = Row[];
 export const batchRows = 256;
 
 export function emptyRow(size: number): Row {
-  return new Array<Value>(size).fill(undefined);
+  // Not `fill`: V8 takes twice as long for it.
+  const row: Row = [];
+  for (let left = size; left > 0; left--) row.push(undefined);
+  return row;
 }
 
 /** The first row of a block: its captured values. */
