@@ -122,21 +122,29 @@ export class RangeScanner {
       page.reply.reject(new StatusError(RangeScanContinue.opcode, status));
       return true;
     }
-    this.decode(frame, page);
+    if (!this.decode(frame, page)) {
+      page.reply.reject(new DataPortError('the data port sent a page of a scan that is cut short'));
+      return true;
+    }
     if (status === Status.success) return false;
     this.lastKey = page.lastKey;
     page.reply.resolve(page.documents);
     return true;
   }
 
-  private decode(frame: Frame, page: Page): void {
+  /** False if the frame ends within a key or a document. */
+  private decode(frame: Frame, page: Page): boolean {
     const body = Buffer.from(frame.buffer.subarray(frame.valueStart, frame.end));
     const cursor: Cursor = { offset: 0, key: null };
-    while (cursor.offset < body.length)
-      page.documents.push(
-        this.scan.keysOnly ? keyAt(body, cursor) : documentAt(body, cursor, this.scan.withXattrs),
-      );
+    while (cursor.offset < body.length) {
+      const document = this.scan.keysOnly
+        ? keyAt(body, cursor)
+        : documentAt(body, cursor, this.scan.withXattrs);
+      if (document === null) return false;
+      page.documents.push(document);
+    }
     page.lastKey = cursor.key ?? page.lastKey;
+    return true;
   }
 }
 
@@ -152,19 +160,25 @@ interface Cursor {
   key: Buffer | null;
 }
 
-function keyAt(body: Buffer, cursor: Cursor): ScannedDocument {
+/** Null if the body ends within the key. */
+function keyAt(body: Buffer, cursor: Cursor): ScannedDocument | null {
   const key = keyTextAt(body, cursor);
+  if (key === null) return null;
   return { key, value: nothing, xattrs: nothing, isJson: false, cas: 0n, flags: 0, expiry: 0 };
 }
 
-function documentAt(body: Buffer, cursor: Cursor, withXattrs: boolean): ScannedDocument {
+/** Null if the body ends within the document, or its extended attributes do not fit into its value. */
+function documentAt(body: Buffer, cursor: Cursor, withXattrs: boolean): ScannedDocument | null {
   const start = cursor.offset;
   const datatype = body[start + 24] as number;
   cursor.offset += metaBytes;
   const key = keyTextAt(body, cursor);
-  const [valueStart, end] = rangeAt(body, cursor);
+  const value = rangeAt(body, cursor);
+  if (key === null || value === null) return null;
+  const [valueStart, end] = value;
   const bodyOffset =
     withXattrs && (datatype & Datatype.xattr) !== 0 ? bodyStart(body, valueStart, end) : valueStart;
+  if (bodyOffset < 0) return null;
   return {
     key,
     value: body.subarray(bodyOffset, end),
@@ -176,23 +190,26 @@ function documentAt(body: Buffer, cursor: Cursor, withXattrs: boolean): ScannedD
   };
 }
 
-function keyTextAt(body: Buffer, cursor: Cursor): string {
-  const [start, end] = rangeAt(body, cursor);
+function keyTextAt(body: Buffer, cursor: Cursor): string | null {
+  const range = rangeAt(body, cursor);
+  if (range === null) return null;
+  const [start, end] = range;
   cursor.key = body.subarray(start, end);
   return body.toString('utf8', start, end);
 }
 
-/** Reads a length (LEB128) and that many bytes. */
-function rangeAt(body: Buffer, cursor: { offset: number }): [start: number, end: number] {
+/** Reads a length (LEB128) and that many bytes. Null if the body ends before. */
+function rangeAt(body: Buffer, cursor: { offset: number }): [start: number, end: number] | null {
   let length = 0;
   let factor = 1;
   for (;;) {
-    const byte = body[cursor.offset++] as number;
+    const byte = body[cursor.offset++];
+    if (byte === undefined) return null;
     length += (byte & 0x7f) * factor;
     if (byte < 0x80) break;
     factor *= 0x80;
   }
   const start = cursor.offset;
   cursor.offset = start + length;
-  return [start, cursor.offset];
+  return cursor.offset <= body.length ? [start, cursor.offset] : null;
 }

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { emptyFrame, Magic } from '#wire/frame.ts';
+import { Status } from '#wire/status.ts';
+import { DataPortError } from './data-port-error.ts';
+import { RangeScanner } from './range-scan.ts';
+import type { RequestSender } from './wire-connection.adapter.ts';
+
+/** A data port that answers each page with this body. */
+function aDataPort(body: Buffer): RequestSender {
+  const frame = Object.assign(emptyFrame(), {
+    buffer: body,
+    magic: Magic.response,
+    vb: Status.rangeScanComplete,
+    valueStart: 0,
+    end: body.length,
+  });
+  const created = { status: Status.success, value: Buffer.alloc(16) };
+  const sender: Partial<RequestSender> = {
+    request: async () => created as never,
+    send: (_request, take) => void take(frame),
+  };
+  return sender as RequestSender;
+}
+
+const pageOf = (body: Buffer, keysOnly: boolean) =>
+  new RangeScanner(aDataPort(body), { vb: 0, collectionId: 0, keysOnly, withXattrs: true }).next();
+
+test('reads the keys of a page, and rejects a page that ends within a length, a key or a document', async () => {
+  const keys = Buffer.from('\u0001a\u0002bc');
+  assert.deepEqual(
+    (await pageOf(keys, true))?.map(({ key }) => key),
+    ['a', 'bc'],
+  );
+  const endsInLength = Buffer.of(1, 97, 0x80);
+  for (const body of [endsInLength, keys.subarray(0, 4)])
+    await assert.rejects(pageOf(body, true), DataPortError);
+  const document = Buffer.concat([Buffer.alloc(25), Buffer.from('\u0001a\u00011')]);
+  assert.deepEqual(
+    (await pageOf(document, false))?.map(({ value }) => value.toString()),
+    ['1'],
+  );
+  for (let length = 1; length < document.length; length++)
+    await assert.rejects(pageOf(document.subarray(0, length), false), DataPortError, `${length} bytes`);
+});
