@@ -55,8 +55,13 @@ export class FolderStoreFiles implements StoreFiles {
 
   async openLog(name: string, bytes: number): Promise<LogFile> {
     const file = await open(this.#path(name), constants.O_RDWR | constants.O_CREAT, ownerOnly);
-    await file.truncate(bytes);
-    await this.#syncFolder();
+    try {
+      await file.truncate(bytes);
+      await this.#syncFolder();
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
     let offset = bytes;
     return {
       async append(added) {
