@@ -22,7 +22,7 @@ export function connectionProblem(error: unknown): string {
   if (unknownAuthority.has(code))
     return `no authority that is trusted here issued the server's certificate (${message}); give the certificate of the cluster's authority with --ca FILE: GET /pools/default/certificate answers with it`;
   if (demandsCertificate(error))
-    return 'that port demands a client certificate, which is not sent here; use the port without TLS, or set the state of /settings/clientCertAuth to "enable"';
+    return 'that port demands a client certificate, and this connection sends none; use the port without TLS, or set the state of /settings/clientCertAuth to "enable"';
   if (noTls.test(message)) return 'that port has no TLS; the REST API usually has TLS on port 18091';
   return message;
 }

@@ -37,7 +37,7 @@ export class NodeProcess {
   private timer: Timer | null = null;
   private watchMs = watchOtherMs;
   private logProblem: string | null = null;
-  private deaths = 0;
+  private unexpectedEnds = 0;
   private readyAtMs = 0;
   /** False from `stop` until the next `start`. */
   private shouldRun = true;
@@ -160,13 +160,13 @@ export class NodeProcess {
     if (this.record !== record || this.state !== 'running') return;
     this.state = 'stopped';
     this.timer?.cancel();
-    if (this.options.clock.monotonicMs() - this.readyAtMs > stableMs) this.deaths = 0;
+    if (this.options.clock.monotonicMs() - this.readyAtMs > stableMs) this.unexpectedEnds = 0;
     this.restartLater(reason);
   }
 
   private restartLater(reason: string): void {
     if (!this.shouldRun) return;
-    const waitMs = Math.min(restartMaxMs, restartFirstMs * 2 ** Math.min(this.deaths++, 10));
+    const waitMs = Math.min(restartMaxMs, restartFirstMs * 2 ** Math.min(this.unexpectedEnds++, 10));
     this.options.log.warn('node.died', { node: this.spec.id, reason, waitMs });
     this.lastProblem = `it is started again (${reason})`;
     this.timer = this.options.clock.after(waitMs, () => void this.resume());
