@@ -196,10 +196,16 @@ const queries = {
 };
 
 const replications = {
-  xdcr_docs_written_total: counter('Versions that the target accepted or refused'),
-  xdcr_set_docs_written_total: counter('Documents that the target accepted or refused'),
-  xdcr_deletion_docs_written_total: counter('Deletions that the target accepted or refused'),
-  xdcr_expiry_docs_written_total: counter('Expirations that the target accepted or refused'),
+  xdcr_docs_written_total: counter('Versions that the target accepted, or refused by conflict resolution'),
+  xdcr_set_docs_written_total: counter(
+    'Documents that the target accepted, or refused by conflict resolution',
+  ),
+  xdcr_deletion_docs_written_total: counter(
+    'Deletions that the target accepted, or refused by conflict resolution',
+  ),
+  xdcr_expiry_docs_written_total: counter(
+    'Expirations that the target accepted, or refused by conflict resolution',
+  ),
   xdcr_docs_opt_repd_total: counter('Versions sent without first asking the target for its version'),
   xdcr_docs_failed_cr_source_total: counter('Versions not sent, because that of the target wins'),
   xdcr_docs_failed_cr_target_total: counter('Versions that the target refused, because its own wins'),
@@ -218,7 +224,7 @@ const replications = {
     'Changes of scopes and collections received from the source bucket',
   ),
   xdcr_seqno_adv_received_from_dcp_total: counter(
-    'Ranges of changes of other collections received from the source bucket',
+    'Messages of the source bucket that a range of seqnos has no changes to replicate',
   ),
   xdcr_num_checkpoints_total: counter('Checkpoints stored'),
   xdcr_num_failedckpts_total: counter('Checkpoints that could not be stored'),
@@ -258,11 +264,11 @@ const replications = {
   xdcr_bandwidth_usage_bytes: gauge('Bytes sent per second'),
   xdcr_wtavg_docs_latency_seconds: gauge('Mean time from sending a version to the answer'),
   xdcr_wtavg_meta_latency_seconds: gauge('Mean time to read the version of the target'),
-  xdcr_time_committing_seconds: gauge('Mean time of a checkpoint'),
+  xdcr_time_committing_seconds: gauge('Mean time that storing a checkpoint takes'),
 };
 
 const backups = {
-  backup_dispatched: counter('Tasks of the backup service that were started, or could not be'),
+  backup_dispatched: counter('Tasks of the backup service that were due: started, or failed to start'),
   backup_task_run: counter('Tasks of the backup service that ended, by type and result'),
   backup_task_duration_seconds: histogram('Time that tasks of the backup service took'),
   backup_task_orphaned: counter('Tasks of the backup service that the end of their node interrupted'),
