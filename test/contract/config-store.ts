@@ -63,7 +63,7 @@ export function configStoreSuite(name: string, { make, isShared, skip = false }:
       assert.equal(store.revision(), 1);
     });
 
-    check('deletes only at the expected revision, and counts it', async (store) => {
+    check('deletes only at the expected revision, and raises the revision of the store', async (store) => {
       await store.put('a', 1, 0);
       assert.equal(await store.delete('a', 9), false);
       assert.equal(await store.delete('a', 1), true);
@@ -94,7 +94,7 @@ export function configStoreSuite(name: string, { make, isShared, skip = false }:
       assert.equal((await store.list('')).length, values.length);
     });
 
-    check('gives copies that no caller can change for another', async (store) => {
+    check('returns copies, so that changing one does not change the stored value', async (store) => {
       await store.put('a', { list: [1] }, 0);
       const first = await store.get<{ list: number[] }>('a');
       first?.value.list.push(2);
@@ -102,7 +102,7 @@ export function configStoreSuite(name: string, { make, isShared, skip = false }:
     });
 
     check(
-      'calls watchers with what is there, then each change under the prefix, until stopped',
+      'calls a watcher with the existing entries under its prefix, then with each change, until it is stopped',
       async (store) => {
         const seen: [string, unknown][] = [];
         await store.put('w/1', 'one', 0);
@@ -173,7 +173,7 @@ export function configStoreSuite(name: string, { make, isShared, skip = false }:
     });
 
     checkShared(
-      'shows all nodes the same changes in order, each once, to the newest state',
+      'shows every node changes in the order of revisions, none twice, up to the newest state',
       async (stores) => {
         const seen = stores.map(() => [] as { key: string; revision: number; value: unknown }[]);
         for (const [i, store] of stores.entries())

@@ -1,5 +1,5 @@
 // The contract of compaction for every disk engine: loses nothing, removes old tombstones, frees space, and can be
-// cancelled at any time.
+// cancelled.
 import assert from 'node:assert/strict';
 import { CutBits } from '#kv/data/cut.ts';
 import { type BucketFiles, type DiskEngine, everyTombstone } from '#kv/data/disk-engine.ts';
@@ -129,7 +129,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('reports its progress, and changes nothing when cancelled', async (disk) => {
+  it('reports its progress, and rejects with the reason of a signal that is aborted before it begins', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);

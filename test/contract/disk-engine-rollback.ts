@@ -1,5 +1,6 @@
 // Rolling one vbucket back to a seqno. Run with every disk engine.
 import assert from 'node:assert/strict';
+import { CutBits } from '#kv/data/cut.ts';
 import { everyTombstone } from '#kv/data/disk-engine.ts';
 import { cutsOf, type Doc, docsOf, docTexts, loaded } from '../support/cuts.ts';
 import { aBucket, type DiskUnderTest, titled } from './disk-engine.ts';
@@ -18,7 +19,7 @@ export function describeDiskEngineRollback(name: string, make: () => Promise<Dis
     { key: '\0a', value: '1', seqno: 1 },
     { key: '\0b', value: large('b'), seqno: 2 },
     { key: '\0c', value: large('c'), seqno: 14 },
-    { key: '\0d', seqno: 15, bits: 1, expiry: 7 },
+    { key: '\0d', seqno: 15, bits: CutBits.deleted, expiry: 7 },
     { key: '\0e', value: '5', seqno: 16 },
     { vb: 4, key: '\0f', value: large('f'), seqno: 30 },
   ];

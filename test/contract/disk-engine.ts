@@ -282,12 +282,15 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     const engine = disk.engine();
     await engine.open(files);
     await engine.commit(files.bucketUuid, 0, cutsOf([3, 8].map((seqno) => ({ key: `k${seqno}`, seqno }))));
+    let batches = 0;
     await engine.load(files.bucketUuid, 0, (batch) => {
+      batches++;
       const reader = new CutReader(batch);
       assert.ok(reader.nextCut());
       const { endSeqno, maxCasHi, items } = reader.state;
       assert.deepEqual({ endSeqno, maxCasHi, items }, { endSeqno: 8, maxCasHi: 0xfedcba98, items: 2 });
     });
+    assert.equal(batches, 1);
     await engine.stop();
   });
 
@@ -392,7 +395,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('refuses to open a bucket twice, and everything once stopped', async (disk) => {
+  it('refuses to open a bucket twice, and to commit once it is stopped', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);
