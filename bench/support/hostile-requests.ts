@@ -51,6 +51,8 @@ const succeeds = ({ opcode, status }: Reply): void => {
 
 /** The status of a scan that is refused because the memory of open scans is at its limit. */
 const busyStatus = 0x85;
+/** The opcode of the message that ends a stream. */
+const streamEnd = 0x55;
 const succeedsOrIsBusy = (reply: Reply): void => {
   if (reply.status !== busyStatus) succeeds(reply);
 };
@@ -201,7 +203,7 @@ export const attacks: readonly Attack[] = [
     rounds: 1,
     begin: openProducer,
     requests: () => [streamOf(0)],
-    isLast: ({ opcode }) => opcode === 0x55,
+    isLast: ({ opcode }) => opcode === streamEnd,
   },
   {
     name: '1,024 streams at once',
@@ -214,7 +216,7 @@ export const attacks: readonly Attack[] = [
     rounds: 1,
     begin: openProducer,
     requests: () => [streamOf(7)],
-    isLast: ({ opcode }) => opcode === 0x55,
+    isLast: ({ opcode }) => opcode === streamEnd,
   },
   {
     name: 'a manifest of 1,200 collections',

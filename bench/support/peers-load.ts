@@ -27,28 +27,35 @@ export async function manyBuckets({ rounds, seconds }: Extent): Promise<Figure[]
     `Divan with ${buckets} buckets`,
     `Divan with ${buckets} buckets and ${count} connections`,
   ];
-  const of = (server: string, shape: string, unit: string, values: readonly number[]): Figure =>
+  const figureOfMany = (server: string, shape: string, unit: string, values: readonly number[]): Figure =>
     figure('many', server, shape, unit, values);
   return [
-    of(few, 'from the command until all are ready', 'ms', found.startsMs),
-    of(few, 'processor time of that', 'ms', found.startsCpuMs),
-    of(few, 'memory when idle', 'MB', [found.idle.mb]),
-    of(more, 'memory when idle', 'MB', [found.idleWithConnections.mb]),
-    of(few, 'processor time when idle, each second', 'ms', [found.idle.msPerSecond]),
-    of(more, 'processor time when idle, each second', 'ms', [found.idleWithConnections.msPerSecond]),
+    figureOfMany(few, 'from the command until all are ready', 'ms', found.startsMs),
+    figureOfMany(few, 'processor time of that', 'ms', found.startsCpuMs),
+    figureOfMany(few, 'memory when idle', 'MB', [found.idle.mb]),
+    figureOfMany(more, 'memory when idle', 'MB', [found.idleWithConnections.mb]),
+    figureOfMany(few, 'processor time when idle, each second', 'ms', [found.idle.msPerSecond]),
+    figureOfMany(more, 'processor time when idle, each second', 'ms', [
+      found.idleWithConnections.msPerSecond,
+    ]),
   ];
 }
 
 export async function mixedLoad({ seconds }: Extent): Promise<Figure[]> {
   const { requests, machine, turns } = await mixed(seconds < 1 ? 2 : 60);
   const machineOnly = 'an idle thread of the generator wakes late by';
-  const of = (server: string, shape: string, ms: number): Figure =>
+  const figureOfMixed = (server: string, shape: string, ms: number): Figure =>
     figure('mixed load', server, shape, 'ms', [ms]);
   return [
     ...(['p50', 'p99', 'p99.9'] as const).flatMap((share) => {
       const key = ({ p50: 'p50Ms', p99: 'p99Ms', 'p99.9': 'p999Ms' } as const)[share];
-      return [of('Divan, requests', share, requests[key]), of(machineOnly, share, machine[key])];
+      return [
+        figureOfMixed('Divan, requests', share, requests[key]),
+        figureOfMixed(machineOnly, share, machine[key]),
+      ];
     }),
-    ...turns.map(([thread, ms]) => of(`Divan, ${thread}`, 'longest turn of a thread, processor time', ms)),
+    ...turns.map(([thread, ms]) =>
+      figureOfMixed(`Divan, ${thread}`, 'longest turn of a thread, processor time', ms),
+    ),
   ];
 }

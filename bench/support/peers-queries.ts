@@ -111,11 +111,13 @@ async function divan(node: NodeProcess): Promise<Engine> {
     server: 'Divan',
     pid: node.pid,
     async prepare({ ofDivan }) {
-      const open4 = await Promise.all(Array.from({ length: clients }, open));
-      await open4[0]?.run({ statement: `PREPARE FORCE bench AS ${ofDivan}` });
+      const connections = await Promise.all(Array.from({ length: clients }, open));
+      await connections[0]?.run({ statement: `PREPARE FORCE bench AS ${ofDivan}` });
       return {
-        runs: open4.map((client) => (parameter) => client.run({ prepared: 'bench', args: [parameter] })),
-        close: async () => open4.forEach((client) => void client.close()),
+        runs: connections.map(
+          (client) => (parameter) => client.run({ prepared: 'bench', args: [parameter] }),
+        ),
+        close: async () => connections.forEach((client) => void client.close()),
       };
     },
   };

@@ -30,7 +30,7 @@ export async function benchPersistence(folder: string, documents: number): Promi
   });
   now.set(realClock.wallMs(), realClock.monotonicMs());
   await bucket.start();
-  for (const name of ['new documents', 'the same again']) {
+  for (const name of ['new documents', 'the same documents again']) {
     const cpu = process.cpuUsage();
     const start = performance.now();
     await storeAll(bucket, documents);

@@ -222,7 +222,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
 
   test('continues pending operations as soon as the network is back', async () => {
     const [, url] = (await database()) as [string, string];
-    await using network = await Network.to(Number(new URL(url).port));
+    await using network = await Network.open(Number(new URL(url).port));
     const args = ['--database', url.replace(/:\d+\//, `:${network.port}/`)];
     await using cloud = await CloudProcess.start({ args });
     const projectId = (await cloud.request('POST', '/v2/projects', { name: 'cut' })).body.id;

@@ -120,7 +120,7 @@ describe('the SDK’s queries', () => {
     );
   });
 
-  it('map errors to the SDK’s', async () => {
+  it('are rejected with the error classes of the SDK', async () => {
     await assert.rejects(query('SELEC 1'), ParsingFailureError);
     await assert.rejects(query('SELECT * FROM nowhere'), failsWith(12003));
     await assert.rejects(query('SELECT 1', { raw: { strange: 1 } }), failsWith(1065));
@@ -247,7 +247,7 @@ describe('the SDK’s queries', () => {
     }
   });
 
-  it('ping and wait for the service', async () => {
+  it('reach a service that a ping of the cluster lists', async () => {
     const { services } = await cluster.ping();
     assert.ok(JSON.stringify(services).includes('query'));
   });

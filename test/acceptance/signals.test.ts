@@ -47,7 +47,7 @@ for (const [name, { args, signalAfter }] of Object.entries(commands)) {
   });
 }
 
-test('ignores SIGHUP and a closed terminal', async () => {
+test('ignores SIGHUP, which a terminal sends when it is closed', async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   process.kill(node.pid, 'SIGHUP');
   assert.equal((await node.request('/pools/default/buckets/b')).status, 200);

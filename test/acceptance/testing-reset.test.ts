@@ -112,7 +112,7 @@ async function everything(): Promise<unknown> {
 }
 
 const resetRestores = (title: string, change: () => Promise<unknown>): void => {
-  test(`reset after ${title}`, async () => {
+  test(`reset restores everything after ${title}`, async () => {
     await change();
     await used.node.reset();
     assert.deepEqual(await everything(), atStart);

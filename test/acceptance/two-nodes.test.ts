@@ -148,7 +148,7 @@ describe('a cluster of two nodes', () => {
       const clients = await Promise.all([dataClient(first), dataClient(second)]);
       const replies = await Promise.all(clients.map((client) => client.ask(request)));
       const refused = replies.find(({ status }) => status === notMyVbucket);
-      assert.ok(refused, 'one of the nodes does not have the vbucket');
+      assert.ok(refused, 'both nodes serve the same vbucket');
       assert.ok(replies.some(({ status }) => status === 0));
       assert.deepEqual((JSON.parse(refused.value.toString()) as Terse).vBucketServerMap.serverList.length, 2);
       for (const client of clients) client.close();

@@ -78,7 +78,7 @@ describe('TLS of a node', () => {
       await eventually(async () =>
         assert.deepEqual(await negotiatedEverywhere(again, old(version)), ['refused']),
       );
-    assert.equal(await noop(open), 0x81, 'an open connection stays usable');
+    assert.equal(await noop(open), 0x81, 'a connection from before the change is no longer served');
     open.destroy();
   });
 
@@ -160,7 +160,7 @@ describe('TLS of a node', () => {
     const session = socket.getSession() as Buffer;
     socket.destroy();
     const resumed = await dial(restTls, { ...excluded, session });
-    assert.ok(resumed.isSessionReused(), 'sessions are resumed before the change');
+    assert.ok(resumed.isSessionReused(), 'the node did not resume the session before the change');
     resumed.destroy();
     await set(node, '', { cipherSuites: JSON.stringify([gcm128]) });
     await eventually(async () =>

@@ -47,7 +47,10 @@ test('a target whose memory is full is in the errors of the replication, and get
   await using source = await NodeProcess.start({ args: ['--bucket', 'b'] });
   await using target = await NodeProcess.start({ args: ['--bucket', 'b:ephemeral:100'] });
   const own = documents('own', 300);
-  assert.ok((await store(target, own)).size > 1, 'the bucket is full');
+  assert.ok(
+    (await store(target, own)).size > 1,
+    'the bucket of the target accepted every document: it is not full',
+  );
   await store(source, documents('sent', 60));
   await replicate(source, target);
   await untilHeldUp(source);

@@ -87,7 +87,7 @@ test('explicit rules replicate what they name, and changed rules only send what 
   await createCollections(target, ['t.one', 't.two', 'u.other']);
   for (const name of ['one', 'two', 'three']) await store(source, `s.${name}`, documents(name, 300));
   await store(source, '_default._default', documents('default', 300));
-  const rules = (of: object) => JSON.stringify(of);
+  const rules = (byPath: object) => JSON.stringify(byPath);
   const id = await replicate(source, target, {
     collectionsExplicitMapping: 'true',
     colMappingRules: rules({ s: 't', 's.two': null, 's.three': 'u.missing' }),

@@ -33,7 +33,7 @@ export class FaultRun {
   }
 
   static async start(random: Random, engine: Engine): Promise<FaultRun> {
-    const machines = await MachineCluster.of(clusterSize, engine);
+    const machines = await MachineCluster.start(clusterSize, engine);
     try {
       await machines.createBucket('b', clusterSize - 1);
       const client = await connect(machines.connectionString, administrator);

@@ -167,17 +167,17 @@ function aHarm(folder: string, older: string, random: Random): Harm {
   }
   const pick = <T>(from: readonly T[]): T => from[random(from.length)] as T;
   const file = pick(pick([...kinds.values()]));
-  const path = (of: string): string => join(of, file);
+  const path = (root: string): string => join(root, file);
   const size = statSync(path(folder)).size;
   const at = random(Math.max(size, 1));
   const length = Math.min(1 + random(600), size - at);
   const bit = 1 << random(8);
-  const change = (act: (bytes: Buffer) => void) => (of: string) => {
-    const bytes = readFileSync(path(of));
+  const change = (act: (bytes: Buffer) => void) => (root: string) => {
+    const bytes = readFileSync(path(root));
     act(bytes);
-    writeFileSync(path(of), bytes);
+    writeFileSync(path(root), bytes);
   };
-  const removal = { what: 'removal', apply: (of: string) => rmSync(path(of)) };
+  const removal = { what: 'removal', apply: (root: string) => rmSync(path(root)) };
   if (size === 0) return { file, ...removal };
   const harms = [
     {
@@ -189,13 +189,13 @@ function aHarm(folder: string, older: string, random: Random): Harm {
       what: `${length} equal bytes at ${at} of ${size}`,
       apply: change((bytes) => bytes.fill(random(255) + 1, at, at + length)),
     },
-    { what: `cut at ${at} of ${size}`, apply: (of: string) => truncateSync(path(of), at) },
-    { what: 'emptying', apply: (of: string) => truncateSync(path(of), 0) },
+    { what: `cut at ${at} of ${size}`, apply: (root: string) => truncateSync(path(root), at) },
+    { what: 'emptying', apply: (root: string) => truncateSync(path(root), 0) },
     removal,
     {
       what: 'older copy',
-      apply: (of: string) =>
-        filesIn(older).includes(file) ? cpSync(path(older), path(of)) : removal.apply(of),
+      apply: (root: string) =>
+        filesIn(older).includes(file) ? cpSync(path(older), path(root)) : removal.apply(root),
     },
   ];
   return { file, ...pick(harms) };

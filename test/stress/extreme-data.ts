@@ -172,8 +172,12 @@ function textOf(i: number, version: number, bytes: number): Buffer {
 async function figures(port: number): Promise<{ mem: number; items: number; evicted: number }> {
   using bulk = await Bulk.open(port, 'admin', 'b', 1);
   const found = await bulk.stats();
-  const of = (name: string): number => Number(found.get(name));
-  return { mem: of('mem_used'), items: of('curr_items'), evicted: of('ep_num_non_resident') };
+  const statistic = (name: string): number => Number(found.get(name));
+  return {
+    mem: statistic('mem_used'),
+    items: statistic('curr_items'),
+    evicted: statistic('ep_num_non_resident'),
+  };
 }
 
 function shuffled(count: number, random: Random): Uint32Array {

@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict';
 import { prng } from '#base/prng.ts';
 import { Status } from '#wire/status.ts';
+import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { dataClient, get, set } from '../support/data-client.ts';
 import { attackData, attackRest, bombard } from '../support/hostile-input.ts';
 import { NodeProcess } from '../support/node-process.ts';
+import { Opcode } from '../support/opcodes.ts';
 import { type Random, randomFrom } from '../support/random.ts';
 import { printedSeed } from '../support/seed.ts';
 
@@ -69,15 +71,15 @@ async function sendDocuments(node: NodeProcess, random: Random): Promise<void> {
   const datatype = random(8);
   const key = Buffer.from('\0document');
   client.send(
-    { opcode: 0x01, key, extras: Buffer.alloc(8), value: Buffer.from(text), datatype },
-    { opcode: 0x00, key },
-    { opcode: 0xc5, key, extras: Buffer.from([0, 1, 0]), value: Buffer.from('a') },
-    { opcode: 0xd2, key, extras: Buffer.from([0, 0, 0]) },
-    { opcode: 0xc8, key, extras: Buffer.from([0, 3, 1]), value: Buffer.from('a.b1') },
-    { opcode: 0xcb, key, extras: Buffer.from([0, 0, 0]), value: Buffer.from('1') },
-    { opcode: 0x05, key, extras: Buffer.alloc(20) },
-    { opcode: 0x0e, key, value: Buffer.from(text.slice(0, 1000)) },
-    { opcode: 0x0a, opaque: 1 },
+    { opcode: Opcode.set, key, extras: Buffer.alloc(8), value: Buffer.from(text), datatype },
+    { opcode: Opcode.get, key },
+    { opcode: Opcode.subdocGet, key, extras: Buffer.from([0, 1, 0]), value: Buffer.from('a') },
+    { opcode: SubdocOpcode.getCount, key, extras: Buffer.from([0, 0, 0]) },
+    { opcode: Opcode.subdocDictUpsert, key, extras: Buffer.from([0, 3, 1]), value: Buffer.from('a.b1') },
+    { opcode: SubdocOpcode.pushLast, key, extras: Buffer.from([0, 0, 0]), value: Buffer.from('1') },
+    { opcode: Opcode.increment, key, extras: Buffer.alloc(20) },
+    { opcode: Opcode.append, key, value: Buffer.from(text.slice(0, 1000)) },
+    { opcode: Opcode.noop, opaque: 1 },
   );
   for (let reply = await client.next(); reply?.opaque !== 1; reply = await client.next())
     assert.ok(reply, `the connection was closed after a document of ${text.length} bytes`);

@@ -88,7 +88,7 @@ class Cluster implements AsyncDisposable {
     return this.node;
   }
 
-  async kill(): Promise<NodeProcess> {
+  async killAndRestart(): Promise<NodeProcess> {
     await this.node?.stop('SIGKILL');
     return await this.start();
   }
@@ -132,8 +132,8 @@ async function run(type: string, count: number): Promise<void> {
       ]),
     );
     // The nodes are killed and restarted in turn; then documents of the other node are removed.
-    if (round % 2 === 0) target = await other.kill();
-    else source = await one.kill();
+    if (round % 2 === 0) target = await other.killAndRestart();
+    else source = await one.killAndRestart();
     await store(round % 2 === 0 ? source : target, 's.one', removals(from, from + 100));
     console.log(`${type}: round ${round + 1} of ${faultRounds}, ${seconds(startMs)} s`);
   }

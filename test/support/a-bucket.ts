@@ -26,6 +26,7 @@ export class BucketUnderTest {
   readonly bucket: Bucket;
   readonly view: ItemView = emptyItemView();
   readonly result: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+  /** By token: the outcomes of the durable writes that are no longer pending. */
   readonly resolved = new Map<number, Status>();
 
   constructor(options: Partial<BucketOptions> & { clock?: ManualClock } = {}) {

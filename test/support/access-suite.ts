@@ -21,12 +21,14 @@ export interface AccessCase {
   readonly body?: string;
   /** For status 403: the permission that the body must name. */
   readonly permission?: string;
+  /** Whether the answer must have a WWW-Authenticate header that asks for Basic credentials. */
   readonly challenge?: boolean;
 }
 
 export type Call = (request: { method: string; url: string; authorization?: string | undefined }) => Promise<{
   status: number;
   body: string;
+  /** The WWW-Authenticate header. */
   challenge: string | undefined;
 }>;
 

@@ -1,4 +1,4 @@
-// A clock that advances by a second with each reading.
+// A clock that advances by a little more than a second with each reading.
 import { type Clock, realClock } from '#ports/clock.ts';
 
 export function advancingClock(): Clock {

@@ -35,7 +35,7 @@ export interface ShownInfo {
 
 const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-const ofAdministrator = basic(administrator.username, administrator.password);
+const administratorAuthorization = basic(administrator.username, administrator.password);
 /** The path of the repositories of this cluster, which it calls `self`; the state and the id of a repository follow. */
 export const self = '/cluster/self/repository';
 
@@ -46,7 +46,12 @@ export class BackupApi {
     this.base = `${node.ready.node.backup}/api/v1`;
   }
 
-  send(method: string, path: string, body?: unknown, authorization = ofAdministrator): Promise<Response> {
+  send(
+    method: string,
+    path: string,
+    body?: unknown,
+    authorization = administratorAuthorization,
+  ): Promise<Response> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return fetch(`${this.base}${path}`, {
       method,
@@ -76,16 +81,17 @@ export class BackupApi {
     return refused;
   }
 
-  repository(id: string, kind = 'active'): Promise<ShownRepository> {
-    return this.json('GET', `${self}/${kind}/${id}`);
+  /** `state`: as paths name it (`active`, `archived`, `imported`). */
+  repository(id: string, state = 'active'): Promise<ShownRepository> {
+    return this.json('GET', `${self}/${state}/${id}`);
   }
 
-  info(id: string, kind = 'active'): Promise<ShownInfo> {
-    return this.json('GET', `${self}/${kind}/${id}/info`);
+  info(id: string, state = 'active'): Promise<ShownInfo> {
+    return this.json('GET', `${self}/${state}/${id}/info`);
   }
 
-  history(id: string, kind = 'active', query = ''): Promise<ShownTask[]> {
-    return this.json('GET', `${self}/${kind}/${id}/taskHistory${query}`);
+  history(id: string, state = 'active', query = ''): Promise<ShownTask[]> {
+    return this.json('GET', `${self}/${state}/${id}/taskHistory${query}`);
   }
 
   /** Starts a task and waits for its end. */
@@ -93,17 +99,17 @@ export class BackupApi {
     id: string,
     task: 'backup' | 'merge' | 'restore',
     body: unknown,
-    kind = 'active',
+    state = 'active',
   ): Promise<ShownTask> {
-    const { task_name: name } = await this.json('POST', `${self}/${kind}/${id}/${task}`, body);
-    return await this.ended(id, name, kind);
+    const { task_name: name } = await this.json('POST', `${self}/${state}/${id}/${task}`, body);
+    return await this.ended(id, name, state);
   }
 
   /** Waits for the end of a task, and returns the task. */
-  async ended(id: string, name: string, kind = 'active'): Promise<ShownTask> {
+  async ended(id: string, name: string, state = 'active'): Promise<ShownTask> {
     let found: ShownTask | undefined;
     await eventually(async () => {
-      found = (await this.history(id, kind)).find((task) => task.task_name === name);
+      found = (await this.history(id, state)).find((task) => task.task_name === name);
       assert.notEqual(found?.status ?? 'running', 'running');
     });
     return found as ShownTask;

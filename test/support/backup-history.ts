@@ -19,7 +19,8 @@ export class BackupHistory {
   private readonly node: BackupNode;
   private readonly bucket: string;
   private readonly client: BucketClient;
-  private clock = 1_700_000_000_000_000_000n;
+  /** The CAS of the next write with metadata. */
+  private nextCas = 1_700_000_000_000_000_000n;
   private collectionCount = 0;
 
   private constructor(random: Random, node: BackupNode, bucket: string, client: BucketClient) {
@@ -106,7 +107,7 @@ export class BackupHistory {
     const extras = Buffer.alloc(28);
     extras.writeUInt32BE(kind === 0 ? this.random(2 ** 32) : 0, 0);
     extras.writeBigUInt64BE(BigInt(this.random(1000) + 1), 8);
-    extras.writeBigUInt64BE(this.clock++, 16);
+    extras.writeBigUInt64BE(this.nextCas++, 16);
     extras.writeUInt32BE(skipsResolution | (kind === 2 ? isExpiration : 0), 24);
     await this.client.connection.request({
       opcode: kind === 0 ? SetWithMeta.opcode : DeleteWithMeta.opcode,

@@ -116,7 +116,9 @@ const storeFields = {
   overTombstone: fc.constantFrom(false, false, false, true),
 };
 
-const none = {};
+const noFields = {};
+/** Seconds; 0: the maximum of the bucket applies; -1: none applies. */
+const collectionMaxTtl = fc.constantFrom(-1, 0, 2);
 const quota = fc.constantFrom(1, 100_000, 200_000, quotaAmple);
 
 function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.AsyncCommand<object, Setup>>[] {
@@ -159,22 +161,22 @@ function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.Async
     command(1, 'tick long', { seconds: fc.integer({ min: 3, max: 40 }) }, ({ run }, { seconds }) =>
       run.tick(seconds * 1000),
     ),
-    command(8, 'runPending', none, () => runPending()),
+    command(8, 'runPending', noFields, () => runPending()),
     command(6, 'quota', { quota }, ({ run }, fields) => run.setRules({ quotaBytes: fields.quota })),
+    command(1, 'maxTTL', { bucket: fc.constantFrom(0, 3), collection: collectionMaxTtl }, ({ run }, fields) =>
+      run.setMaxTtl(fields.bucket, fields.collection),
+    ),
+    command(1, 'replace collection', { maxTtl: collectionMaxTtl }, ({ run }, { maxTtl }) =>
+      run.replaceCollection(maxTtl),
+    ),
     command(
       1,
-      'maxTTL',
-      { bucket: fc.constantFrom(0, 3), own: fc.constantFrom(-1, 0, 2) },
-      ({ run }, fields) => run.setMaxTtl(fields.bucket, fields.own),
+      'compact',
+      { purgeAge: fc.constantFrom('all' as const, 0, 2, 100_000) },
+      ({ run }, { purgeAge }) => run.compact(purgeAge),
     ),
-    command(1, 'replace collection', { own: fc.constantFrom(-1, 0, 2) }, ({ run }, { own }) =>
-      run.replaceCollection(own),
-    ),
-    command(1, 'compact', { purge: fc.constantFrom('all' as const, 0, 2, 100_000) }, ({ run }, { purge }) =>
-      run.compact(purge),
-    ),
-    command(1, 'flush', none, ({ run }) => run.flush()),
-    command(1, 'compare all', none, ({ run }) => run.compareAll()),
+    command(1, 'flush', noFields, ({ run }) => run.flush()),
+    command(1, 'compare all', noFields, ({ run }) => run.compareAll()),
   ];
   if (disk === null) return common;
   return [
@@ -182,7 +184,7 @@ function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.Async
     command(2, 'wait for disk', { vb: keyPlace.vb, timeoutMs: fc.nat(1000) }, ({ run }, fields) =>
       run.waitForDisk(fields.vb, fields.timeoutMs),
     ),
-    command(2, 'restart', none, ({ run }) => run.restart()),
+    command(2, 'restart', noFields, ({ run }) => run.restart()),
     command(
       2,
       'crash',
@@ -192,8 +194,8 @@ function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.Async
     command(2, 'hold', { what: fc.constantFrom('syncs' as const, 'reads' as const) }, ({ disk }, { what }) =>
       disk?.hold(what),
     ),
-    command(3, 'release', none, ({ disk }) => disk?.release()),
-    command(1, 'fail next commit', none, ({ disk }) => disk?.failNextCommit()),
+    command(3, 'release', noFields, ({ disk }) => disk?.release()),
+    command(1, 'fail next commit', noFields, ({ disk }) => disk?.failNextCommit()),
   ];
 }
 

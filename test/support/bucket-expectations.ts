@@ -21,7 +21,7 @@ export interface ClockTimes {
 
 export interface Precondition {
   mode: StoreMode;
-  /** None when empty. */
+  /** Empty: the request has no CAS. */
   cas: string;
   overTombstone: boolean;
 }
@@ -56,8 +56,8 @@ export function storeAnswers(state: State, precondition: Precondition): Status[]
   if (precondition.mode === StoreMode.add) return [exists ? Status.keyExists : Status.success];
   if (exists) return casAnswers(state, precondition.cas);
   const isNewTombstone = precondition.mode === StoreMode.remove && precondition.overTombstone;
-  const mayBegin = isNewTombstone || precondition.mode === StoreMode.set;
-  return [mayBegin && precondition.cas === '' ? Status.success : Status.keyNotFound];
+  const mayCreate = isNewTombstone || precondition.mode === StoreMode.set;
+  return [mayCreate && precondition.cas === '' ? Status.success : Status.keyNotFound];
 }
 
 /** Like `storeAnswers`, for changes that require the document. */

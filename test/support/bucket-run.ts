@@ -1,4 +1,4 @@
-// Runs operations on a bucket and its model: changes, stops, crashes, flushes, lost disks, too little memory, dropped
+// Runs operations on a bucket and its model: changes, stops, crashes, flushes, failed commits, too little memory, dropped
 // collections, compactions.
 import assert from 'node:assert/strict';
 import type { BucketRules } from '#kv/bucket/rules.ts';
@@ -12,7 +12,7 @@ import {
   isOf,
   quotaAmple,
   runPending,
-  type StoreOrder,
+  type StoreChange,
   vbucketCount,
   wordsOf,
 } from './compared-bucket.ts';
@@ -37,12 +37,12 @@ export class BucketRun extends ComparedBucket {
     return `${this.collections[collection % this.collections.length]}:k${name}`;
   }
 
-  store(place: Place, order: StoreOrder): void {
+  store(place: Place, request: StoreChange): void {
     const { tested } = this;
-    const cas = this.casFor(place, order.cas);
-    const value = Buffer.from(textOf(order.content), 'latin1');
-    const datatype = hasXattrs(order.content) ? Datatype.xattr : Datatype.raw;
-    const { mode, flags, expiry, preserveExpiry, keepXattrs, overTombstone, durability } = order;
+    const cas = this.casFor(place, request.cas);
+    const value = Buffer.from(textOf(request.content), 'latin1');
+    const datatype = hasXattrs(request.content) ? Datatype.xattr : Datatype.raw;
+    const { mode, flags, expiry, preserveExpiry, keepXattrs, overTombstone, durability } = request;
     const [casHi, casLo] = wordsOf(cas);
     const change = {
       vb: place.vb,
@@ -65,7 +65,7 @@ export class BucketRun extends ComparedBucket {
         const old = this.model.get(place);
         const isThere = old !== undefined && states[0]?.kind === 'live';
         const keeps = keepXattrs && isThere && datatype === Datatype.raw && isUpdate;
-        const content = keeps ? { ...old.content, body: order.content.body } : order.content;
+        const content = keeps ? { ...old.content, body: request.content.body } : request.content;
         const newExpiry = preserveExpiry && isThere ? old.expiry : this.expiryOf(place, expiry);
         const rev = revAfter(states.filter((state) => allows(state).includes(Status.success)));
         this.changed(
@@ -214,8 +214,9 @@ export class BucketRun extends ComparedBucket {
     this.applyManifest(maxTtl);
   }
 
-  compact(purge: 'all' | number): void {
-    const purgeBeforeSeconds = purge === 'all' ? purge : this.tested.seconds - purge;
+  /** `purgeAge`: the age in seconds from which tombstones are removed. */
+  compact(purgeAge: 'all' | number): void {
+    const purgeBeforeSeconds = purgeAge === 'all' ? purgeAge : this.tested.seconds - purgeAge;
     this.tested.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
     this.isPurging = true;
     // The compaction may finish before the next operation.
@@ -236,11 +237,11 @@ export class BucketRun extends ComparedBucket {
     const { bucket } = this.tested;
     const logs = this.failoverLogs();
     await this.end(() => bucket.stop());
-    const wasLost = bucket.writeFailure !== null;
+    const hadFailedCommit = bucket.writeFailure !== null;
     const high = this.eachVb((vb) => bucket.documents.highSeqno(vb));
     await this.revive();
     this.counts.restarts++;
-    if (wasLost) return;
+    if (hadFailedCommit) return;
     assert.deepEqual(
       this.eachVb((vb) => this.tested.bucket.documents.highSeqno(vb)),
       high,
@@ -262,7 +263,7 @@ export class BucketRun extends ComparedBucket {
     this.processRun++;
     this.tokens.clear();
     this.tested.bucket.documents.onResolved = () => {};
-    this.countUp();
+    this.addCounts();
     // A dead process does not evict.
     this.tested.bucket.setRules({ quotaBytes: quotaAmple });
     await disk.crash(unsynced);
@@ -313,10 +314,11 @@ export class BucketRun extends ComparedBucket {
     this.isPurging = false;
   }
 
+  /** Runs a stop or a flush, which must resolve all that waits. */
   private async end(act: () => Promise<unknown>): Promise<void> {
     this.isEnding = true;
     this.options.disk?.release();
-    this.countUp();
+    this.addCounts();
     this.noteCompaction();
     await act();
     this.isEnding = false;
@@ -325,7 +327,8 @@ export class BucketRun extends ComparedBucket {
     assert.equal(this.tokens.size, 0, 'durable writes of a stopped bucket are not resolved');
   }
 
-  private countUp(): void {
+  /** Adds the counts of a bucket that ends. A crash drops the requests that wait for the disk. */
+  private addCounts(): void {
     const { diskFetches, evictions, expired } = this.tested.bucket.stats();
     this.counts.fetches += diskFetches;
     this.counts.evictions += evictions;

@@ -33,6 +33,7 @@ export interface Changes {
   readonly port: MessagePort;
   /** By document: the newest version that was acknowledged. A deletion is a version too. */
   readonly written: Int32Array;
+  /** One number: 1 tells the thread to end. */
   readonly isEnded: Int32Array;
   readonly seed: number;
 }

@@ -26,7 +26,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     assert.equal(refused.body.errorType, 'Unauthorized');
   });
 
-  test('creates a cluster that serves documents, and removes it completely', async () => {
+  test('creates a cluster with one running node, and removes it with process and data', async () => {
     await using cloud = await start();
     const projectId = await aProject(cloud);
     const clouds = await cloud.request('GET', '/v2/clouds');

@@ -12,12 +12,15 @@ export interface HeldVbucket {
   readonly documents: ReadonlyMap<string, string>;
 }
 
+/** Codes of the features that change streams with all metadata need. */
 const features = [0x04, 0x06, 0x07, 0x0b, 0x10, 0x11, 0x12];
+/** DCP_OPEN: this node sends the streams. */
+const producerFlag = 0x01;
 const states = { active: 1, replica: 2 } as const;
 
 /** The vbuckets that a node has, by number. */
 export async function heldBy(node: NodeProcess, bucket: string): Promise<Map<number, HeldVbucket>> {
-  const client = await new DcpClient(await dataClient(node, bucket, features)).open('compare', 0x01);
+  const client = await new DcpClient(await dataClient(node, bucket, features)).open('compare', producerFlag);
   const vbuckets = new Map<number, HeldVbucket>();
   for (const state of ['active', 'replica'] as const) {
     const seqnos = await seqnosOf(client, states[state]);

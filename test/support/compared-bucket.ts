@@ -36,7 +36,7 @@ const fileCount = 4;
 
 export type CasChoice = 'none' | 'right' | 'wrong';
 
-export interface StoreOrder {
+export interface StoreChange {
   mode: StoreMode;
   content: Content;
   flags: number;
@@ -130,12 +130,12 @@ export class ComparedBucket {
       if (status !== notResident) compare(status);
       else if (fetched?.lacksRoom)
         assert.ok(this.isMemoryLow, 'a fetched document lacks room although memory is not low');
-      else this.later(place, act, compare, tries);
+      else this.repeatAfterFetch(place, act, compare, tries);
       this.model.high[place.vb] = this.tested.bucket.documents.highSeqno(place.vb);
     });
   }
 
-  protected later(
+  protected repeatAfterFetch(
     place: Place,
     act: () => DocumentResult,
     compare: (status: Status) => void,

@@ -56,6 +56,7 @@ export async function dataClientAt(
 export const keyOf = (name: string, collection = 0): Buffer =>
   Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
 
+/** The numbers as unsigned 32-bit big-endian integers, as extras have them. */
 export const words = (...values: number[]): Buffer => {
   const bytes = Buffer.alloc(values.length * 4);
   for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, index * 4);
@@ -86,5 +87,5 @@ export const remove = (name: string, rest: Partial<RequestParts> = {}): RequestP
   ...rest,
 });
 
-/** Framing of a write that is acknowledged once it is on disk. */
+/** Framing of a write that is acknowledged once it is on disk: durability level 3 (persistToMajority), and a time limit of 32,767 ms. */
 export const persisted = Buffer.from([0x13, 3, 0x7f, 0xff]);

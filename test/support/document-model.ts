@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 
 export interface DocumentState {
+  /** The number of the last statement that wrote it. */
   readonly n: number;
+  /** The remainder of such a number. */
   readonly c: number;
+  /** The writer. */
   readonly w: number;
   readonly tags: readonly string[];
 }
@@ -65,7 +68,7 @@ export class DocumentModel {
       const text = textOf(found.get(key));
       assert.ok(
         states.some((state) => textOf(state) === text),
-        `${key} has ${text} of ${JSON.stringify(found.get(key))}, possible are ${states.map(textOf).join(' ')}; ${found.size} documents are there`,
+        `${key} was read as ${JSON.stringify(found.get(key))}; possible are ${states.map(textOf).join(' ')}; ${found.size} documents were found`,
       );
     }
     for (const { keys, state } of this.#together) {

@@ -27,7 +27,7 @@ import { SimulatedClock } from './simulated-clock.ts';
 
 export const secrets = new SecretBox(Buffer.alloc(32, 1), realRandom);
 const keyedCertificate = { certificate: 'certificate', key: 'key' };
-const refusing = (): never => assert.fail('it was not expected to be called');
+const refusing = (): never => assert.fail('the test does not expect this call');
 
 export const node = (uuid: string, changes: Partial<NodeState> = {}): NodeState =>
   nodeNamed(uuid, { otpNode: `ns_1@${uuid}`, hostname: uuid, ...changes });

@@ -82,7 +82,7 @@ export function contextOf(datastore: MemoryDatastore, options: EngineOptions = {
     users: [],
     ...(options.userFunctions && { userFunctions: options.userFunctions }),
     command: (command) => {
-      throw new Error(`no ${command.kind} here`);
+      throw new Error(`${command.kind} needs the query service, which these tests do not have`);
     },
     authorize: () => {},
   };

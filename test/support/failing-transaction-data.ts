@@ -17,7 +17,7 @@ interface Access {
   readonly keyspaces: Keyspaces;
 }
 
-/** Sends a number of requests and, if asked for, half of the next one, then fails. */
+/** Sends a number of requests and, with `sendsHalf`, half of the writes of the next one; then fails. */
 export class BreakingData extends TransactionData {
   private left: number;
   private readonly sendsHalf: boolean;
@@ -101,15 +101,15 @@ export function unsendingClients(clients: BucketClients, left: number): BucketCl
   return { clientOf } as unknown as BucketClients;
 }
 
-/** Calls `meddle` before a request of this number, as another writer may act between two requests. */
+/** Calls `interfere` before a request of this number, as another writer may act between two requests. */
 export class InterruptedData extends TransactionData {
   private left: number;
-  private readonly meddle: () => Promise<unknown>;
+  private readonly interfere: () => Promise<unknown>;
 
-  constructor({ clients, keyspaces }: Access, before: number, meddle: () => Promise<unknown>) {
+  constructor({ clients, keyspaces }: Access, before: number, interfere: () => Promise<unknown>) {
     super(clients, keyspaces, realClock);
     this.left = before;
-    this.meddle = meddle;
+    this.interfere = interfere;
   }
 
   override async store(
@@ -117,7 +117,7 @@ export class InterruptedData extends TransactionData {
     requests: readonly StoreRequest[],
     limits: DataLimits,
   ): Promise<StoreReply[]> {
-    if (--this.left === 0) await this.meddle();
+    if (--this.left === 0) await this.interfere();
     return await super.store(keyspace, requests, limits);
   }
 }

@@ -7,7 +7,7 @@
 //   WRITE         one mutation, no rows
 //   CLOSED        requires a privilege
 //   SYNTAX        cannot be prepared: a syntax error
-//   BUG           an error that is none of SQL++
+//   BUG           an error that is not a SQL++ error
 //   ARGS          the positional and the named parameters
 //   PREPARE name FROM statement   (_: without a name)
 //   EXECUTE name
@@ -66,7 +66,7 @@ function prepare(text: string, context: PrepareContext): PreparedStatement {
 }
 
 const neverRuns = (_context: PrepareContext): never => {
-  throw new Error('the fake engine runs by itself');
+  throw new Error('the fake engine runs statements without a program');
 };
 
 function run(prepared: PreparedStatement, context: ExecuteContext): Execution {

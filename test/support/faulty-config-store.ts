@@ -35,7 +35,7 @@ const lateMaxMs = 10_000;
 export class StoreHistory {
   readonly #values = new Map<string, (Entry | null)[]>();
 
-  static async of(server: MemoryConfigStore): Promise<StoreHistory> {
+  static async recording(server: MemoryConfigStore): Promise<StoreHistory> {
     const history = new StoreHistory();
     await server.watch('', (key, entry) => {
       const values = history.#values.get(key) ?? [null];

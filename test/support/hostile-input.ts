@@ -42,7 +42,7 @@ async function open(address: string): Promise<{ socket: Socket; closed: Promise<
 
 /**
  * Frames that can all be read, and then one that perhaps can't, which ends the connection: after it the server cannot
- * find the start of the next one.
+ * find the start of the next one. Counts the answers by status in `answers`.
  */
 export async function attackData(port: number, random: Prng, answers: Map<number, number>): Promise<void> {
   const client = await KvConnection.open(port);
@@ -73,9 +73,9 @@ const features = Buffer.from(
   [4, 6, 7, 8, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x15, 0x17].flatMap((f) => [0, f]),
 );
 const login = [
-  frame(0x1f, { key: Buffer.from('hostile'), value: features, opaque: 0 }),
-  frame(0x21, { key: Buffer.from('PLAIN'), value: plainLogin, opaque: 0 }),
-  frame(0x89, { key: Buffer.from('b'), opaque: 0 }),
+  frame(Opcode.hello, { key: Buffer.from('hostile'), value: features, opaque: 0 }),
+  frame(Opcode.saslAuth, { key: Buffer.from('PLAIN'), value: plainLogin, opaque: 0 }),
+  frame(Opcode.selectBucket, { key: Buffer.from('b'), opaque: 0 }),
 ];
 
 /** A nearly valid frame: a known opcode with extras, key and value of likely sizes. */
@@ -120,6 +120,7 @@ function aSubdocument(opcode: number, random: Prng): Buffer {
   return frame(opcode, { extras, key, value: Buffer.concat(specs) });
 }
 
+/** By opcode: the sizes of extras, in bytes, that the command accepts. */
 const likelyExtras: Record<number, number[]> = {
   0: [0],
   1: [8],
@@ -171,6 +172,7 @@ function breakFrame(bytes: Buffer, random: Prng): Buffer {
   return bytes;
 }
 
+/** Replaces, cuts or changes most requests; leaves the others. */
 function mutate(bytes: Buffer, random: Prng): Buffer {
   const kind = random.below(10);
   if (kind === 0) return random.bytes(random.below(64));

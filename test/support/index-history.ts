@@ -61,9 +61,11 @@ function violationsOf(read: Read, writes: ReadonlyMap<string, readonly Write[]>,
     const seen = rows.get(key);
     const least = requiredOf(read, all, history);
     if (least !== undefined && (seen === undefined || seen < least.value))
-      found.push(`${when} has ${seen ?? 'nothing'} of ${key}, less than ${least.value}`);
+      found.push(
+        `${when} has ${seen === undefined ? 'no value' : `value ${seen}`} for ${key}, less than ${least.value}`,
+      );
     const reason = seen === undefined ? null : impossible(seen, all, read, history);
-    if (reason !== null) found.push(`${when} has ${seen} of ${key}, ${reason}`);
+    if (reason !== null) found.push(`${when} has value ${seen} for ${key}, ${reason}`);
   }
   return found;
 }

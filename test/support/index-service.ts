@@ -36,6 +36,7 @@ export class TestIndexes implements AsyncDisposable {
     this.service = this.newService();
   }
 
+  /** Replaces the indexes by these, which are built unless they are deferred. */
   async want(...definitions: readonly IndexDefinition[]): Promise<void> {
     await this.apply(definitions.map((definition) => ({ definition, isBuilt: !definition.isDeferred })));
   }
@@ -60,6 +61,7 @@ export class TestIndexes implements AsyncDisposable {
     }
   }
 
+  /** Waits until these indexes are built. */
   async online(...definitions: readonly IndexDefinition[]): Promise<void> {
     await eventuallyWithin(buildMs, () => {
       for (const definition of definitions) {

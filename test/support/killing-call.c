@@ -64,7 +64,7 @@ int unlink(const char *path) {
   return NEXT("unlink", int (*)(const char *))(path);
 }
 
-/* The calls that the library makes of it. */
+/* The remove of the C library calls its own unlink and rmdir, which are not counted here: so this one calls those above. */
 int remove(const char *path) {
   if (unlink(path) == 0) return 0;
   return errno == EISDIR ? rmdir(path) : -1;
@@ -95,7 +95,7 @@ ssize_t pwritev64(int fd, const struct iovec *parts, int number, off_t offset) {
   return NEXT("pwritev64", ssize_t (*)(int, const struct iovec *, int, off_t))(fd, parts, number, offset);
 }
 
-/* Only with these flags is there a mode. */
+/* open has a third argument, the mode, only with these flags. */
 static mode_t mode_of(int flags, va_list list) {
   return flags & (O_CREAT | __O_TMPFILE) ? va_arg(list, mode_t) : 0;
 }

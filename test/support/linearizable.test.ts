@@ -83,10 +83,10 @@ const accepted: Readonly<Record<string, readonly Operation[]>> = {
 };
 
 describe('linearizability of one register', () => {
-  for (const [what, history] of Object.entries(refused))
-    test(`refuses ${what}`, () => assert.equal(isLinearizable(history), false));
-  for (const [what, history] of Object.entries(accepted))
-    test(`accepts ${what}`, () => assert.equal(isLinearizable(history), true));
+  for (const [title, history] of Object.entries(refused))
+    test(`refuses ${title}`, () => assert.equal(isLinearizable(history), false));
+  for (const [title, history] of Object.entries(accepted))
+    test(`accepts ${title}`, () => assert.equal(isLinearizable(history), true));
 
   test('throws for a history without an answer', () => {
     assert.throws(() => isLinearizable([]), /no operation with an answer/);
@@ -95,7 +95,7 @@ describe('linearizability of one register', () => {
 
   test('accepts random histories of a real register, and refuses them when one read is changed', () => {
     for (let seed = 1; seed <= 50; seed++) {
-      const history = ofARegister(seed);
+      const history = randomHistory(seed);
       assert.equal(isLinearizable(history), true, `seed ${seed}`);
       const at = history.findIndex((operation, index) => index > 100 && operation.kind === 'read');
       const changed = history.map((operation, index) =>
@@ -154,7 +154,7 @@ function hasAnOrder(history: readonly Operation[], value: string | null): boolea
 }
 
 /** What four clients see of a register whose operations happen somewhere between call and answer; some have no answer. */
-function ofARegister(seed: number): Operation[] {
+function randomHistory(seed: number): Operation[] {
   const random = prng(seed);
   const history: Operation[] = [];
   let value: string | null = null;

@@ -47,11 +47,11 @@ export class MachineCluster {
   private constructor(size: number, engine: Engine) {
     this.size = size;
     this.engine = engine;
-    this.network = NamespaceNetwork.of(engine === 'nats' ? size + natsSize : size);
+    this.network = NamespaceNetwork.create(engine === 'nats' ? size + natsSize : size);
   }
 
   /** Starts the nodes; resolves once all are active members of one cluster. */
-  static async of(size: number, engine: Engine = 'embedded'): Promise<MachineCluster> {
+  static async start(size: number, engine: Engine = 'embedded'): Promise<MachineCluster> {
     const cluster = new MachineCluster(size, engine);
     try {
       if (engine === 'nats') await cluster.startNats();

@@ -21,10 +21,10 @@ const client = `
   socket.on('end', () => { if (bytes === 1e6) console.log(performance.now() - startedMs); });
 `;
 
-test('packets of a delayed machine arrive late and whole', {
+test('a delayed machine gets and sends all packets, later', {
   skip: needs('namespaces') || needs('compiler'),
 }, async () => {
-  using network = NamespaceNetwork.of(2);
+  using network = NamespaceNetwork.create(2);
   const run = (at: number, code: string, ...args: string[]): [string, string[]] => {
     const [program, ...rest] = [...network.commandOn(at), process.execPath, '-e', code, ...args];
     return [program as string, rest];
@@ -46,7 +46,7 @@ test('packets of a delayed machine arrive late and whole', {
   }
 });
 
-test('the clock of a machine is set, its disk is full, and its folder is restored', {
+test('a test can set the clock of a machine, fill its disk, and restore an older data folder', {
   skip: needs('mount') || needs('compiler'),
 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-machine-'));

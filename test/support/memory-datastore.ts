@@ -74,7 +74,7 @@ export class MemoryDatastore implements Datastore {
   put(keyspace: Keyspace, id: string, value: unknown): void {
     const bytes = encoder.encode(typeof value === 'string' ? value : JSON.stringify(value));
     const cas = this.#nextCas();
-    this.#of(keyspace).set(id, { id, bytes, isJson: true, cas, expiration: 0, flags: 0 });
+    this.#documentsOf(keyspace).set(id, { id, bytes, isJson: true, cas, expiration: 0, flags: 0 });
   }
 
   #nextCas(): bigint {
@@ -82,7 +82,7 @@ export class MemoryDatastore implements Datastore {
     return this.#cas;
   }
 
-  #of({ name }: Keyspace): Map<string, StoredDocument> {
+  #documentsOf({ name }: Keyspace): Map<string, StoredDocument> {
     const found = this.collections.get(`${name.bucket}.${name.scope}.${name.collection}`);
     if (!found) throw sqlError(12003, name.bucket);
     return found.documents;
@@ -103,15 +103,15 @@ export class MemoryDatastore implements Datastore {
 
   readonly documents: Documents = {
     takeNow: (keyspace, ids, { xattrs = [] }, take) =>
-      xattrs.length > 0 ? null : this.#takeNow(this.#of(keyspace), ids, take),
+      xattrs.length > 0 ? null : this.#takeNow(this.#documentsOf(keyspace), ids, take),
     read: (keyspace: Keyspace, ids: readonly string[], _options: ReadOptions) => {
-      const documents = this.#of(keyspace);
+      const documents = this.#documentsOf(keyspace);
       return ids.map((id) => documents.get(id));
     },
     scan: (keyspace: Keyspace, _options: ScanOptions) => this.#scan(keyspace),
-    count: async (keyspace: Keyspace) => this.#of(keyspace).size,
+    count: async (keyspace: Keyspace) => this.#documentsOf(keyspace).size,
     write: async (keyspace: Keyspace, writes: readonly DocumentWrite[], _options: WriteOptions) =>
-      writes.map((write) => this.#write(this.#of(keyspace), write)),
+      writes.map((write) => this.#write(this.#documentsOf(keyspace), write)),
   };
 
   /** Leaves out large documents, and every third one, so that tests cover both ways of reading. */
@@ -135,7 +135,7 @@ export class MemoryDatastore implements Datastore {
   }
 
   async *#scan(keyspace: Keyspace): AsyncGenerator<readonly StoredDocument[]> {
-    const documents = [...this.#of(keyspace).values()];
+    const documents = [...this.#documentsOf(keyspace).values()];
     for (let at = 0; at < documents.length; at += 100) yield documents.slice(at, at + 100);
   }
 
@@ -232,7 +232,7 @@ export class MemoryDatastore implements Datastore {
 
   #entries(definition: IndexDefinition): Entry[] {
     const entriesOf = compiled(definition);
-    return [...this.#of(definition.keyspace).values()].flatMap((document) => entriesOf(document));
+    return [...this.#documentsOf(definition.keyspace).values()].flatMap((document) => entriesOf(document));
   }
 }
 

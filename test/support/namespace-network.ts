@@ -29,10 +29,10 @@ export class NamespaceNetwork {
     this.size = size;
   }
 
-  static of(size: number): NamespaceNetwork {
+  static create(size: number): NamespaceNetwork {
     const network = new NamespaceNetwork(size);
     try {
-      network.make();
+      network.addMachines();
     } catch (error) {
       network[Symbol.dispose]();
       throw error;
@@ -74,6 +74,7 @@ export class NamespaceNetwork {
     }
   }
 
+  /** Ends all losses and delays. */
   healAll(): void {
     for (const pair of this.redirected) {
       const [from, to] = pair.split(' ').map(Number) as [number, number];
@@ -102,7 +103,7 @@ export class NamespaceNetwork {
     }
   }
 
-  private make(): void {
+  private addMachines(): void {
     ip('link', 'add', this.tag, 'type', 'bridge');
     ip('addr', 'add', `${this.subnet}.254/24`, 'dev', this.tag);
     ip('link', 'set', this.tag, 'up');

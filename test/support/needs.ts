@@ -102,5 +102,5 @@ export function needs(what: keyof typeof probes): string | false {
     // Reported below.
   }
   if (process.env['CI'] === undefined) return reason;
-  throw new Error(`CI lacks something: ${reason}`);
+  throw new Error(`no test may be skipped where CI is set, and this one ${reason}`);
 }

@@ -13,7 +13,7 @@ export class Network {
     this.server = createServer((near) => this.join(near, to));
   }
 
-  static async to(port: number): Promise<Network> {
+  static async open(port: number): Promise<Network> {
     const network = new Network(port);
     network.server.listen(0, '127.0.0.1');
     await once(network.server, 'listening');

@@ -1,4 +1,5 @@
-// The opcodes of the data port by the names of their commands, as numbers that clients know: a wrong one in a declaration is found by the tests.
+// The opcodes of the data port, as published, by the names of their commands. Tests do not take them from the declarations of the commands, so that they
+// find a wrong opcode in a declaration.
 
 export const Opcode = {
   get: 0x00,

@@ -12,7 +12,8 @@ export interface FaultyServer {
 
 export class OwnNatsServer implements FaultyServer {
   private readonly dataDir: string;
-  private paused: number | null = null;
+  /** The process id of the paused server; null: none was paused. */
+  private pausedPid: number | null = null;
 
   constructor(dataDir: string) {
     this.dataDir = dataDir;
@@ -33,12 +34,13 @@ export class OwnNatsServer implements FaultyServer {
   async start(): Promise<void> {}
 
   pause(): void {
-    this.paused = this.pid;
-    if (this.paused !== null) process.kill(this.paused, 'SIGSTOP');
+    this.pausedPid = this.pid;
+    if (this.pausedPid !== null) process.kill(this.pausedPid, 'SIGSTOP');
   }
 
   resume(): void {
-    if (this.paused !== null && existsSync(`/proc/${this.paused}`)) process.kill(this.paused, 'SIGCONT');
+    if (this.pausedPid !== null && existsSync(`/proc/${this.pausedPid}`))
+      process.kill(this.pausedPid, 'SIGCONT');
   }
 
   /** Whether the node uses the servers that nodes run. */

@@ -165,7 +165,7 @@ export async function askEachRow(
     const reply = await client.next();
     assert.ok(reply, 'the connection was closed');
     if (reply.magic === 0x81 && !seen.has(reply.opaque)) seen.set(reply.opaque, reply.status);
-    if (reply.magic === 0x81 && reply.opcode === 0x0a && reply.opaque === last) break;
+    if (reply.magic === 0x81 && reply.opcode === Opcode.noop && reply.opaque === last) break;
   }
   client.close();
   // Quiet commands do not reply to success.

@@ -73,35 +73,37 @@ export const indexes = [
   'CREATE INDEX i15 ON t(c DESC INCLUDE MISSING) WHERE b IS NOT MISSING',
 ];
 
-function text(random: Fraction): string {
+/** A random value as a literal. */
+function literal(random: Fraction): string {
   return JSON.stringify(scalar(random));
 }
 
 function predicate(random: Fraction, alias: string, depth = 0): string {
   const field = `${alias}.${pick(random, ['a', 'b', 'c', 'o.x', 'o.y.z'])}`;
   const kinds: (() => string)[] = [
-    () => `${field} ${pick(random, ['=', '<', '<=', '>', '>=', '!='])} ${text(random)}`,
-    () => `${text(random)} ${pick(random, ['=', '<', '>='])} ${field}`,
-    () => `${field} BETWEEN ${text(random)} AND ${text(random)}`,
-    () => `${field} IN [${text(random)}, ${text(random)}, ${text(random)}]`,
-    () => `${field} NOT IN ${pick(random, ['[]', 'SPLIT("")', `[${text(random)}]`])}`,
-    () => `NOT (LENGTH(${field}) IN ${pick(random, ['[]', `[${text(random)}, 1]`])})`,
+    () => `${field} ${pick(random, ['=', '<', '<=', '>', '>=', '!='])} ${literal(random)}`,
+    () => `${literal(random)} ${pick(random, ['=', '<', '>='])} ${field}`,
+    () => `${field} BETWEEN ${literal(random)} AND ${literal(random)}`,
+    () => `${field} IN [${literal(random)}, ${literal(random)}, ${literal(random)}]`,
+    () => `${field} NOT IN ${pick(random, ['[]', 'SPLIT("")', `[${literal(random)}]`])}`,
+    () => `NOT (LENGTH(${field}) IN ${pick(random, ['[]', `[${literal(random)}, 1]`])})`,
     () => `${field} IS ${pick(random, ['', 'NOT '])}${pick(random, ['NULL', 'MISSING', 'VALUED'])}`,
     () => `${field} LIKE ${pick(random, ['"a%"', '"%b"', '"a_"', '"a"', '"%"'])}`,
-    () => `ANY v IN ${alias}.tags SATISFIES v = ${text(random)} END`,
-    () => `ANY v IN ${alias}.tags SATISFIES v > ${text(random)} END`,
-    () => `${text(random)} IN ${alias}.tags`,
-    () => `ANY i IN ${alias}.items SATISFIES i.n > 1 AND i.k = ${text(random)} END`,
-    () => `ANY i IN ${alias}.items SATISFIES i.k = ${text(random)} AND i.n < ${Math.floor(random() * 4)} END`,
+    () => `ANY v IN ${alias}.tags SATISFIES v = ${literal(random)} END`,
+    () => `ANY v IN ${alias}.tags SATISFIES v > ${literal(random)} END`,
+    () => `${literal(random)} IN ${alias}.tags`,
+    () => `ANY i IN ${alias}.items SATISFIES i.n > 1 AND i.k = ${literal(random)} END`,
+    () =>
+      `ANY i IN ${alias}.items SATISFIES i.k = ${literal(random)} AND i.n < ${Math.floor(random() * 4)} END`,
     () => {
-      const inner = `ANY v IN i.vs SATISFIES v ${pick(random, ['=', '>', '<='])} ${text(random)}`;
-      const of = pick(random, ['END', 'AND v > 0 END']);
-      return `ANY i IN ${alias}.items SATISFIES ${pick(random, ['', 'i.n > 0 AND '])}(${inner} ${of}) END`;
+      const inner = `ANY v IN i.vs SATISFIES v ${pick(random, ['=', '>', '<='])} ${literal(random)}`;
+      const rest = pick(random, ['END', 'AND v > 0 END']);
+      return `ANY i IN ${alias}.items SATISFIES ${pick(random, ['', 'i.n > 0 AND '])}(${inner} ${rest}) END`;
     },
-    () => `ANY i IN ${alias}.items SATISFIES ${text(random)} IN i.vs END`,
-    () => `EVERY v IN ${alias}.tags SATISFIES v > ${text(random)} END`,
+    () => `ANY i IN ${alias}.items SATISFIES ${literal(random)} IN i.vs END`,
+    () => `EVERY v IN ${alias}.tags SATISFIES v > ${literal(random)} END`,
     () => `META(${alias}).id = "t${Math.floor(random() * 70)}"`,
-    () => `NOT (${field} = ${text(random)})`,
+    () => `NOT (${field} = ${literal(random)})`,
   ];
   if (depth < 2) {
     const inner = (): string => predicate(random, alias, depth + 1);
@@ -124,12 +126,12 @@ export function statement(random: Fraction): string {
     () =>
       `SELECT META(t).id, t.a FROM t${where} ORDER BY t.a, META(t).id LIMIT ${Math.floor(random() * 6)} OFFSET ${Math.floor(random() * 3)}`,
     () =>
-      `SELECT META(t).id, g FROM t UNNEST t.items AS h UNNEST h.vs AS g${where ? `${where} AND` : ' WHERE'} g ${pick(random, ['=', '>'])} ${text(random)}`,
+      `SELECT META(t).id, g FROM t UNNEST t.items AS h UNNEST h.vs AS g${where ? `${where} AND` : ' WHERE'} g ${pick(random, ['=', '>'])} ${literal(random)}`,
     () => `SELECT t.a, COUNT(*) AS n, COUNT(t.b) AS m FROM t${where} GROUP BY t.a`,
     () => `SELECT COUNT(*) AS n FROM t${where}`,
     () => `SELECT DISTINCT t.b FROM t${where}`,
     () =>
-      `SELECT META(t).id, g FROM t UNNEST t.tags AS g${where ? `${where} AND` : ' WHERE'} g ${pick(random, ['=', '>', '<'])} ${text(random)}`,
+      `SELECT META(t).id, g FROM t UNNEST t.tags AS g${where ? `${where} AND` : ' WHERE'} g ${pick(random, ['=', '>', '<'])} ${literal(random)}`,
     () =>
       `SELECT META(t).id, META(u).id AS u FROM t ${pick(random, ['', 'LEFT '])}JOIN u ON u.ref = META(t).id${where}`,
     () =>

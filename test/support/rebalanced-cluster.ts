@@ -40,7 +40,7 @@ export const buckets = ['first', 'second'];
 export async function cluster(names: string, on: string, random: Random = randomFrom(5)) {
   const clock = new SimulatedClock();
   const server = new MemoryConfigStore();
-  const history = await StoreHistory.of(server);
+  const history = await StoreHistory.recording(server);
   await server.put(clusterKey, aCluster({ nodes: names.split(' ').map((id) => nodeNamed(id)) }), 0);
   const records = buckets.map((uuid) => [
     uuid,

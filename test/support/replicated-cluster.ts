@@ -88,10 +88,11 @@ export class ReplicatedNode {
   readonly bucket: Bucket;
   readonly now = new Now();
   readonly replication: Replication;
+  /** By token: the outcomes of the durable writes that are no longer pending. */
   readonly resolved = new Map<number, Status>();
   readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   readonly view = emptyItemView();
-  /** Called in the moment in which a durable write is answered. */
+  /** Called synchronously when the outcome of a durable write is known. */
   onResolved: (token: number, status: Status) => void = () => {};
   #shards: BucketReplication | null = null;
   #warming: WarmingBucket | null = null;
@@ -143,7 +144,7 @@ export class ReplicatedNode {
       ...(cluster.rollbackLimits && { rollbackLimits: cluster.rollbackLimits }),
       tick: () => this.tick(),
       change: async (change) => {
-        if (!this.#hasMap) return { kind: 'unknown', reason: 'it is cut off' };
+        if (!this.#hasMap) return { kind: 'unknown', reason: 'the node is cut off from the map' };
         const outcome = await map.writer(name, boot).change(change);
         return this.receivesMap ? outcome : { kind: 'unknown', reason: 'the answer was lost' };
       },
@@ -164,6 +165,7 @@ export class ReplicatedNode {
     });
   }
 
+  /** `earlier`: whether an earlier process of the node may have made promises for the bucket. */
   async start(earlier: 'none' | 'process' = 'process'): Promise<void> {
     this.tick();
     const { bucket, cluster } = this;

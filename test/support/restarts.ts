@@ -24,6 +24,7 @@ export class Restarts {
 
   async begin(): Promise<void> {
     for (const name of this.cluster.names) await this.start(name);
+    // Longer than the promises that earlier processes may have made.
     await this.cluster.clock.run(14_000);
   }
 

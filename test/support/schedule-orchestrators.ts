@@ -73,7 +73,7 @@ export class ScheduleOrchestrators {
   /** The positions that this node reports. Fails for a node that is not running. */
   private async positionsOf(name: string): Promise<NodePositions> {
     const process = this.cluster.running.get(name);
-    if (process === undefined) throw new Error('it does not run');
+    if (process === undefined) throw new Error(`node ${name} does not run`);
     const { boot, bucket } = process.node;
     const isReady = bucket.state === 'ready';
     return { boot, shards: isReady ? shardPositions(bucket.columns, this.cluster.shardCount) : [] };

@@ -87,7 +87,7 @@ async function becomeStable(
     plan = balance?.id;
     const isStuck = clock.monotonicMs() - sinceMs > stuckMs;
     // As an operator does: stops a plan that cannot continue, and gives up shards whose in-sync set has lost the memory of all its members.
-    if (isStuck && balance && !balance.stopping) void orchestrators.stopPlan('it does not end');
+    if (isStuck && balance && !balance.stopping) void orchestrators.stopPlan('the plan does not end');
     else if (balance === undefined && orchestrators.isLost && (lastBalance?.outcome === 'failed' || isStuck))
       void orchestrators.giveUp();
     else if (balance === undefined && isDue) void orchestrators.rebalance();

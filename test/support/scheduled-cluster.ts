@@ -97,7 +97,7 @@ export class ScheduledCluster implements NodeHost {
 
   async begin(): Promise<void> {
     const { names, replicaNumber, server } = this;
-    this.history = await StoreHistory.of(server);
+    this.history = await StoreHistory.recording(server);
     await server.watch('', (_, entry) => {
       if (entry?.key === key) this.see(entry.value as BucketMap, entry.revision);
       if (entry?.key === clusterKey) this.state = entry.value as ClusterState;

@@ -82,7 +82,7 @@ export class SimulatedClock implements Clock {
       if (isOver) return promise;
       const next = this.#next();
       if (next === null || next.atMs > untilMs)
-        throw new Error('nothing is due any more: the simulation cannot continue');
+        throw new Error('nothing is due in the next hour of simulated time: the simulation cannot continue');
       this.#call(next);
     }
   }

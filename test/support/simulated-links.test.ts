@@ -18,7 +18,7 @@ async function connected(clock: SimulatedClock, links: SimulatedLinks) {
   return { near, ends };
 }
 
-test('the other node learns of a closed connection, where that is lost only after a time', async () => {
+test('the other node notices a closed connection at once, or within 300 ms if the message about the end is lost', async () => {
   for (const isCut of [false, true]) {
     const clock = new SimulatedClock();
     const links = new SimulatedLinks(clock, () => 0);

@@ -77,7 +77,7 @@ export class SimulatedNodes {
     if (!node?.isRunning) throw new UnresponsiveNodeError(`${address} does not run`);
     this.calls.push(`${address} ${path}`);
     const act = this.actions[path];
-    assert.ok(act !== undefined, `unexpected: ${path}`);
+    assert.ok(act !== undefined, `simulated nodes do not serve ${path}`);
     return JSON.stringify(act(address, node, fields));
   }
 

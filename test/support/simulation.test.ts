@@ -94,7 +94,7 @@ async function counting(seed: number, faults: Partial<typeof noStoreFaults>) {
   const clock = new SimulatedClock();
   const random = randomFrom(seed);
   const server = new MemoryConfigStore();
-  const history = await StoreHistory.of(server);
+  const history = await StoreHistory.recording(server);
   const nodes = Array.from({ length: 4 }, () => new FaultyConfigStore({ server, history, clock, random }));
   const outcomes = { done: 0, unknown: 0, refused: 0 };
   const trace: string[] = [];
@@ -144,7 +144,12 @@ describe('configuration store with faults', () => {
     const clock = new SimulatedClock();
     const server = new MemoryConfigStore();
     const random = randomFrom(3);
-    const store = new FaultyConfigStore({ server, history: await StoreHistory.of(server), clock, random });
+    const store = new FaultyConfigStore({
+      server,
+      history: await StoreHistory.recording(server),
+      clock,
+      random,
+    });
     const put = store.put.bind(store);
     let attempts = 0;
     store.put = async (key, value, revision) => {
@@ -165,7 +170,12 @@ describe('configuration store with faults', () => {
     const clock = new SimulatedClock();
     const server = new MemoryConfigStore();
     const random = randomFrom(4);
-    const store = new FaultyConfigStore({ server, history: await StoreHistory.of(server), clock, random });
+    const store = new FaultyConfigStore({
+      server,
+      history: await StoreHistory.recording(server),
+      clock,
+      random,
+    });
     await clock.until(store.put('k', 1, 0));
     const older = server.backup();
     await clock.until(store.put('k', 2, 1));

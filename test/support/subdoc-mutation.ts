@@ -23,7 +23,7 @@ export function aMutation(
   const value = Buffer.concat(specs.map((spec) => aMutationSpec(...spec)));
   const features = { features: allFeatures, hasCas: false };
   const request = decodeMultiMutation(Buffer.from([options.docFlags ?? 0]), value, features);
-  assert.ok(typeof request !== 'number', `decoded: ${request}`);
+  assert.ok(typeof request !== 'number', `the request was refused with status ${request}`);
   request.userFlags = options.userFlags ?? null;
   request.single = options.single ?? false;
   return executeMutation(doc, request, options.context ?? aContext());

@@ -16,6 +16,7 @@ export interface Target {
   bucket?: object | null;
   /** Certificate of its authority; absent: it shows none. */
   certificate?: string;
+  /** The error with which every request fails; absent: the target answers. */
   fails?: NodeJS.ErrnoException;
 }
 

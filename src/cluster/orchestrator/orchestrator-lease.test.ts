@@ -15,7 +15,7 @@ import {
 async function nodes(names: string, random: Random = randomFrom(1)) {
   const clock = new SimulatedClock();
   const server = new MemoryConfigStore();
-  const history = await StoreHistory.of(server);
+  const history = await StoreHistory.recording(server);
   const ids = names.split(' ');
   const active = new Set(ids);
   const members = new Set(ids);
