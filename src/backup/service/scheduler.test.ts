@@ -12,6 +12,8 @@ import { runJob } from '../host/run-job.adapter.ts';
 
 const start = '2026-11-23T10:00:00Z';
 const hourMs = 3_600_000;
+/** A task whose repository is in use tries again after this time. */
+const retryMs = 10_000;
 const minutely = (name: string, frequency: number, full_backup = false) => ({
   name,
   task_type: 'BACKUP',
@@ -25,10 +27,10 @@ const merge = {
   options: { offset_start: 0, offset_end: 1 },
 };
 
-/** Advances the clock until that many jobs run. */
-async function untilJobs(planning: BackupPlanning, count: number): Promise<void> {
+/** Advances the clock until that many jobs run, in short steps: an access to the archive fails when it takes ten seconds of this clock. */
+async function untilJobs(planning: BackupPlanning, count: number, stepMs = 100): Promise<void> {
   await eventually(() => {
-    if (planning.jobs.length !== count) planning.clock.advance(2_000);
+    if (planning.jobs.length !== count) planning.clock.advance(stepMs);
     assert.equal(planning.jobs.length, count);
   });
 }
@@ -87,7 +89,7 @@ describe('the schedule of a repository', () => {
     planning.clock.advance(24 * hourMs);
     await untilJobs(planning, 1);
     inUse();
-    await untilJobs(planning, 1);
+    await untilJobs(planning, 1, retryMs);
     planning.finish();
     await untilIdle(planning);
     assert.deepEqual([await history(planning), planning.failures], [['backup done'], []]);
@@ -206,6 +208,7 @@ describe('the schedule of a repository', () => {
     planning.finish();
     await untilIdle(planning);
     planning.clock.setWall(0);
+    planning.clock.advance(60_000);
     await untilJobs(planning, 1);
     const next = planning.state.value.repositories.active['travel']?.nextRuns['backup'];
     assert.ok((next ?? Infinity) <= planning.clock.wallMs() + 200 * 60_000);
