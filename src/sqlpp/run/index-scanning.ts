@@ -7,6 +7,7 @@ import { compileHasNested, compileSpans, type SpansCode } from './bounds.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { type Batch, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
+import { bytesOfId } from './seen-ids.ts';
 import { ended, type Step, StepIterator } from './step-iterator.ts';
 
 export function indexScan(compiler: BlockCompiler, scan: PlannedScan): Pull {
@@ -159,13 +160,22 @@ class IndexRows extends StepIterator<Batch> {
     if (wanted === null) return;
     const batches = this.#run.context.datastore.indexes.scan(wanted);
     const phase = this.#run.phase('indexScan');
-    for await (const rows of batches) {
-      phase.items += rows.length;
-      for (let at = 0; at < rows.length; at += batchRows) {
-        yield rows.slice(at, at + batchRows).map((entry) => this.#row(entry));
-        const pause = this.#run.yieldIfDue();
-        if (pause !== undefined) await pause;
+    let heldBytes = 0;
+    try {
+      for await (const rows of batches) {
+        phase.items += rows.length;
+        // Until its end such a scan keeps the ids that it has returned.
+        const bytes = wanted.isDistinct ? rows.reduce((sum, { id }) => sum + bytesOfId(id), 0) : 0;
+        this.#run.hold(bytes);
+        heldBytes += bytes;
+        for (let at = 0; at < rows.length; at += batchRows) {
+          yield rows.slice(at, at + batchRows).map((entry) => this.#row(entry));
+          const pause = this.#run.yieldIfDue();
+          if (pause !== undefined) await pause;
+        }
       }
+    } finally {
+      this.#run.release(heldBytes);
     }
   }
 

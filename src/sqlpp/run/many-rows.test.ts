@@ -64,10 +64,12 @@ test('the ids of documents that a statement has had count as its memory', async 
     'UPDATE t SET c = 1 WHERE a = 1 LIMIT 5000',
     'DELETE FROM t WHERE a = 1 LIMIT 5000',
     'SELECT RAW META().id FROM t WHERE a = 1 OR b = 2',
+    'SELECT RAW META().id FROM t WHERE ANY x IN c SATISFIES x > 0 END',
   ]) {
     const datastore = new MemoryDatastore();
     const t = datastore.add('t');
-    for (let at = 0; at < 5_000; at++) datastore.put(t, `key ${at}`, { a: 1, b: 2 });
+    for (let at = 0; at < 5_000; at++) datastore.put(t, `key ${at}`, { a: 1, b: 2, c: [1, 2] });
+    await query(datastore, 'CREATE INDEX ic ON t(ALL ARRAY x FOR x IN c END)');
     await query(datastore, 'CREATE INDEX ia ON t(a)');
     await query(datastore, 'CREATE INDEX ib ON t(b)');
     await assert.rejects(

@@ -4,6 +4,8 @@ import type { CallMemory } from './call-results.ts';
 /** The approximate memory of an id in addition to its characters: the string, and its place in a set. */
 const idBytes = 50;
 
+export const bytesOfId = (id: string): number => idBytes + id.length;
+
 export class SeenIds {
   readonly #memory: CallMemory;
   readonly #ids = new Set<string>();
@@ -18,7 +20,7 @@ export class SeenIds {
   add(id: string): boolean {
     if (this.#ids.has(id)) return false;
     this.#ids.add(id);
-    this.#uncounted += idBytes + id.length;
+    this.#uncounted += bytesOfId(id);
     return true;
   }
 
