@@ -109,10 +109,10 @@ async function requests(
   const authorization = `Bearer ${token}`;
   await using constant = await startConstantServer();
   for (const path of ['/v2/status', '/v2/projects', '/v2/clusters', '/v3/clusters']) {
-    const of = (url: URL): Promise<Figures> => load({ url, authorization, connections, ms: size.ms });
+    const figuresOf = (url: URL): Promise<Figures> => load({ url, authorization, connections, ms: size.ms });
     await load({ url: new URL(path, api), authorization, connections, ms: size.ms / 4 });
-    const own = await of(new URL(path, api));
-    const { perSecond } = await of(new URL(`/constant?bytes=${own.bytes}`, constant.url));
+    const own = await figuresOf(new URL(path, api));
+    const { perSecond } = await figuresOf(new URL(`/constant?bytes=${own.bytes}`, constant.url));
     console.log(
       `${database}: GET ${path} ${own.perSecond.toFixed(0)}/s, ${own.bytes} bytes: ${(own.perSecond / perSecond).toFixed(2)} of a constant (goal 0.6)`,
     );

@@ -160,7 +160,7 @@ test('what a function throws, and its limits, are errors with their reason', asy
   const text = (await ask('SELECT failText()')).errors?.[0] as { reason?: object } | undefined;
   assert.deepEqual(text?.reason, { details: { Exception: 'failure' }, type: 'Exceptions from JS code' });
   assert.equal(await codeOf('SELECT endless()', { timeout: '50ms' }), 1080);
-  assert.deepEqual(await rows('SELECT RAW total(1)'), [1], 'the next call runs');
+  assert.deepEqual(await rows('SELECT RAW total(1)'), [1], 'a call after an endless one does not run');
   await rows('CREATE FUNCTION none() LANGUAGE JAVASCRIPT AS "f" AT "nowhere"');
   const absent = (await ask('SELECT none()')).errors?.[0] as { reason?: object } | undefined;
   assert.deepEqual(absent?.reason, {

@@ -63,7 +63,11 @@ const both = 'SELECT * FROM shop WHERE status = "closed" AND customer BETWEEN 7 
 
 test('statistics choose the index with fewer rows, and EXPLAIN shows the estimates', async () => {
   const before = (await rows(`${both} ORDER BY META().id`)) as unknown[];
-  assert.equal((await scan(both))?.index, 'byStatus', 'the rules prefer equality');
+  assert.equal(
+    (await scan(both))?.index,
+    'byStatus',
+    'without statistics the planner did not prefer the index with an equality',
+  );
   assert.equal((await scan(both))?.optimizer_estimates, undefined);
   assert.deepEqual(await rows('UPDATE STATISTICS FOR shop INDEX ALL'), []);
   const chosen = await scan(both);
@@ -72,10 +76,13 @@ test('statistics choose the index with fewer rows, and EXPLAIN shows the estimat
   assert.ok(cardinality > 5 && cardinality < 30, `12 rows, estimated ${cardinality}`);
   assert.ok(cost > 0);
   const fetch = (await plan(both)).find((each) => each['#operator'] === 'Fetch');
-  assert.ok((fetch?.optimizer_estimates?.cost ?? 0) > cost, 'reading documents costs more than the scan');
+  assert.ok(
+    (fetch?.optimizer_estimates?.cost ?? 0) > cost,
+    'the cost of the fetch does not include that of the scan',
+  );
   assert.deepEqual(await rows(`${both} ORDER BY META().id`), before);
   const open = 'SELECT * FROM shop WHERE status = "open" AND customer < 490';
-  assert.equal((await scan(open))?.index, 'byStatus', 'a rare status');
+  assert.equal((await scan(open))?.index, 'byStatus', 'the planner did not choose the index with fewer rows');
 });
 
 test('a request or the setting can leave the statistics out', async () => {
@@ -94,19 +101,15 @@ test('a request or the setting can leave the statistics out', async () => {
 test('a prepared statement gets a new plan when the statistics change', async () => {
   await rows(`PREPARE FORCE chosen AS ${both}`);
   const indexOf = async () => {
-    const [row] = await rows('SELECT RAW p.statement FROM system:prepareds p WHERE p.name = "chosen"');
-    assert.ok(row);
-    const [result] = (await rows(`EXPLAIN ${both}`)) as { text: string }[];
-    assert.ok(result);
-    return (await scan(both))?.index;
+    const answer = await node.queries.ask('EXECUTE chosen', { profile: 'timings' });
+    assert.equal(answer.results?.length, 12);
+    return /"index":"(\w+)"/.exec(JSON.stringify(answer))?.[1];
   };
   assert.equal(await indexOf(), 'byCustomer');
   await rows('UPDATE STATISTICS FOR shop DELETE ALL');
   assert.equal(await indexOf(), 'byStatus');
-  assert.equal((await rows('EXECUTE chosen')).length, 12);
   await rows('ANALYZE KEYSPACE shop INDEX(byStatus, byCustomer)');
   assert.equal(await indexOf(), 'byCustomer');
-  assert.equal((await rows('EXECUTE chosen')).length, 12);
 });
 
 const keys = async () =>
