@@ -57,6 +57,24 @@ test('a full disk that only a write of states has met is written to again once t
   await b.bucket.stop();
 });
 
+test('a disk that filled while a client began to wait for it during a pause is written to again once there is space', async () => {
+  const disk = new MemoryDisk();
+  const b = await start(disk);
+  await runBackground(b, 100);
+  b.store('k');
+  disk.isFull = true;
+  const writing = b.bucket.writeAll();
+  b.store('durable', { durability: DurabilityLevel.persistToMajority });
+  const token = b.result.pending;
+  assert.equal(await writing, false);
+  assert.match(b.bucket.writeFailure ?? '', /no space/);
+  disk.isFull = false;
+  await runBackground(b, 600);
+  assert.equal(b.bucket.writeFailure, null);
+  assert.equal(b.resolved.get(token), Status.success);
+  await b.bucket.stop();
+});
+
 test('a stop while the disk is full completes, and the next start knows that changes may be missing', async () => {
   const disk = new MemoryDisk();
   const b = await start(disk);

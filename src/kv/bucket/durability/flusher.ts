@@ -69,8 +69,8 @@ export class Flusher {
   resume(): void {
     this.paused = false;
     for (const file of this.files) {
-      // A client began to wait during the pause.
-      if (file.isUrgent) this.commitSoon(file);
+      // A client began to wait during the pause. A full disk is tried again after a delay.
+      if (file.isUrgent && !file.isFull) this.commitSoon(file);
       else if (this.hasWork(file)) this.startDelay(file);
       file.urgentRelease.resume();
     }
