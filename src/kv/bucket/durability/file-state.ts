@@ -34,8 +34,10 @@ export interface FileState {
   load: number;
   /** That load was high (`isUnderLoad`). */
   isLoaded: boolean;
-  /** After a delay under load: how many vbuckets are still to be written before the next delay. */
+  /** After a delay under load, or since a client waits: how many vbuckets are still to be written before the next delay. */
   unvisitedVbuckets: number;
+  /** One of those vbuckets may have the change that a client waits for. */
+  isAwaited: boolean;
   /** The next flush leaves the changes that other nodes have in memory, too, to a later flush: no client waits for them. */
   defersReplicated: boolean;
   /** Since when such changes wait; null: none was deferred. */
@@ -69,6 +71,7 @@ export const newFileState = (vbs: number[], urgentRelease: UrgentRelease): FileS
   load: 0,
   isLoaded: false,
   unvisitedVbuckets: 0,
+  isAwaited: false,
   defersReplicated: false,
   deferredSinceMs: null,
   isUrgent: false,

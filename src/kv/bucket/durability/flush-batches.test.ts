@@ -1,7 +1,9 @@
 // The size and the order of the batches that a flusher writes, and which of them wait while a shard moves to this node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { DurabilityLevel } from '../../data/documents.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
@@ -50,6 +52,16 @@ test('while a handover is near even a whole batch waits, for half a second, unle
   bucket.setRules({ quotaBytes: (bucket.documents.memUsed + 1000) / 0.75 });
   await advance(b, 40);
   assert.equal(persisted(b), 11);
+});
+
+test('while a handover is near, what a client waits for is written at once behind more than a batch of other changes', async () => {
+  const { b } = await started();
+  b.bucket.delayDiskWork({ flushes: true, checkpoints: true });
+  for (let i = 0; i < 20; i++) b.store(`k${i}`, { vb, value: Buffer.alloc(256 * 1024) });
+  b.store('durable', { vb: vb + 4, durability: DurabilityLevel.persistToMajority });
+  const token = b.result.pending;
+  await advance(b, 50);
+  assert.equal(b.resolved.get(token), Status.success);
 });
 
 test('batches become smaller when the disk is slow, and not because they wait for commits of other files', async () => {

@@ -195,6 +195,7 @@ export class Flusher {
       // The deferred changes have waited long enough, and may be more than a batch.
       const writesDeferred = hadDeferred && !file.defersReplicated;
       file.unvisitedVbuckets = file.isLoaded || writesDeferred ? file.vbs.length : 0;
+      file.isAwaited = false;
       this.run(file);
     }
   }
@@ -256,7 +257,7 @@ export class Flusher {
   }
 
   private continues(file: FileState): boolean {
-    if (file.isUrgent) return true;
+    if (file.isUrgent || (file.isAwaited && file.unvisitedVbuckets > 0)) return true;
     const dirty = this.dirty(file);
     if (this.delayed.flushes && mayWaitForHandover(file, dirty)) {
       file.unvisitedVbuckets = 0;
@@ -275,6 +276,7 @@ export class Flusher {
       file.isUrgent = false;
       // The change that the client waits for may come after a whole batch of others.
       file.unvisitedVbuckets = file.vbs.length;
+      file.isAwaited = true;
       await this.commitNext(file, true);
     } finally {
       end?.();
