@@ -11,8 +11,10 @@ test('a linked list has the values that were added and not removed, in the order
     if (expected.length === 0 || random.next() < 0.5) expected.push({ value: round, link: list.add(round) });
     else {
       const [removed] = expected.splice(random.below(expected.length), 1);
-      list.remove((removed as (typeof expected)[number]).link);
-      list.remove((removed as (typeof expected)[number]).link);
+      const { link } = removed as (typeof expected)[number];
+      list.remove(link);
+      list.remove(link);
+      assert.deepEqual([link.previous, link.next], [null, null], 'a removed link keeps no others in memory');
     }
     const values = expected.map(({ value }) => value);
     assert.deepEqual(list.values(), values);

@@ -3,7 +3,7 @@
 
 export interface ListLink<T> {
   readonly value: T;
-  /** The neighbours; null at the ends. */
+  /** The neighbours; null at the ends and once the link is removed. */
   previous: ListLink<T> | null;
   next: ListLink<T> | null;
   isRemoved: boolean;
@@ -37,6 +37,9 @@ export class LinkedList<T> {
     else previous.next = next;
     if (next === null) this.#last = previous;
     else next.previous = previous;
+    // Else whoever keeps a removed link, also V8's old generation, would keep values that were added later, and by their links all after them.
+    link.previous = null;
+    link.next = null;
     this.size--;
   }
 
