@@ -2,12 +2,13 @@
 import { itemsOfValue } from '../functions/array-star.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import type { RangeBinding } from '../tree/query.ts';
-import { countSteps, listedSteps, roundSteps } from '../values/step-limit.ts';
+import { countSteps, listedSteps, roundSteps, stepsLeft } from '../values/step-limit.ts';
 import type { Value } from '../values/value.ts';
 import type { Evaluate, ExpressionCompiler, Variable } from './evaluate.ts';
 import { descendants, isComposite, sortedMembers } from './navigation.ts';
 import {
   begin,
+  drop,
   enter,
   isPauseDue,
   keep,
@@ -67,6 +68,8 @@ export class LoopRanges {
   run<Kept>(loop: Loop<Kept>, row: readonly Value[], context: EvaluationContext): Value {
     const own = enter();
     const paused = pausedAt<LoopRun<Kept>>(own, this);
+    const left = stepsLeft();
+    if (paused !== undefined) countSteps(paused.steps);
     if (paused?.state === null) return paused.result as Value;
     const around = worksNow();
     const run = paused?.state ?? new LoopRun(this.list, loop);
@@ -76,12 +79,17 @@ export class LoopRanges {
     try {
       result = run.result(row, context);
     } catch (error) {
-      // A loop that has not paused begins again when the row is evaluated again for another reason.
-      if (paused === undefined && !(error instanceof PauseNeeded)) begin(around);
-      else keep(around, { worker: this, position: own, state: run, inner: run.inner });
+      // When the row is evaluated again for another reason, a loop that has not paused begins again, and one that has got random values: the
+      // next evaluation gets the same ones from the first on.
+      const isKept = error instanceof PauseNeeded || (paused !== undefined && context.hasDrawn?.() !== true);
+      if (isKept) {
+        const { inner, leftThen } = run;
+        const steps = leftThen === undefined ? 0 : left - leftThen;
+        keep(around, { worker: this, position: own, state: run, steps, inner });
+      } else drop(around, own);
       throw error;
     }
-    leave(around, own, paused, result);
+    leave(around, context, paused, { position: own, result, steps: left - stepsLeft() });
     return result;
   }
 }
@@ -89,6 +97,8 @@ export class LoopRanges {
 class LoopRun<Kept> {
   /** After an error: the works within the ranges, or the round, that did not end. */
   inner: PausedWorks = noWorks;
+  /** After an error: the steps that were left at the end of the last round that counts; undefined: the ranges are not known yet. */
+  leftThen: number | undefined;
   private readonly list: readonly CompiledRange[];
   private readonly loop: Loop<Kept>;
   /** undefined: not known yet. */
@@ -150,6 +160,7 @@ class LoopRun<Kept> {
     let kept = ownKept;
     let failure: { readonly error: unknown } | null = null;
     for (let at = this.at; at < length; at++) {
+      const left = stepsLeft();
       countSteps(roundSteps);
       setVariables(list, ranges, at);
       try {
@@ -157,7 +168,7 @@ class LoopRun<Kept> {
       } catch (error) {
         if (failure === null) {
           failure = { error };
-          this.stopAt(at, worksNow());
+          this.stopAt(at, worksNow(), left);
           // Further rounds only find what they need.
           kept = loop.begin(ranges);
         }
@@ -165,7 +176,7 @@ class LoopRun<Kept> {
       }
       begin(noWorks);
       if (failure === null && isPauseDue(context)) {
-        this.stopAt(at + 1, noWorks);
+        this.stopAt(at + 1, noWorks, stepsLeft());
         throw new PauseNeeded();
       }
     }
@@ -178,9 +189,10 @@ class LoopRun<Kept> {
     return loop.result(kept);
   }
 
-  private stopAt(at: number, inner: PausedWorks): void {
+  private stopAt(at: number, inner: PausedWorks, left: number): void {
     this.at = at;
     this.inner = inner;
+    this.leftThen = left;
   }
 }
 

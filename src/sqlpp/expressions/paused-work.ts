@@ -2,7 +2,7 @@
 // what it has done so far is kept. The operator lets other requests run and evaluates the row again, in which the work goes on where it paused.
 import type { WorkSteps } from '#base/steps.ts';
 import type { EvaluationContext } from '../functions/context.ts';
-import { areStepsMany } from '../values/step-limit.ts';
+import { areStepsMany, countSteps, stepsLeft } from '../values/step-limit.ts';
 
 /** Thrown by work that pauses. */
 export class PauseNeeded {}
@@ -16,6 +16,8 @@ export interface PausedWork<State = unknown> {
   /** null: the work has ended. */
   readonly state: State | null;
   readonly result: unknown;
+  /** The counted steps of what it has done. Each evaluation of the row counts them again: its results may not become larger by pauses. */
+  readonly steps: number;
   /** The works within the part of this work that is not done. */
   readonly inner: PausedWorks;
 }
@@ -71,21 +73,35 @@ export const isPauseDue = (context: EvaluationContext): boolean =>
 
 /** Keeps the state of a work that does not end now. `around`: the works beside it. */
 export function keep(around: PausedWorks, work: Omit<PausedWork, 'result'>): void {
-  works = [...around.filter((other) => other.position !== work.position), { ...work, result: undefined }];
+  works = [...without(around, work.position), { ...work, result: undefined }];
 }
 
-/** Call when a work has ended. Its result is kept if it has paused: the row may be evaluated again for other reasons. */
+/** Call when a work throws that will begin again. `around`: the works beside it. */
+export function drop(around: PausedWorks, own: number): void {
+  works = without(around, own);
+}
+
+const without = (all: PausedWorks, own: number): PausedWorks => {
+  const others = all.filter(({ position }) => position !== own);
+  return others.length === 0 ? noWorks : others;
+};
+
+/**
+ * Call when a work has ended. Its result is kept if it has paused: the row may be evaluated again for other reasons. After random values it
+ * begins again then: what follows would get those that it has got.
+ */
 export function leave(
   around: PausedWorks,
-  own: number,
+  context: EvaluationContext,
   paused: PausedWork | undefined,
-  result: unknown,
+  ended: { readonly position: number; readonly result: unknown; readonly steps: number },
 ): void {
   works = around;
-  position = own;
+  position = ended.position;
   if (paused === undefined) return;
-  const ended = { worker: paused.worker, position: own, state: null, result, inner: noWorks };
-  works = [...around.filter((other) => other.position !== own), ended];
+  works = without(around, ended.position);
+  if (context.hasDrawn?.() === true) return;
+  works = [...works, { ...ended, worker: paused.worker, state: null, inner: noWorks }];
 }
 
 /** Runs the steps, with pauses. They may evaluate expressions, which do not pause themselves. */
@@ -93,28 +109,35 @@ export function inSteps<T>(worker: object, context: EvaluationContext, steps: ()
   const own = enter();
   const around = works;
   const paused = pausedAt<WorkSteps<T>>(own, worker);
+  const left = stepsLeft();
+  if (paused !== undefined) countSteps(paused.steps);
   if (paused?.state === null) return paused.result as T;
   if (paused !== undefined) context.resumed?.();
   const state = paused?.state ?? steps();
   for (;;) {
-    const step = oneStep(state);
+    const step = oneStep(state, around, own);
     if (step.done === true) {
-      leave(around, own, paused, step.value);
+      leave(around, context, paused, { position: own, result: step.value, steps: left - stepsLeft() });
       return step.value;
     }
     if (mayPause && context.isPauseDue?.() === true) {
-      keep(around, { worker, position: own, state, inner: noWorks });
+      keep(around, { worker, position: own, state, steps: left - stepsLeft(), inner: noWorks });
       throw new PauseNeeded();
     }
   }
 }
 
-function oneStep<T>(steps: WorkSteps<T>): IteratorResult<undefined, T> {
+function oneStep<T>(steps: WorkSteps<T>, around: PausedWorks, own: number): IteratorResult<undefined, T> {
   const before = allowPauses();
   mayPause = false;
+  let hasThrown = true;
   try {
-    return steps.next();
+    const step = steps.next();
+    hasThrown = false;
+    return step;
   } finally {
     restore(before);
+    // A generator that has thrown is over: where a step needs the result of a subquery, all of them run again with it.
+    if (hasThrown) drop(around, own);
   }
 }

@@ -29,6 +29,8 @@ export interface EvaluationContext {
   isPauseDue?(): boolean;
   /** Call when such work goes on after a pause. */
   resumed?(): void;
+  /** Whether this evaluation of the row has got random values or times. */
+  hasDrawn?(): boolean;
   /** Calls a user-defined function; may throw to suspend. */
   userCall(call: UserCall, values: readonly Value[]): Value;
   /** Calls functions that need the service: ADVISOR, INFER_VALUE, CURL, VERSION, CURRENT_USERS, NODE_NAME and others. */

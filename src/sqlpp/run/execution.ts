@@ -92,6 +92,7 @@ function evaluationOf(run: Run): EvaluationContext {
     continuesAfter: (error) => run.continuesAfter(error),
     isPauseDue: () => run.isPauseDue(),
     resumed: () => run.slices.resumed(),
+    hasDrawn: () => run.hasDrawn(),
     userCall: (call, values) => run.userCall(call, values),
     serviceCall: (call, values) => run.serviceCall(call.name, values),
   };

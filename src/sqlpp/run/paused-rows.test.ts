@@ -1,7 +1,7 @@
 // Long expressions of one row pause when the time slice is over, and go on where they paused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contextOf, prepareOn } from '../../../test/support/engine-run.ts';
+import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import { jsonText } from '../values/json-text.ts';
 import type { Value } from '../values/value.ts';
@@ -19,14 +19,14 @@ function aStore(): MemoryDatastore {
 }
 
 /** Each look at the clock finds that `msPerLook` have passed: with 5, every time slice is over. */
-async function ran(statement: string, msPerLook: number, datastore = aStore()) {
+async function ran(statement: string, msPerLook: number | (() => number), datastore = aStore()) {
   let nowMs = 0;
   let pauses = 0;
   let lastRandom = 0;
   const prepared = prepareOn(datastore, statement);
   const execution = prepared.program.run(prepared, {
     ...contextOf(datastore),
-    monotonicMs: () => (nowMs += msPerLook),
+    monotonicMs: () => (nowMs += typeof msPerLook === 'number' ? msPerLook : msPerLook()),
     random: () => ++lastRandom / 1e6,
     pause: async () => {
       pauses++;
@@ -78,8 +78,15 @@ const statements: readonly (readonly [text: string, pausesMin: number])[] = [
     40,
   ],
   ['SELECT RAW ARRAY x FOR x IN t.numbers WHEN x IN (SELECT RAW u.numbers[100] FROM t AS u) END FROM t', 20],
+  ['SELECT RAW ARRAY [x, (SELECT RAW x + 1)[0]] FOR x IN t.numbers WHEN x % 1000 = 7 END FROM t', 20],
   // Random values are drawn once for each element.
   ['SELECT RAW ARRAY_COUNT(ARRAY_DISTINCT(ARRAY RANDOM() FOR x IN t.numbers END)) FROM t', 0],
+  // Also where an element needs a subquery, or the row does after the loop.
+  ['SELECT RAW ARRAY [RANDOM(), (SELECT RAW x)[0]] FOR x IN t.numbers WHEN x > 19980 END FROM t', 20],
+  [
+    'SELECT RAW [ARRAY RANDOM() FOR x IN t.numbers WHEN x > 19990 END, RANDOM(), (SELECT RAW t.numbers[1])] FROM t',
+    20,
+  ],
 ];
 
 for (const [text, pausesMin] of statements)
@@ -99,10 +106,37 @@ test('pauses do not change what UPDATE changes with FOR, and each element is cha
   assert.ok(paused.pauses >= 40, `${paused.pauses} pauses`);
 });
 
+test('pauses do not change what UPDATE changes with FOR whose values are results of subqueries', async () => {
+  const text = `UPDATE t SET o.n = (SELECT RAW o.n + 1)[0] FOR o IN t.objects WHEN o.n % 1000 = 7 END,
+    o.m = (SELECT RAW COUNT(*) FROM t AS v)[0] FOR o IN t.objects END RETURNING t.*`;
+  const [whole, paused] = [await ran(text, 0), await ran(text, 5)];
+  assert.deepEqual(paused.rows, whole.rows);
+  assert.match(whole.rows[0] ?? '', /"n":4008\b/);
+  assert.ok(paused.pauses >= 40, `${paused.pauses} pauses`);
+});
+
+test('a slice may end at each look at the clock while the bounds of a subquery are evaluated', async () => {
+  const datastore = new MemoryDatastore();
+  const [t, u] = [datastore.add('t'), datastore.add('u')];
+  for (const id of ['k1', 'k2']) datastore.put(t, id, { id });
+  for (let n = 4_980; n < 5_000; n++) datastore.put(u, `k${n}`, { n });
+  await query(datastore, 'CREATE INDEX iu ON u(n)');
+  const text = `SELECT RAW (SELECT RAW u.n FROM u
+    WHERE u.n = ARRAY_MIN(ARRAY x FOR x IN ARRAY_RANGE(0, 5000) WHEN x > 4990 AND t.id <> "" END) LIMIT 1) FROM t`;
+  for (let look = 0; look < 60; look++) {
+    let looks = 0;
+    const { rows } = await ran(text, () => (++looks > look ? 5 : 0), datastore);
+    assert.deepEqual(rows, ['[4991]', '[4991]'], `look ${look}`);
+  }
+});
+
 test('pauses do not let an expression make a value that is too large', async () => {
   const datastore = new MemoryDatastore();
   // The functions count steps for the characters of texts.
   datastore.put(datastore.add('t'), 'k', { numbers, text: 'x'.repeat(1 << 20) });
-  const text = 'SELECT RAW ARRAY_LENGTH(ARRAY TO_STRING(t.text) FOR x IN t.numbers END) FROM t';
-  for (const msPerLook of [0, 5]) await assert.rejects(ran(text, msPerLook, datastore), { code: 5035 });
+  for (const value of ['TO_STRING(t.text)', '[TO_STRING(t.text), (SELECT RAW x)]'])
+    for (const msPerLook of [0, 5]) {
+      const text = `SELECT RAW ARRAY_LENGTH(ARRAY ${value} FOR x IN t.numbers END) FROM t`;
+      await assert.rejects(ran(text, msPerLook, datastore), { code: 5035 }, `${value}, ${msPerLook} ms`);
+    }
 });

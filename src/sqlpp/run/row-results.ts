@@ -1,7 +1,8 @@
 // The results of subqueries, calls and parsing that the evaluation of a row has got so far, and those that it needs next.
 import { sqlError } from '../errors/sql-error.ts';
-import { noWorks, type PausedWorks, PauseNeeded } from '../expressions/paused-work.ts';
+import { begin, noWorks, type PausedWorks, PauseNeeded } from '../expressions/paused-work.ts';
 import { ParsedTexts, ParseNeeded } from '../values/parsed-texts.ts';
+import { renewSteps } from '../values/step-limit.ts';
 import { type CallMemory, CallNeeded, CallResults } from './call-results.ts';
 import { NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
 
@@ -16,6 +17,12 @@ export const isRowNeed = (error: unknown): error is RowNeed =>
 
 /** The most asynchronous calls of one row: each one evaluates the row again. */
 const rowCallsMax = 10_000;
+
+/** What the evaluation of a row threw, and what it had done. */
+export interface FailedRow {
+  readonly thrown: unknown;
+  readonly paused: PausedWorks;
+}
 
 export class RowResults {
   readonly calls: CallResults;
@@ -42,12 +49,20 @@ export class RowResults {
       );
   }
 
+  /** Call before each evaluation. */
+  begin(): void {
+    // What has been done before the pauses counts its steps again.
+    if (this.paused !== noWorks) renewSteps();
+    begin(this.paused);
+  }
+
   /** Call before the next row; results of subqueries may be the same for it. */
   end(ofStatement: SubqueryResults): void {
     this.calls.clear();
     ofStatement.takeFrom(this.subqueries);
     this.needed.clear();
     this.texts.endRow();
+    if (this.paused !== noWorks) renewSteps();
     this.paused = noWorks;
     this.#calls = 0;
   }

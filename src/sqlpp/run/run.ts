@@ -1,22 +1,14 @@
 // One execution of a statement: time slices, memory, results of subqueries and calls, counts and times for the answer.
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../expressions/context.ts';
-import {
-  allowPauses,
-  begin,
-  noWorks,
-  type PausedWorks,
-  PauseNeeded,
-  restore,
-  worksNow,
-} from '../expressions/paused-work.ts';
+import { allowPauses, begin, noWorks, PauseNeeded, restore, worksNow } from '../expressions/paused-work.ts';
 import type { Block } from '../plan/block.ts';
 import { isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
 import type { Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import { parseInSteps } from '../values/json-steps.ts';
 import { ParsedTexts, ParseNeeded, setParsedTexts } from '../values/parsed-texts.ts';
-import { continueSteps, countSteps, stepsLeft } from '../values/step-limit.ts';
+import { countSteps } from '../values/step-limit.ts';
 import type { Value } from '../values/value.ts';
 import { CallNeeded, CallResults } from './call-results.ts';
 import type { Code } from './code.ts';
@@ -28,7 +20,7 @@ import { Meter } from './meter.ts';
 import { advisorCall, curlCall, externalCall } from './needed-calls.ts';
 import { type Batch, batchRows, emptyRow, firstRow, type Row } from './row.ts';
 import { rowCountOf } from './row-count.ts';
-import { isRowNeed, type RowNeed, RowResults } from './row-results.ts';
+import { type FailedRow, isRowNeed, type RowNeed, RowResults } from './row-results.ts';
 import { RunSlices } from './run-slices.ts';
 import { sizeOfRow } from './size.ts';
 import { type NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
@@ -166,7 +158,12 @@ export class Run {
 
   /** Not once the row has got random values or times: those of the next evaluation would be others. */
   isPauseDue(): boolean {
-    return this.slices.isPauseDue && this.#drawn?.isUsed !== true;
+    return this.slices.isPauseDue && !this.hasDrawn();
+  }
+
+  /** For expressions: whether this evaluation of the row has got random values or times. */
+  hasDrawn(): boolean {
+    return this.#drawn?.isUsed === true;
   }
 
   /** For expressions: calls a user-defined function. */
@@ -283,6 +280,7 @@ export class Run {
     this.#drawn?.clear();
     const textsBefore = setParsedTexts(this.#texts);
     const before = allowPauses();
+    let failed: FailedRow;
     try {
       for (; at < items.length; at++) {
         if (at === timedAt) {
@@ -296,11 +294,13 @@ export class Run {
       }
       return undefined;
     } catch (error) {
-      return this.#eachFrom(at, items, work, { thrown: error, paused: worksNow() });
+      failed = { thrown: error, paused: worksNow() };
     } finally {
       restore(before);
       setParsedTexts(textsBefore);
     }
+    // Only now, since a subquery begins at once, and evaluates some expressions, as those of pushed limits, where it cannot wait for a pause.
+    return this.#eachFrom(at, items, work, failed);
   }
 
   async #eachAfter<T>(
@@ -317,27 +317,23 @@ export class Run {
     from: number,
     items: readonly T[],
     work: (item: T, at: number) => void,
-    { thrown, paused }: { readonly thrown: unknown; readonly paused: PausedWorks },
+    { thrown, paused }: FailedRow,
   ): Promise<void> {
     let at = from;
     let error: unknown = thrown;
     const row = new RowResults(this, this.#texts);
     row.paused = paused;
-    let pausedSteps: number | null = null;
     try {
       while (at < items.length) {
         const drawn = this.#drawn;
         this.#drawn = null;
         if (error !== null) {
           if (!isRowNeed(error)) throw error;
-          pausedSteps = error instanceof PauseNeeded ? stepsLeft() : null;
           if (error instanceof CallNeeded) row.countCall();
           await this.#provide(error, row);
           error = null;
         }
         await this.yieldIfDue();
-        if (pausedSteps !== null) continueSteps(pausedSteps);
-        pausedSteps = null;
         // Set again after each wait: meanwhile other rows may have been evaluated.
         this.#rowResults = row.calls;
         this.#rowSubqueries = row.subqueries;
@@ -349,7 +345,7 @@ export class Run {
         this.slices.evaluatesAgain();
         try {
           do {
-            begin(row.paused);
+            row.begin();
             work(items[at] as T, at);
             at++;
             row.end(this.#subqueryResults);

@@ -34,11 +34,6 @@ export function renewSteps(): void {
 
 export const stepsLeft = (): number => left;
 
-/** Call when work goes on after a pause: the pause does not allow one value to become larger. */
-export function continueSteps(before: number): void {
-  left = before;
-}
-
 /** @throws SqlError 5035 when there were too many steps since `renewSteps` */
 export function countSteps(steps: number): void {
   left -= steps;
