@@ -15,6 +15,7 @@ test('parses role lists and reports entries that are not roles', (t) => {
       ['bucket_admin[b:s]', 'data_reader[*:s]', 'data_reader[b::c]'],
     ],
     ['nonsense,,', [], ['nonsense']],
+    ['constructor,__proto__', [], ['constructor', '__proto__']],
   ];
   t.plan(table.length);
   for (const [list, valid, invalid] of table) {

@@ -3,9 +3,9 @@ import { type GrantedRole, namesOfLevel } from './role-rules.ts';
 import { rolesById } from './roles/index.ts';
 
 /** Roles of older releases, and the present roles into which each was divided. */
-const dividedRoles: Readonly<Record<string, readonly string[]>> = {
-  security_admin: ['security_admin_local', 'security_admin_external'],
-};
+const dividedRoles: ReadonlyMap<string, readonly string[]> = new Map([
+  ['security_admin', ['security_admin_local', 'security_admin_external']],
+]);
 
 /** Parses a list of roles; invalid entries are returned in `invalid` as sent. */
 export function parseRoles(list: string): { roles: GrantedRole[]; invalid: string[] } {
@@ -13,7 +13,7 @@ export function parseRoles(list: string): { roles: GrantedRole[]; invalid: strin
   const invalid: string[] = [];
   for (const text of list.split(',').map((part) => part.trim())) {
     if (text === '') continue;
-    const roles = (dividedRoles[text.toLowerCase()] ?? [text]).map(parseRole);
+    const roles = (dividedRoles.get(text.toLowerCase()) ?? [text]).map(parseRole);
     for (const role of roles) if (role) valid.set(roleText(role), role);
     if (roles.includes(null)) invalid.push(text);
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { stopWithLauncher } from './signals.ts';
+import { Shutdown, stopWithLauncher } from './signals.ts';
 
 function launched(npmCommand: string | undefined) {
   const clock = new ManualClock();
@@ -24,4 +24,16 @@ it('does not stop a process that npm did not start', () => {
   state.parent = 1;
   clock.advance(10_000);
   assert.equal(state.stops, 0);
+});
+
+it('goes on with a clean stop when the npm that started the process ends of the same signal', () => {
+  const shutdown = new Shutdown();
+  let stops = 0;
+  shutdown.stopWith(() => {
+    stops++;
+    return new Promise(() => {});
+  });
+  shutdown.request();
+  shutdown.launcherEnded();
+  assert.equal(stops, 1);
 });

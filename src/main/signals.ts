@@ -17,7 +17,11 @@ export class Shutdown {
     process.on('SIGINT', request);
     process.on('SIGHUP', () => {});
     const npmCommand = process.env['npm_command'];
-    stopWithLauncher(request, { npmCommand, parent: () => process.ppid, clock: realClock });
+    stopWithLauncher(() => shutdown.launcherEnded(), {
+      npmCommand,
+      parent: () => process.ppid,
+      clock: realClock,
+    });
     // A closed terminal or pipe does not fail the process; output is lost.
     for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
     return shutdown;
@@ -31,6 +35,11 @@ export class Shutdown {
   request(): void {
     if (this.running !== null) process.exit(exitOnSecond);
     this.running = this.end();
+  }
+
+  /** A signal to the process group reaches this process and its launcher: that the launcher ends is no second signal. */
+  launcherEnded(): void {
+    if (this.running === null) this.request();
   }
 
   /** Runs a start. If it fails because a signal arrived, the exit code is that of the stop. */

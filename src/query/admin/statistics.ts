@@ -20,7 +20,7 @@ export function statistics(service: QueryParts): Record<string, number> {
 
 /** One statistic by its name, or undefined. */
 export function statistic(service: QueryParts, name: string): Record<string, number> | undefined {
-  const all = statistics(service);
-  const value = all[name] ?? all[`${name}.count`];
+  const all = new Map(Object.entries(statistics(service)));
+  const value = all.get(name) ?? all.get(`${name}.count`);
   return value === undefined ? undefined : { count: value };
 }

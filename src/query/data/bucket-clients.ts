@@ -122,6 +122,7 @@ export class BucketClients {
   discard(bucket: string): void {
     this.close(bucket);
     this.close(scansOf(bucket));
+    this.refusals.delete(bucket);
   }
 
   closeAll(): void {
