@@ -20,7 +20,7 @@ export interface ProtocolOptions {
   readonly protocol: ProtocolName;
   readonly username?: string | undefined;
   readonly bucket?: string | undefined;
-  /** Whether writes are answered only when they are on disk. Redis and memcached have no such request: there it is a setting. */
+  /** Whether writes are answered only when they are on disk. For Divan only: in Redis this is a setting of the server, and memcached stores nothing on disk. */
   readonly durable?: boolean | undefined;
   readonly valueBytes: number;
 }

@@ -100,7 +100,7 @@ function parseObject(text: string): PermissionStep[] {
   });
 }
 
-/** True when one of the roles has the id and includes `names`. `security_admin` counts as either of the roles that it was divided into. */
+/** True when one of the roles has the id and includes `names`. For the id `security_admin`, either of the roles that it was divided into suffices. */
 export function holdsRole(
   roles: readonly GrantedRole[],
   id: string,

@@ -11,9 +11,9 @@ import { QueryClient } from '../support/query-client.ts';
 import { connect } from '../support/sdk.ts';
 
 const documents = 500;
-/** How often a commit is repeated whose record is not read in time. */
+/** How many commits are tried until one record is read in the wanted state. */
 const commitsMax = 50;
-/** The transaction record; its key follows from the document that a transaction changes first. */
+/** The document with the attempt records; its key follows from the document that a transaction changes first. */
 const recordId = atrIdFor('k0');
 
 describe('kill -9 while a transaction commits', () => {
@@ -54,7 +54,7 @@ describe('kill -9 while a transaction commits', () => {
       await query.rows('UPDATE b SET v = 3 WHERE META().id LIKE "k%"', { tximplicit: true });
     });
 
-  /** A commit whose record was read in this state. Commits that are over before that are repeated. */
+  /** A commit whose record was read in this state. Tries further commits while they end before their record was read in that state. */
   async function commitSeenIn(state: string): Promise<{ answer: Promise<unknown> }> {
     const fill = `UPSERT INTO b (KEY k, VALUE {"v": 1}) SELECT "k" || TO_STR(n) AS k FROM ARRAY_RANGE(0, ${documents}) n`;
     for (let commits = 0; commits < commitsMax; commits++) {

@@ -91,8 +91,8 @@ test('majority writes are possible after their bucket was created or flushed', a
       const ownIndex = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
       const client = await dataClient(first, name);
       const vbs = vBucketMap.flatMap(([active], vb) => (active === ownIndex ? [vb] : []));
-      // Repeated, since a copy that a busy machine stalls is out of sync for a while. That the answers above wait for the copies is
-      // shown by src/cluster/buckets/copies-in-sync.test.ts.
+      // Repeated, since a copy that a busy machine stalls is out of sync for a while.
+      // src/cluster/buckets/copies-in-sync.test.ts tests that a bucket is created and flushed only once its copies are in sync.
       for (const vb of vbs)
         await answered(client, set('k', 'one', { vb, framing: majority }), Status.success);
       client.close();

@@ -136,7 +136,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     assert.match(project.body.message, /goods/);
   });
 
-  test('orders text by code points, independent of the language of the database', async () => {
+  test('orders text by code points, independent of the collation of the database', async () => {
     await using cloud = await start();
     const names = [
       'b',

@@ -1,5 +1,5 @@
-// Operations on the contents of clusters are served under both versions: under v2 as published, and under v3 for hosted clusters, which
-// v2 does not show.
+// Operations on the contents of clusters are served under both versions: under v2 as published, and under v3 for the clusters that v3
+// created (environment `hosted`), which v2 does not show.
 import type { BoundOperation, Operation, Reply, RequestOf } from './operation.ts';
 
 export type Version = 'v2' | 'v3';

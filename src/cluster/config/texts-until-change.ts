@@ -21,5 +21,5 @@ export class TextsUntilChange {
   }
 }
 
-/** Above the number of buckets of a cluster. */
+/** More than the buckets of most clusters; with more, texts are computed again more often. */
 const textsMax = 200;

@@ -1,3 +1,4 @@
+// The plain and the TLS port between nodes, which are published as dist ports.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -56,7 +56,7 @@ function aWatch(served = 4, { hasDataService = true } = {}) {
   return { clock, recorded, serve, state, watch };
 }
 
-test('shards whose other members were promoted are recorded once, when no more follow', async () => {
+test('shards whose copies on other nodes became active are recorded in one event, ten seconds after the last promotion', async () => {
   const { clock, recorded, serve, watch } = aWatch();
   for (const count of [3, 2, 1, 0]) {
     serve(count);
@@ -92,7 +92,7 @@ test('nothing is recorded on a node without the data service', async () => {
   assert.deepEqual(recorded, []);
 });
 
-test('moves of a rebalance, a failover, and shards above the share of the node are not recorded', async () => {
+test('shards that moved in a rebalance or a failover are not recorded, nor those that the node had beyond an equal share', async () => {
   const { clock, recorded, serve, state } = aWatch();
   const { cluster, self } = state;
   const balance = { id: 'p', kind: 'rebalance', term: 1, nodes: [], ejected: [], startedMs: 0 } as const;

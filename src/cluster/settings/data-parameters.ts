@@ -15,7 +15,7 @@ const effective: Partial<Record<Name, [Effect, string, Change?]>> = {
   ],
   system_connections: [
     'reservedConnections',
-    'the part of `max_connections` that is reserved for other nodes',
+    'the part of `max_connections` that published servers reserve for other nodes',
   ],
   connection_idle_time: [
     'effective',
@@ -27,11 +27,11 @@ const effective: Partial<Record<Name, [Effect, string, Change?]>> = {
   ],
   num_reader_threads: [
     'effective',
-    `threads that read documents and histories from disk, started while the running ones are busy; ${threadWords}`,
+    `threads that read documents and backfills of change streams from disk; another one is started when all running ones are busy; ${threadWords}`,
   ],
   num_writer_threads: [
     'effective',
-    `threads that share the files of buckets (four a bucket), assigned when a bucket starts; ${threadWords}`,
+    `threads that write the data files; when a bucket starts, each of its four files is assigned to one of them; ${threadWords}`,
     'bucket start',
   ],
   num_storage_threads: [

@@ -49,7 +49,7 @@ test('a change of the wanted indexes that waits for files to close does not undo
   assert.notEqual(indexes.reportOf(later), undefined);
 });
 
-test('an index that is wanted again while its bucket is removed keeps the file that it opens then', async () => {
+test('an index that is wanted again while the last indexes of its bucket are removed keeps the file that it then opens', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -103,7 +103,7 @@ test('an index continues from its position after a restart', async () => {
   client.close();
 });
 
-test('new indexes join the group of the others and miss no change', async () => {
+test('new indexes join the stream that the others share and miss no change', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -148,7 +148,7 @@ test('the file of a deferred index is created by its build, and removed with the
   client.close();
 });
 
-test('a flush empties indexes, which complete again without a restart', async () => {
+test('a flush empties indexes, which become complete again without a restart', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);

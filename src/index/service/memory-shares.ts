@@ -4,7 +4,7 @@
 const mib = 1024 * 1024;
 /** Bounds of a file's page cache: with less every change reads from disk; more did not help in measurements. */
 const cacheBytes = { least: mib / 4, most: 8 * mib } as const;
-/** Bounds of a build's staged rows. */
+/** Bounds of the rows that a build collects in memory (stages) before it writes them to the file. */
 const stageBytes = { least: mib, most: 16 * mib } as const;
 
 export interface MemoryShares {
@@ -12,7 +12,7 @@ export interface MemoryShares {
   readonly stageBytes: number;
 }
 
-/** Half of the quota is for caches and a quarter for builds; the rest is for the thread itself. */
+/** Half of the quota is for caches and a quarter for builds; the rest is for the index thread itself. With many files the least of each may be more than the quota. */
 export function memoryShares(
   quotaBytes: number,
   { files, builds }: { files: number; builds: number },

@@ -10,11 +10,11 @@ test('the last index of a bucket leaves no folder behind', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-index-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const store = new IndexFolder(folder, silentLog);
-  const left = ['1', '2'].map((indexId) => {
+  const opened = ['1', '2'].map((indexId) => {
     const definition = { bucketUuid: 'b0', collectionId: 8, isPrimary: false, fingerprint: 'one' };
     return { indexId, file: store.open({ ...definition, indexId }) };
   });
-  const foldersLeft = left.map(({ indexId, file }) => {
+  const foldersLeft = opened.map(({ indexId, file }) => {
     file.close();
     store.remove('b0', indexId);
     return readdirSync(folder);

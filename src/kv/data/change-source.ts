@@ -14,7 +14,7 @@ export interface Follower {
   changed(): void;
 }
 
-/** How far the system events of a new manifest, which clients see at once, are recorded. */
+/** Whether all vbuckets have recorded the system events of a new manifest. Clients see the manifest itself at once. */
 export interface EventProgress {
   /** Some vbuckets lack events, which will raise their seqnos. */
   readonly isBehind: boolean;
@@ -66,7 +66,7 @@ export interface ChangeSource {
   backfill(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage>;
   /**
    * As `backfill`, for a reader that began at seqno 0 and needs documents only: deletions and system events from before its first page
-   * may be left out, so that documents in memory need not be read from disk. `listedSeqno` is that of the reader's previous page.
+   * may be left out, so that documents in memory need not be read from disk. `listedSeqno`: the field of this name in the reader's previous page (see `BackfillPage`); undefined for its first page.
    */
   documents(
     vb: number,

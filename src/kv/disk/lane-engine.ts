@@ -1,5 +1,5 @@
 // The disk engine over SQLite files: opening a bucket assigns each of its files to a lane that writes, where it stays. The first
-// of these lanes also manages the folders. Single documents and histories are read in lanes of their own, started when they are
+// of these lanes also manages the folders. Single documents and backfills of change streams are read in lanes of their own, started when they are
 // needed.
 
 import type { Clock } from '#ports/clock.ts';

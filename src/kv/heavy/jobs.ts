@@ -16,7 +16,7 @@ export interface ValidateJob {
   parts: readonly Buffer[];
   /** The bits of the datatype for compression and xattrs. */
   encoding: number;
-  /** Room for header and key of the item in front of a value with memory of its own; 0 if the value is not stored as it is. */
+  /** Bytes to reserve before a large value for the header and the key of its item, so that the item can take over the memory of the result; 0 if the result is not what will be stored. */
   room: number;
 }
 
@@ -77,7 +77,7 @@ export interface PreparedWork {
   stamp?: MutationStamp;
 }
 
-/** The job's result, stored in the held reply. */
+/** The job's result, stored in the reply that waits for it (`HeldReply`). */
 export interface HeavyAnswer {
   /** Null until the job is done. */
   result: HeavyResult | null;

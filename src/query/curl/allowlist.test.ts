@@ -13,7 +13,7 @@ const list = {
   ],
 };
 
-test('an address is allowed by protocol, host, port and the beginning of its path, as the client resolves them', () => {
+test('an address is allowed by protocol, host, port and the beginning of its path, as the HTTP client of CURL() resolves them', () => {
   for (const [address, isFine] of [
     ['https://api.example/v1', true],
     ['https://API.example:443/v1/users?id=1#x', true],
@@ -56,7 +56,7 @@ test('an address is allowed by protocol, host, port and the beginning of its pat
     assert.equal(isAllowed(urlOf(address), list), isFine, address);
 });
 
-test('an empty list allows nothing, and access to all everything', () => {
+test('an empty list allows nothing, and all_access allows everything', () => {
   const url = urlOf('https://api.example/v1/admin');
   assert.equal(isAllowed(url, { all_access: false, allowed_urls: [], disallowed_urls: [] }), false);
   assert.equal(isAllowed(url, { ...list, all_access: true }), true);

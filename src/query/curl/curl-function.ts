@@ -81,7 +81,7 @@ export class CurlFunction {
   }
 }
 
-/** The text counts before it is parsed; the statement counts the value after it. */
+/** While the text is parsed, an estimate of its value counts against the memory quota of the request; afterwards the statement counts the value itself. */
 function jsonWithin(memory: CallMemory, body: Buffer, url: URL): Value {
   const bytes = body.length * valueBytesPerByte;
   try {

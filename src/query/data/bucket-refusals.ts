@@ -11,7 +11,7 @@ export class BucketRefusals {
 
   /** Call after a refusal. Returns the time until which the write is retried. */
   untilMs(nowMs: number): number {
-    // After so long without a write, the last refusal says nothing about the bucket.
+    // If no write was refused for `refusingMs`, earlier refusals say nothing about the bucket: the time begins again.
     if (nowMs - this.lastMs > refusingMs) this.sinceMs = nowMs;
     this.lastMs = nowMs;
     return this.sinceMs + refusingMs;

@@ -31,8 +31,8 @@ interface Session {
 declare const WebAssembly: { Memory: new (pages: { initial: number; maximum: number }) => object };
 
 /**
- * Pages of 64 KiB for the engine and its stack, and for twice what it counts as memory of the code: while strings grow, gaps between them
- * are lost.
+ * Pages of 64 KiB for the engine, its stack and the code. `maximum` is twice the limit of the code's memory, because growing strings
+ * fragment the memory.
  */
 const enginePages = { initial: 256, maximum: (javaScriptLimits.memoryBytes >> 16) * 2 };
 
@@ -127,8 +127,8 @@ export class Sandbox {
       );
     const text = context.getString(result);
     if (text.startsWith('{"value"') || text === '{}') return { kind: 'returned', text };
+    // The text is `null` if the library defines a toJSON() for all objects that returns null.
     const { absent, promise, thrown, stack } = (JSON.parse(text) ?? {}) as Description;
-    // A library may define toJSON() for all objects, so that the text is `null`.
     if (absent)
       return refused('Library or function missing', 'the library has no such function at its top level');
     if (promise) return refused('Not supported', 'asynchronous functions (async, Promise)');

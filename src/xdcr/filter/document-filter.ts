@@ -11,7 +11,7 @@ export interface FilteredDocument {
   readonly body: () => Buffer;
 }
 
-/** `differs`: the document does not match. `unable`: the expression needs fields, and the document is not an object with fields, or its texts are too long. */
+/** `differs`: the document does not match. `unable`: the expression needs fields and the document is JSON but no object, or a text in it is too long or too deeply nested to be compared. */
 export type FilterResult = 'matches' | 'differs' | 'unable';
 
 export class DocumentFilter {
@@ -49,23 +49,23 @@ function subjectOf(document: FilteredDocument, body: unknown): FilterSubject {
     expiration: () => document.expiration,
     xattr: (name) => {
       const text = document.xattr(name);
-      return text === null ? undefined : parsed(text);
+      return text === null ? undefined : parsed(text, `the attribute ${name}`);
     },
     body: () => body,
   };
 }
 
 function objectOf(text: Buffer): unknown {
-  const value = parsed(text);
+  const value = parsed(text, 'the document');
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UnfilterableError('the document is not an object');
   return value;
 }
 
-function parsed(text: Buffer): unknown {
+function parsed(text: Buffer, what: string): unknown {
   try {
     return JSON.parse(text.toString('utf8')) as unknown;
   } catch {
-    throw new UnfilterableError('the document is not JSON');
+    throw new UnfilterableError(`${what} is not JSON`);
   }
 }
