@@ -67,7 +67,7 @@ const catalogNames: readonly string[] = Object.keys(keyspaces);
 
 export class RequestCatalog implements Catalog {
   private readonly source: RowSource;
-  /** Of keyspaces of which each node has its own rows: the rows of all nodes. A correlated subquery scans once for each row, and must not request them each time. */
+  /** The rows of all nodes, of keyspaces of which each node has its own rows. A correlated subquery scans once for each row, and must not request them each time. */
   private readonly ofAllNodes = new Map<string, Promise<readonly PlainRow[]>>();
 
   constructor(service: QueryParts, session: Session) {
