@@ -36,8 +36,8 @@ export interface FileState {
   isLoaded: boolean;
   /** After a delay under load, or since a client waits: how many vbuckets are still to be written before the next delay. */
   unvisitedVbuckets: number;
-  /** One of those vbuckets may have the change that a client waits for. */
-  isAwaited: boolean;
+  /** All of those vbuckets are written although a handover is near: one may have the change that a client waits for, or their changes have waited long enough. */
+  writesRound: boolean;
   /** The next flush leaves the changes that other nodes have in memory, too, to a later flush: no client waits for them. */
   defersReplicated: boolean;
   /** Since when such changes wait; null: none was deferred. */
@@ -71,7 +71,7 @@ export const newFileState = (vbs: number[], urgentRelease: UrgentRelease): FileS
   load: 0,
   isLoaded: false,
   unvisitedVbuckets: 0,
-  isAwaited: false,
+  writesRound: false,
   defersReplicated: false,
   deferredSinceMs: null,
   isUrgent: false,

@@ -63,6 +63,10 @@ export const mayWaitForHandover = (
   { ofRoom }: DirtyBytes,
 ): boolean => delays < handoverDelaysMax && ofRoom < waitingShare;
 
+/** Whether the changes have waited as long as they may: all of them are written now, although requests wait for the disk. */
+export const hasWaitedForHandover = ({ delays }: Pick<DelayedFile, 'delays'>): boolean =>
+  delays >= handoverDelaysMax;
+
 /** Whether a flush that is due defers the changes that other nodes have in memory, too, to a later flush. The oldest of them are `ageMs` old. */
 export function mayDeferReplicated(
   { load, ageMs, priority }: { load: number; ageMs: number; priority: keyof typeof delayMs },

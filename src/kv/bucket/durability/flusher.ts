@@ -9,6 +9,7 @@ import {
   type DirtyBytes,
   delayMs,
   hasBatch,
+  hasWaitedForHandover,
   isUnderLoad,
   loadAfter,
   mayDeferReplicated,
@@ -194,8 +195,9 @@ export class Flusher {
       this.decideDeferral(file);
       // The deferred changes have waited long enough, and may be more than a batch.
       const writesDeferred = hadDeferred && !file.defersReplicated;
-      file.unvisitedVbuckets = file.isLoaded || writesDeferred ? file.vbs.length : 0;
-      file.isAwaited = false;
+      const hasWaited = hasWaitedForHandover(file);
+      file.unvisitedVbuckets = file.isLoaded || writesDeferred || hasWaited ? file.vbs.length : 0;
+      file.writesRound = hasWaited;
       this.run(file);
     }
   }
@@ -257,7 +259,7 @@ export class Flusher {
   }
 
   private continues(file: FileState): boolean {
-    if (file.isUrgent || (file.isAwaited && file.unvisitedVbuckets > 0)) return true;
+    if (file.isUrgent || (file.writesRound && file.unvisitedVbuckets > 0)) return true;
     const dirty = this.dirty(file);
     if (this.delayed.flushes && mayWaitForHandover(file, dirty)) {
       file.unvisitedVbuckets = 0;
@@ -276,7 +278,7 @@ export class Flusher {
       file.isUrgent = false;
       // The change that the client waits for may come after a whole batch of others.
       file.unvisitedVbuckets = file.vbs.length;
-      file.isAwaited = true;
+      file.writesRound = true;
       await this.commitNext(file, true);
     } finally {
       end?.();
