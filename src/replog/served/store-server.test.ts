@@ -14,13 +14,19 @@ async function aFounder() {
   const server = new StoreServer({ store, identity: 'the cluster', bootId: 'boot' });
   await server.start();
   const replies: FounderReply[] = [];
+  const state = { isClosed: false };
   let receive: (message: unknown) => void = () => {};
   const channel: Channel = {
-    send: (reply) => void replies.push(reply as FounderReply),
+    send: (reply) => {
+      if (JSON.stringify(reply).includes('too large')) throw new Error('the message is too large');
+      replies.push(reply as FounderReply);
+    },
     receive: ({ message }) => {
       receive = message;
     },
-    close: () => {},
+    close: () => {
+      state.isClosed = true;
+    },
   };
   server.serve(channel);
   const send = (request: FounderRequest) => receive(request);
@@ -29,7 +35,7 @@ async function aFounder() {
     assert.ok(found !== undefined && 'value' in found, JSON.stringify(found));
     return found.value;
   };
-  return { store, send, answerTo };
+  return { store, send, answerTo, state };
 }
 
 test('a write that waits while changes are held gets its write ids, also when the node repeats it meanwhile', async () => {
@@ -45,4 +51,14 @@ test('a write that waits while changes are held gets its write ids, also when th
   send({ id: 3, ask: 'read', key: 'count' });
   await turn();
   assert.deepEqual(answerTo(3), { key: 'count', json: '1', revision: 1, writes: ['first'] });
+});
+
+test('a node that cannot be sent a record of the founder is disconnected, and the record is stored', async () => {
+  const { store, send, state } = await aFounder();
+  send({ id: 1, ask: 'follow' });
+  await turn();
+  assert.equal(await store.put('small', 1, 0), 1);
+  assert.equal(state.isClosed, false);
+  assert.equal(await store.put('large', 'too large', 0), 2);
+  assert.equal(state.isClosed, true);
 });

@@ -94,7 +94,7 @@ export class StoreServer {
     const send = (reply: FounderReply): void => channel.send(reply);
     const { id } = request;
     try {
-      if (request.ask === 'follow') keep(await this.#follow(send, id));
+      if (request.ask === 'follow') keep(await this.#follow(channel, id));
       else if (request.ask === 'head') send({ id, value: this.#head() });
       else if (request.ask === 'read') send({ id, value: await this.#read(request.key) });
       else if (request.ask === 'write') send({ id, value: await this.#write(request) });
@@ -115,11 +115,17 @@ export class StoreServer {
     return { identity, revision: store.revision(), memory: bootId, ...term };
   }
 
-  async #follow(send: (reply: FounderReply) => void, id: number): Promise<{ stop(): void }> {
+  async #follow(channel: Channel, id: number): Promise<{ stop(): void }> {
+    const send = (reply: FounderReply): void => channel.send(reply);
     send({ id, value: null });
     const watch = await this.#options.store.watch('', (key, entry) => {
       const record = entry === null ? this.#changed.get(key) : this.#recordOf(entry);
-      if (record !== undefined) send({ feed: 'record', record });
+      try {
+        if (record !== undefined) send({ feed: 'record', record });
+      } catch {
+        // The record is too large to be sent. The node must not follow later ones without it.
+        channel.close();
+      }
     });
     for (const record of this.#changed.values()) if (record.json === null) send({ feed: 'record', record });
     send({ feed: 'complete' });
