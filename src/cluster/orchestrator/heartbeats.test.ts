@@ -69,6 +69,8 @@ describe('heartbeats between managers', () => {
     beat(-6_500);
     for (let i = 0; i < 4; i++) beat(-30_000);
     assert.equal(of('a').skewMs('b'), -6_500);
+    for (const skewMs of [7_000, 0, 6_900, 6_900, 6_900]) beat(skewMs);
+    assert.equal(of('a').skewMs('b'), 7_000, 'a clock that is ahead');
     of('a').received('b', { hears: [] });
     assert.equal(of('a').skewMs('b'), null);
   });

@@ -114,11 +114,11 @@ export class Heartbeats {
     return this.#latest.get(node)?.diskFailsMs ?? 0;
   }
 
-  /** How far the clock of that node is ahead of this node's, without delays of heartbeats; null: not known. */
+  /** How far the clock of that node is ahead of this node's: the highest of the last values, since a delay of a heartbeat makes that clock look late. Null: too few are known. */
   skewMs(node: string): number | null {
     const skewsMs = this.#latest.get(node)?.skewsMs ?? [];
     if (skewsMs.length < skewsKept) return null;
-    return skewsMs.reduce((least, skewMs) => (Math.abs(skewMs) < Math.abs(least) ? skewMs : least));
+    return Math.max(...skewsMs);
   }
 
   /** For how long this node has received no heartbeat of that node, though others do; 0: it receives them, or no node does. */

@@ -25,7 +25,8 @@ const syncs = 9;
 
 /** Types of file systems that are not a disk of this machine. */
 const memoryTypes = new Set([0x01021994, 0x858458f6]);
-const networkTypes = new Set([0x6969, 0xff534d42, 0x517b]);
+/** NFS, CIFS, SMB, SMB 2 and 3, Ceph, 9P. */
+const networkTypes = new Set([0x6969, 0xff534d42, 0x517b, 0xfe534d42, 0xc36400, 0x1021997]);
 
 export function checkDisk(dataDir: string): Finding[] {
   const folder = resolve(dataDir);
