@@ -36,8 +36,8 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   /** The parameter `:bucket` may also be a section of the statistics, like `@query`, which is no valid name of a bucket; the handler refuses unknown sections. */
   readonly acceptsSections?: boolean;
   /**
-   * Open until the first administrator's credentials are set (any `Authorization` is ignored). If those credentials were given at the
-   * start, changes require them even before. Without this flag the route answers 401 until then.
+   * Before provisioning the route is open to all, and any `Authorization` is ignored; one without this flag answers 401 until then. If the
+   * process was started with the first administrator's credentials, methods other than GET require them before provisioning too.
    */
   readonly openBeforeProvisioning?: boolean;
   readonly query?: Query;

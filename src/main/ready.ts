@@ -120,8 +120,8 @@ export function writeReadyFile(path: string, ready: ReadyFile): void {
 function writeWhole(path: string, ready: ReadyFile): void {
   const temporary = `${path}.${process.pid}.tmp`;
   rmSync(temporary, { force: true });
-  // `wx`: never writes into a file, or through a link, that another user created.
   const file: ReadyFile = { pid: process.pid, ...ready };
+  // `wx`: never writes into a file, or through a link, that another user created.
   writeFileSync(temporary, `${JSON.stringify(file)}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(temporary, path);
 }

@@ -133,7 +133,7 @@ export interface PreparedText {
 }
 
 /** The statement that replaces an earlier prepared statement of the same name. */
-export interface ReplacedStatement {
+export interface ReplacingStatement {
   readonly name: string;
   readonly queryContext: string;
   readonly statement: string;
@@ -146,8 +146,8 @@ export interface OtherQueryNodes {
   rowsAfter(keyspace: string, node: string, after: string): Promise<RowsPage>;
   /** The statement that a client prepared on another node; null if no node that answers has it. */
   prepared(name: string, queryContext: string): Promise<PreparedText | null>;
-  /** Removes the statement of a name from the nodes that answer, unless it is this statement. */
-  discardPrepared(replaced: ReplacedStatement): Promise<void>;
+  /** Removes the earlier statement of that name from the nodes that answer; a node that already has the new one keeps it. */
+  discardPrepared(replacing: ReplacingStatement): Promise<void>;
   /** @throws Error when the node does not answer */
   remove(keyspace: string, node: string, ids: readonly string[]): Promise<void>;
 }
@@ -158,7 +158,7 @@ export interface OwnQueryNode {
   rows(keyspace: string, after: string | null): Promise<RowsPage>;
   remove(keyspace: string, ids: readonly string[]): Promise<void>;
   prepared(name: string, queryContext: string): Promise<PreparedText | null>;
-  discardPrepared(replaced: ReplacedStatement): Promise<void>;
+  discardPrepared(replacing: ReplacingStatement): Promise<void>;
   /** Resolves when later requests use the definitions that the manager had at the call. */
   caughtUp(): Promise<void>;
 }

@@ -54,14 +54,19 @@ export interface DataPathSettings {
   readonly priority: Priority;
   readonly logLevel: ReplicationLogLevel;
   readonly compressionType: 'Auto' | 'None';
+  /** Documents are sent without their expiry. */
   readonly filterBypassExpiry: boolean;
+  /** Deletions are not sent. */
   readonly filterDeletion: boolean;
+  /** Expirations are not sent. */
   readonly filterExpiration: boolean;
   /** Deletions that the filter expression matches are sent in spite of `filterDeletion`. */
   readonly filterDeletionsWithExpression: boolean;
   /** The same for expirations. */
   readonly filterExpirationsWithExpression: boolean;
+  /** Documents with staged changes are not sent; otherwise they are sent without these changes. */
   readonly filterBypassUncommittedTxn: boolean;
+  /** Documents that are not JSON are not sent. */
   readonly filterBinary: boolean;
   /** Documents that the expression does not match are left out; empty: no filter. */
   readonly filterExpression: string;
@@ -78,11 +83,11 @@ export interface WantedReplication {
   /** The epoch of the present filter, then those of earlier filters whose checkpoints it continues. */
   readonly filterEpochs: readonly string[];
   readonly mapping: CollectionMapping;
-  /** Earlier mappings. A checkpoint of one of them stays valid: only the routes that this mapping did not have are replicated from the start. */
+  /** Earlier mappings. A checkpoint of one of them stays valid: only the routes that the earlier mapping did not have are replicated from the start. */
   readonly formerMappings: readonly CollectionMapping[];
 }
 
-/** The replicated position of one vbucket of the source, and the position of the target then. Numbers of 64 bits are decimal texts. */
+/** The replicated position of one vbucket of the source, and the position of the target then. The vbucket uuids, numbers of 64 bits, are decimal texts. */
 export interface VbCheckpoint {
   readonly vb: number;
   readonly uuid: string;

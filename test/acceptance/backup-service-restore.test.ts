@@ -167,7 +167,7 @@ describe('a restore by the service', () => {
     assert.match(await fails({ end: 'none' }), /has no complete backup "none"/);
   });
 
-  it('drops collections that an earlier backup had only with auto_remove_collections', async () => {
+  it('drops collections that the newest backup no longer has, but only with auto_remove_collections', async () => {
     const hasOld = async () =>
       (await backupNode(node).scopes(target)).collections.some(({ name }) => name === 'old');
     await restore({ end: backups[0] });
@@ -223,14 +223,14 @@ describe('a restore by the service', () => {
     const { collections } = await backupNode(node).scopes(target);
     assert.ok(collections.some(({ name }) => name === 'orders'));
     await cluster.query('DROP INDEX travel.by_n');
-    // A restore under the own name: definitions of indexes name their bucket.
+    // Restores into the bucket of the same name: definitions of indexes name their bucket.
     await restore({ map_data: '', disable_gsi_indexes: true });
     await eventually(async () => assert.deepEqual(await names(), []));
     await restore({ map_data: '', disable_data: true });
     await eventually(async () => assert.deepEqual(await names(), ['by_n']));
   });
 
-  it('takes the switches of services whose definitions no backup has', async () => {
+  it('accepts the fields disable_… of services whose definitions a backup never contains, and empty texts', async () => {
     await restore({
       disable_ft: true,
       disable_views: true,

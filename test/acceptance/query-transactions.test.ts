@@ -298,7 +298,7 @@ describe('transactions over the query service', () => {
     }
     const begun = await query.ask('BEGIN WORK', { atrcollection: 'b._default' });
     assert.equal(begun.errors?.[0]?.code, 17006);
-    assert.match(begun.errors?.[0]?.msg ?? '', /atrcollection b\._default is no path/);
+    assert.match(begun.errors?.[0]?.msg ?? '', /atrcollection b\._default must have the form/);
   });
 
   test('index aggregates and primary indexes count the changes of the transaction', async () => {

@@ -69,7 +69,7 @@ test('a node that is failed over while it runs serves its documents after a reco
     nodes.find(({ hostname }) => portOf(hostname) === portOf(ready.node.rest)) ?? assert.fail();
   const { otpNode } = nodeOf(third);
 
-  // The second node is promoted while it is stopped: it cannot confirm, and the in-sync sets name the process of the third node.
+  // The second node is promoted while it is suspended: it cannot confirm that it serves the shards, so their in-sync sets still have the third node with its present boot id.
   process.kill(second.pid, 'SIGSTOP');
   await post(first, '/controller/failOver', { otpNode });
   await second.stop('SIGKILL');

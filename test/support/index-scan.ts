@@ -1,4 +1,4 @@
-// A scan of the first rows of an index, as it is now; tests say what differs.
+// A scan of the first ten rows of an index that waits for no writes; tests pass what differs.
 import type { IndexScan } from '../../src/sqlpp/datastore/indexes.ts';
 
 export const aScan = (more: Pick<IndexScan, 'index'> & Partial<IndexScan>): IndexScan => ({

@@ -249,7 +249,7 @@ export class Repository {
     const newestMs = Date.parse(newest.replace(/-\d{1,3}$/, '').replaceAll('_', ':'));
     const name = newestMs < lastNameMs ? backupNameOf(newestMs + 1) : '';
     if (name > newest) return name;
-    throw new ArchiveError(`${this.path}: no backup can be named after ${newest}: remove that folder`);
+    throw new ArchiveError(`${this.path}: no name of a backup can sort after ${newest}: remove that folder`);
   }
 
   /** Null when its description is missing or damaged: the backup cannot be completed. */

@@ -39,13 +39,13 @@ describe('the name of a backup', () => {
     mkdirSync(join(folder, '9999-12-31T23_59_59.999Z'));
     assert.throws(
       () => begin(aRepository()),
-      /no backup can be named after 9999-12-31T23_59_59.999Z: remove/,
+      /no name of a backup can sort after 9999-12-31T23_59_59.999Z: remove/,
     );
     rmSync(join(folder, '9999-12-31T23_59_59.999Z'), { recursive: true });
     mkdirSync(join(folder, '2099-99-99T99_99_99.999Z'));
     assert.throws(
       () => begin(aRepository()),
-      /no backup can be named after 2099-99-99T99_99_99.999Z: remove/,
+      /no name of a backup can sort after 2099-99-99T99_99_99.999Z: remove/,
     );
   });
 });

@@ -22,7 +22,7 @@ export class NameFilter {
     this.excludes = excludes;
   }
 
-  /** `earlier`: records whose names may be excluded too. @throws ArchiveError for a name that the backup does not have, or has twice */
+  /** `earlier`: the buckets of earlier backups of the chain; `excludes` may also name what only they have. @throws ArchiveError for a name that names nothing in the backup, or two things */
   checkNames(records: readonly BucketRecord[], earlier: readonly BucketRecord[] = []): void {
     if (this.includes.length === 0 && this.excludes.length === 0) return;
     const known = records.flatMap(namePathsOf);

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { untilPersisted } from './until-persisted.ts';
 
-/** Each sleep takes its time at once. */
+/** Each sleep advances the clock by its duration and resolves at once. */
 class SteppingClock extends ManualClock {
   override async sleep(ms: number): Promise<void> {
     this.advance(ms);

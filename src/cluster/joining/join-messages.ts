@@ -89,7 +89,7 @@ export interface NodeMembership {
   leave(): void;
   /** How the configuration goes to another node; null: no node stores it. */
   readonly founderTransfer: FounderTransfer | null;
-  /** How the configuration goes to NATS servers that nodes run; null: this node is never in a cluster. */
+  /** How the configuration goes to NATS servers that nodes run; null: this node cannot join other nodes (see no-membership.ts). */
   readonly engineTransfer: EngineTransfer | null;
 }
 
@@ -109,9 +109,9 @@ export interface FounderTransfer {
    */
   pause(): Promise<StoreContent | null>;
   resume(): void;
-  /** Follows another founder, durably, instead of storing the configuration; documents are served meanwhile. */
+  /** Planned change, after `pause`: the other node has the configuration, and this one follows it durably; documents are served meanwhile. */
   handOver(parameters: FounderJoinParameters, epoch: number): Promise<void>;
-  /** Becomes a member of another founder's cluster, durably, and starts the parts again. */
+  /** Another founder with a later epoch exists: this one stops being the founder, follows that one durably, and starts the parts again. */
   stepDown(parameters: FounderJoinParameters): void;
 }
 

@@ -8,7 +8,7 @@ import type {
   OwnQueryNode,
   PreparedText,
   QueryNodeDescription,
-  ReplacedStatement,
+  ReplacingStatement,
   RowsOfNodes,
   RowsPage,
 } from '#query/query.contract.ts';
@@ -70,7 +70,7 @@ export class QueryNodes implements OtherQueryNodes {
       'preparedQuery',
       ({ name, queryContext }: PreparedQuestion) => this.#own?.prepared(name, queryContext) ?? null,
     );
-    peers.answer('discardPreparedQuery', (replaced: ReplacedStatement) =>
+    peers.answer('discardPreparedQuery', (replaced: ReplacingStatement) =>
       this.#own?.discardPrepared(replaced),
     );
     peers.answer('removeQueryRows', ({ keyspace, ids }: { keyspace: string; ids: string[] }) =>
@@ -121,7 +121,7 @@ export class QueryNodes implements OtherQueryNodes {
     return await Promise.any(asked).catch(() => null);
   }
 
-  async discardPrepared(replaced: ReplacedStatement): Promise<void> {
+  async discardPrepared(replaced: ReplacingStatement): Promise<void> {
     const { peers } = this.#deps;
     // A node that does not answer may still run the earlier statement, as it could have done before the PREPARE.
     const asked = this.#up().map(({ uuid }) =>

@@ -114,7 +114,7 @@ describe('the settings catalog', () => {
     }
   });
 
-  it('has a parameter for each feature that this version does not have', () => {
+  it('names each entry of missingFeatures as the effect of at least one parameter', () => {
     const effects = new Set<string>(catalog.flatMap(({ settings }) => settings.map(({ effect }) => effect)));
     assert.deepEqual(
       Object.keys(missingFeatures).filter((feature) => !effects.has(feature)),

@@ -35,7 +35,7 @@ export interface LinkHost<Tls> {
   connect(address: LinkAddress): Promise<Link>;
   /** Set before `listen`. */
   accepted: (link: Link) => void;
-  /** A service of another node that requests documents connected. Absent: there are none. Set before `listen`. */
+  /** Called when a service of another node has connected to read documents. Absent: no service connects. Set before `listen`. */
   acceptedClient?: (socket: TLSSocket, node: string) => void;
   close(): Promise<void>;
 }

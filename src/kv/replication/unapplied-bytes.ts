@@ -1,4 +1,4 @@
-// Bytes of batches that a node received and did not apply, by sender: the sender sends only as much as is confirmed, so it must be informed.
+// Bytes of batches that this node received and did not apply, by sender: the sender limits the bytes that are not confirmed, so these must be confirmed too.
 export class UnappliedBytes {
   private readonly byNode = new Map<string, number>();
 

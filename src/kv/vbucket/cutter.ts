@@ -26,7 +26,7 @@ export class Cutter {
 
   /**
    * Writes one cut and returns its end seqno. It may end early once `writer` holds `limitBytes`, though only where no version
-   * before the end has been replaced by one after it: such a cut would miss a change that it claims to hold. Without dirty items
+   * before the end has been replaced by one after it: otherwise the cut would miss a change that it claims to hold. Without dirty items
    * it carries only the vbucket's state.
    */
   take(vb: number, writer: CutWriter, limitBytes: number): number {
@@ -94,8 +94,8 @@ export class Cutter {
     const isWhole = (columns.snapEnd[vb] as number) <= endSeqno;
     const snapStart = columns.snapStart[vb] as number;
     // The cut may end inside of an earlier snapshot, whose start is no longer known: it began after the snapshots that the last cut had whole.
-    const isOfSnapshot = snapStart <= endSeqno + 1;
-    const start = isOfSnapshot ? snapStart : (columns.cutWholeSeqno[vb] as number) + 1;
+    const reachesNewestSnapshot = snapStart <= endSeqno + 1;
+    const start = reachesNewestSnapshot ? snapStart : (columns.cutWholeSeqno[vb] as number) + 1;
     state.snapStart = isWhole ? endSeqno : start;
     state.snapEnd = isWhole ? endSeqno : (columns.snapEnd[vb] as number);
     state.epoch = columns.epoch[vb] as number;

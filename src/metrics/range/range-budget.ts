@@ -73,7 +73,7 @@ export class RangeBudget {
     this.#signal.throwIfAborted();
   }
 
-  /** Runs a computation that yields, as `evaluateInSteps` does, the number of samples of its windows. */
+  /** Runs a generator, such as `evaluateInSteps`, whose values are the numbers of samples that windows had since the value before. */
   async run<T>(steps: Generator<number, T>): Promise<T> {
     for (;;) {
       const { done, value } = steps.next();

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-/** The output of a script, whose process may not write files above 100 blocks. `files` is a folder in it. */
+/** The output of a script, whose process may not write files above 100 blocks. The variable `files` of the script is the `FolderStoreFiles` of `folder`. */
 function outputOf(folder: string, script: string): string {
   const adapter = new URL('./files.adapter.ts', import.meta.url).href;
   const whole = `

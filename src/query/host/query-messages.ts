@@ -19,7 +19,7 @@ import type {
   LibraryOutcome,
   PreparedText,
   QueryNodeDescription,
-  ReplacedStatement,
+  ReplacingStatement,
   RowsOfNodes,
   RowsPage,
   StatisticsChange,
@@ -115,7 +115,7 @@ export type QueryCall =
       readonly name: string;
       readonly queryContext: string;
     }
-  | { readonly kind: 'discard prepared'; readonly id: number; readonly replaced: ReplacedStatement }
+  | { readonly kind: 'discard prepared'; readonly id: number; readonly replaced: ReplacingStatement }
   | {
       readonly kind: 'remove rows';
       readonly id: number;
@@ -165,7 +165,7 @@ export type NodesQuestion =
       readonly after: string;
     }
   | { readonly kind: 'prepared'; readonly name: string; readonly queryContext: string }
-  | { readonly kind: 'discard prepared'; readonly replaced: ReplacedStatement }
+  | { readonly kind: 'discard prepared'; readonly replaced: ReplacingStatement }
   | {
       readonly kind: 'remove';
       readonly keyspace: string;

@@ -18,7 +18,7 @@ import { QueryHandler } from '../http/query-handler.ts';
 import { startJavaScriptThread } from '../javascript/hosts/start-javascript-thread.ts';
 import { JavaScriptFunctions } from '../javascript/javascript-functions.ts';
 import { JavaScriptThreads } from '../javascript/javascript-threads.ts';
-import type { PreparedText, ReplacedStatement, RowsPage } from '../query.contract.ts';
+import type { PreparedText, ReplacingStatement, RowsPage } from '../query.contract.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
 import { StoredAttemptCollections } from './attempt-collections.adapter.ts';
@@ -174,7 +174,7 @@ export class QueryRuntime {
     return this.service.prepared.textOf(name, queryContext);
   }
 
-  discardPrepared(replaced: ReplacedStatement): void {
+  discardPrepared(replaced: ReplacingStatement): void {
     this.service.prepared.discard(replaced);
   }
 

@@ -2,7 +2,7 @@
 import type {
   OtherQueryNodes,
   PreparedText,
-  ReplacedStatement,
+  ReplacingStatement,
   RowsOfNodes,
   RowsPage,
 } from '../query.contract.ts';
@@ -36,7 +36,7 @@ export class RemoteQueryNodes implements OtherQueryNodes {
     return outcome.prepared;
   }
 
-  async discardPrepared(replaced: ReplacedStatement): Promise<void> {
+  async discardPrepared(replaced: ReplacingStatement): Promise<void> {
     await this.ask({ kind: 'discard prepared', replaced });
   }
 

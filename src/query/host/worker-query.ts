@@ -15,7 +15,7 @@ import type {
   LibraryOutcome,
   OtherQueryNodes,
   PreparedText,
-  ReplacedStatement,
+  ReplacingStatement,
   RowsPage,
   StatisticsChange,
   StatisticsOutcome,
@@ -106,7 +106,7 @@ export class WorkerQuery {
     return this.call({ kind: 'prepared', name, queryContext });
   }
 
-  discardPrepared(replaced: ReplacedStatement): Promise<void> {
+  discardPrepared(replaced: ReplacingStatement): Promise<void> {
     return this.call({ kind: 'discard prepared', replaced });
   }
 

@@ -68,7 +68,7 @@ function timeoutFor(
   return Math.min(...limits);
 }
 
-/** A collection that the request names for records must be writable for its user. */
+/** A collection that the request or its txdata names for attempt records must be writable for the user of the request. @throws SqlError 13014, 17006, 12003 */
 function recordLocationFor(
   { deps, transactions }: QueryParts,
   { transaction }: QueryRequest,
@@ -85,6 +85,7 @@ function recordLocationFor(
       13014,
       `User does not have credentials to keep records of transactions in ${bucket}.${scope}.${collection}. Add role data_writer on ${bucket}.${scope}.${collection} to allow the statement to run.`,
     );
+  // Throws when the collection does not exist.
   transactions.data.keyspace(keyspace);
   return location;
 }
@@ -96,7 +97,7 @@ function namedLocation(path: string | null): RecordLocation | null {
   if (location !== null) return location;
   throw sqlError(
     17006,
-    `Start Transaction statement error: atrcollection ${path} is no path bucket.scope.collection`,
+    `Start Transaction statement error: atrcollection ${path} must have the form bucket or bucket.scope.collection`,
   );
 }
 

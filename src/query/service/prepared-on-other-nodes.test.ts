@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ReplacedStatement } from '#query/query.contract.ts';
+import type { ReplacingStatement } from '#query/query.contract.ts';
 import { aQueryService } from '../../../test/support/query-service.ts';
 
 /** Two services that are nodes of one cluster. */
@@ -19,7 +19,7 @@ function twoNodes() {
           asked++;
           return other.service.prepared.textOf(name, queryContext);
         },
-        discardPrepared: async (replaced: ReplacedStatement) => other.service.prepared.discard(replaced),
+        discardPrepared: async (replaced: ReplacingStatement) => other.service.prepared.discard(replaced),
       },
     });
   }

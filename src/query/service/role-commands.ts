@@ -4,7 +4,7 @@ import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import type { CommandContext } from './command-context.ts';
 
-/** A change is tried this often, after pauses that grow by `repeatMs`: this node may learn of the other change late. */
+/** The most attempts of a change that another node's change of the same roles came before. The pauses between them grow by `repeatMs`, since this node may learn late of that change. */
 const attemptsMax = 10;
 const repeatMs = 20;
 
@@ -45,6 +45,7 @@ function pathOf(user: string): string {
   return `${domain}/${encoded(name)}`;
 }
 
+/** As published, a role on the default collection is one on its bucket. */
 function targetText({ bucket, scope, collection }: KeyspaceName): string {
   if (scope === '') return bucket;
   if (collection === '') return `${bucket}:${scope}`;

@@ -1,6 +1,6 @@
 // Prepared statements of this node by query context and name, with LRU eviction above limits of their number and of their texts.
 import type { PreparedStatement } from '#sqlpp/run/engine.ts';
-import type { PreparedText, ReplacedStatement } from '../query.contract.ts';
+import type { PreparedText, ReplacingStatement } from '../query.contract.ts';
 
 export interface PreparedEntry {
   readonly name: string;
@@ -70,7 +70,7 @@ export class PreparedCache {
   }
 
   /** Another node has prepared `statement` under this name: removes the statement that has the name here, unless it is the same. */
-  discard({ name, queryContext, statement }: ReplacedStatement): void {
+  discard({ name, queryContext, statement }: ReplacingStatement): void {
     const key = keyOf(name, queryContext);
     if (this.entries.get(key)?.prepared.text !== statement) this.delete(key);
   }

@@ -1,7 +1,14 @@
 // One execution of a statement: time slices, memory, results of subqueries and calls, counts and times for the answer.
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../expressions/context.ts';
-import { allowPauses, begin, noWorks, PauseNeeded, restore, worksNow } from '../expressions/paused-work.ts';
+import {
+  allowPauses,
+  begin,
+  currentWorks,
+  noWorks,
+  PauseNeeded,
+  restore,
+} from '../expressions/paused-work.ts';
 import type { Block } from '../plan/block.ts';
 import { isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
 import type { Subquery, UserCall } from '../tree/query.ts';
@@ -156,7 +163,7 @@ export class Run {
     return this.#needed?.add(error) ?? false;
   }
 
-  /** Not once the row has got random values or times: those of the next evaluation would be others. */
+  /** Not once this evaluation has got random values or times: work that continues after a pause does not get its values again, so later expressions would get them instead of their own. */
   isPauseDue(): boolean {
     return this.slices.isPauseDue && !this.hasDrawn();
   }
@@ -266,7 +273,7 @@ export class Run {
   }
 
   /**
-   * Calls `work` for each row. `work` may throw what `isRowNeed` knows before it changes anything: it is called again once
+   * Calls `work` for each row. `work` may throw a `RowNeed`, but only before it has changed anything: it is called again once
    * the result is there. Yields between rows that take long, as those of large documents do.
    */
   each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> | undefined {
@@ -294,12 +301,12 @@ export class Run {
       }
       return undefined;
     } catch (error) {
-      failed = { thrown: error, paused: worksNow() };
+      failed = { thrown: error, paused: currentWorks() };
     } finally {
       restore(before);
       setParsedTexts(textsBefore);
     }
-    // Only now, since a subquery begins at once, and evaluates some expressions, as those of pushed limits, where it cannot wait for a pause.
+    // Called after `restore`: a subquery starts at once and evaluates some expressions, such as those of pushed-down limits, where it cannot wait for a pause.
     return this.#eachFrom(at, items, work, failed);
   }
 
@@ -353,7 +360,7 @@ export class Run {
           } while (at < items.length && !this.slices.isDue);
         } catch (next) {
           error = next;
-          row.paused = worksNow();
+          row.paused = currentWorks();
         } finally {
           restore(before);
           setParsedTexts(textsBefore);

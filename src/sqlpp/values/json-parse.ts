@@ -37,7 +37,7 @@ export function resolve(value: Value): Value {
   return parseJson(value.bytes, value.start, value.end);
 }
 
-/** Parses large text, which takes too long for a caller that cannot wait; returns other values unchanged. */
+/** Parses large text now, where the caller can wait for it: code that uses the value later cannot. Returns other values unchanged. */
 export const parsedIfLarge = (value: Value): Value =>
   value instanceof RawJson && isLargeText(value) ? resolve(value) : value;
 

@@ -48,6 +48,7 @@ export function readRules(text: string): { readonly rules: MappingRules } | { re
       return { problem: `value for key ${key} is the wrong type: ${typeName(value)}` };
   }
   if (keyCount(text) !== keys.length)
+    // The text of published servers, which encode the rules again and compare; here keys are counted.
     return {
       problem: 'JSON string passed in did not pass re-encode test. Are there potentially duplicated keys?',
     };

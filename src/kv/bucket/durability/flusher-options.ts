@@ -1,4 +1,4 @@
-// What a bucket's flusher works with, and which of its work waits for clients.
+// What a bucket's flusher works with, and which of its work is delayed so that writes that clients wait for come first.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { DiskEngine } from '../../data/disk-engine.ts';
@@ -7,6 +7,7 @@ import type { Cutter } from '../../vbucket/cutter.ts';
 import type { Timings } from '../timings.ts';
 import type { VbucketProgress } from './progress.ts';
 
+/** True: this work is delayed, for a short time. */
 export interface DelayedDiskWork {
   /** Writes of changes that no client waits for. */
   readonly flushes: boolean;

@@ -32,7 +32,7 @@ const filesIn = (folder: string): BucketFiles => ({
   fileCount: 1,
 });
 
-/** Ten commits that overwrite each other in part, with values in the row and in `big`. */
+/** Ten commits that overwrite each other in part, with values in the row and in the table `big`. */
 const commits: Doc[][] = Array.from({ length: 10 }, (_, round) =>
   Array.from({ length: 40 }, (_, i) => ({
     vb: (i + round * 11) % 4,
@@ -77,7 +77,7 @@ async function anImage(stop: 'clean' | 'crash', count = commits.length): Promise
 
 type Outcome = { damage: string } | { opened: OpenedFile; docs: string };
 
-/** Opens and loads the image, and checks that a refusal leaves the file unchanged. */
+/** Opens and loads the image, and checks that a refusal by the open neither removes nor creates the data file. */
 async function tryImage(folder: Folder, image: Image, how: Partial<BucketFiles> = {}): Promise<Outcome> {
   const files = { ...filesIn(folder.path), ...how };
   writeImage(files.folder, image);
@@ -164,7 +164,7 @@ test('a data file truncated anywhere is refused', async () => {
   }
 });
 
-test('a log with a flipped byte after its header loses at most the last commit, or is refused and kept', async (t) => {
+test('a WAL with a flipped byte after its header loses at most the last commit, or is refused and kept', async (t) => {
   await using folder = await aFolder();
   const random = aSeed(t);
   const bytes = crashImage.get(walFile) as Buffer;
@@ -183,7 +183,7 @@ test('a log with a flipped byte after its header loses at most the last commit, 
   assert.equal(counts.size, 2);
 });
 
-test('a log with a flipped byte in its header gives the file as it was before the log', async () => {
+test('a WAL with a flipped byte in its header gives the file as it was before the WAL', async () => {
   await using folder = await aFolder();
   const bytes = crashImage.get(walFile) as Buffer;
   for (let at = 0; at < 32; at++) {
@@ -192,7 +192,7 @@ test('a log with a flipped byte in its header gives the file as it was before th
   }
 });
 
-test('a truncated log gives a prefix of the commits, or is refused', async (t) => {
+test('a truncated WAL gives a prefix of the commits, or is refused', async (t) => {
   await using folder = await aFolder();
   const bytes = crashImage.get(walFile) as Buffer;
   const states = new Set([...commits.map((_, i) => documentsAfter(i + 1)), 'none']);
@@ -210,7 +210,7 @@ test('a truncated log gives a prefix of the commits, or is refused', async (t) =
   assert.ok(counts.size > 5);
 });
 
-test('a truncated or corrupted log is refused and kept when commits were counted', async (t) => {
+test('a truncated or corrupted WAL is refused and kept when commits were counted', async (t) => {
   await using folder = await aFolder();
   const random = aSeed(t);
   const bytes = countedCrashImage.get(walFile) as Buffer;
@@ -231,7 +231,7 @@ test('a truncated or corrupted log is refused and kept when commits were counted
   assert.match('damage' in cut ? cut.damage : 'opened', /the last 1 of its 10 commits are missing/);
 });
 
-test('a missing log of a file that was in use is refused', async () => {
+test('a missing WAL of a file that was in use is refused', async () => {
   await using folder = await aFolder();
   const uncounted = { damage: 'its write-ahead log is missing, though the file was in use' };
   assert.deepEqual(await tryImage(folder, without(crashImage, walFile)), uncounted);
@@ -239,7 +239,7 @@ test('a missing log of a file that was in use is refused', async () => {
   assert.match('damage' in counted ? counted.damage : 'opened', /the last 10 of its 10 commits are missing/);
 });
 
-test('a log that another program checkpointed into the file is not reported missing', async () => {
+test('a WAL that another program checkpointed into the file is not reported missing', async () => {
   await using folder = await aFolder();
   const path = join(folder.path, dataFile);
   for (const [name, bytes] of countedCrashImage) writeFileSync(join(folder.path, name), bytes);

@@ -26,9 +26,10 @@ export interface Fields {
 
 export const dayMs = 86_400_000;
 
-/** The range of dates in milliseconds since 1970; beyond it results are NULL. */
+/** The range of a JavaScript `Date`, in milliseconds since 1970. */
 const msMax = 8.64e15;
 
+/** False: the result is NULL. A day less than `Date` has, so that the local time of every zone is in its range, too. */
 export function isDate(ms: number): boolean {
   return Math.abs(ms) <= msMax - dayMs;
 }
@@ -71,10 +72,11 @@ export function zoneLabel({ zone, ms }: ZonedTime): string {
   if (zone.kind === 'fixed') return zone.label;
   const short = new Intl.DateTimeFormat('en-US', { timeZone: zone.name, timeZoneName: 'short' });
   const label = short.formatToParts(ms).find(({ type }) => type === 'timeZoneName')?.value ?? zone.name;
-  return label.startsWith('GMT') && label !== 'GMT' ? fixedZoneLabel(offsetMinutes(zone, ms)) : label;
+  return label.startsWith('GMT') && label !== 'GMT' ? offsetAbbreviation(offsetMinutes(zone, ms)) : label;
 }
 
-function fixedZoneLabel(minutes: number): string {
+/** The abbreviation of a named zone that has no letters, as in the time zone database: `-03`, `+0530`. */
+function offsetAbbreviation(minutes: number): string {
   const zone = fixedZone(minutes);
   return zone.kind === 'fixed' ? zone.label.replace(/00$/, '') : '';
 }
