@@ -8,7 +8,6 @@ import type { Evaluate, ExpressionCompiler, Variable } from './evaluate.ts';
 import { descendants, isComposite, sortedMembers } from './navigation.ts';
 import {
   begin,
-  currentWorks,
   drop,
   enter,
   isPauseDue,
@@ -18,6 +17,7 @@ import {
   type PausedWorks,
   PauseNeeded,
   pausedAt,
+  rowWorks,
 } from './paused-work.ts';
 
 /** The values that a binding iterates over, and for a position variable the positions or names. */
@@ -71,7 +71,7 @@ export class LoopRanges {
     const left = stepsLeft();
     if (paused !== undefined) countSteps(paused.steps);
     if (paused?.state === null) return paused.result as Value;
-    const around = currentWorks();
+    const around = rowWorks();
     const run = paused?.state ?? new LoopRun(this.list, loop);
     begin(paused?.inner ?? noWorks);
     if (paused !== undefined) context.resumed?.();
@@ -138,7 +138,7 @@ class LoopRun<Kept> {
         else ranges.push(range);
       }
     } catch (error) {
-      this.inner = currentWorks();
+      this.inner = rowWorks();
       throw error;
     }
     return isNull ? null : ranges;
@@ -168,7 +168,7 @@ class LoopRun<Kept> {
       } catch (error) {
         if (failure === null) {
           failure = { error };
-          this.stopAt(at, currentWorks(), left);
+          this.stopAt(at, rowWorks(), left);
           // Further rounds only find what they need.
           kept = loop.begin(ranges);
         }

@@ -56,7 +56,7 @@ export function begin(paused: PausedWorks): void {
 }
 
 /** What has been done of the row, or of a round, whose evaluation threw an error. */
-export const currentWorks = (): PausedWorks => works;
+export const rowWorks = (): PausedWorks => works;
 
 /** Begins a work; returns its position. */
 export const enter = (): number => ++position;

@@ -1,14 +1,7 @@
 // One execution of a statement: time slices, memory, results of subqueries and calls, counts and times for the answer.
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../expressions/context.ts';
-import {
-  allowPauses,
-  begin,
-  currentWorks,
-  noWorks,
-  PauseNeeded,
-  restore,
-} from '../expressions/paused-work.ts';
+import { allowPauses, begin, noWorks, PauseNeeded, restore, rowWorks } from '../expressions/paused-work.ts';
 import type { Block } from '../plan/block.ts';
 import { isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
 import type { Subquery, UserCall } from '../tree/query.ts';
@@ -301,7 +294,7 @@ export class Run {
       }
       return undefined;
     } catch (error) {
-      failed = { thrown: error, paused: currentWorks() };
+      failed = { thrown: error, paused: rowWorks() };
     } finally {
       restore(before);
       setParsedTexts(textsBefore);
@@ -360,7 +353,7 @@ export class Run {
           } while (at < items.length && !this.slices.isDue);
         } catch (next) {
           error = next;
-          row.paused = currentWorks();
+          row.paused = rowWorks();
         } finally {
           restore(before);
           setParsedTexts(textsBefore);
