@@ -5,6 +5,7 @@ import type { IndexScan as PlannedScan } from '../plan/operators.ts';
 import { nestableBounds } from '../plan/spans.ts';
 import { compileHasNested, compileSpans, type SpansCode } from './bounds.ts';
 import type { BlockCompiler, Code } from './code.ts';
+import { HeldMemory } from './held-memory.ts';
 import { type Batch, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { bytesOfId } from './seen-ids.ts';
@@ -160,14 +161,12 @@ class IndexRows extends StepIterator<Batch> {
     if (wanted === null) return;
     const batches = this.#run.context.datastore.indexes.scan(wanted);
     const phase = this.#run.phase('indexScan');
-    let heldBytes = 0;
+    const memory = new HeldMemory(this.#run);
     try {
       for await (const rows of batches) {
         phase.items += rows.length;
         // Until its end such a scan keeps the ids that it has returned.
-        const bytes = wanted.isDistinct ? rows.reduce((sum, { id }) => sum + bytesOfId(id), 0) : 0;
-        this.#run.hold(bytes);
-        heldBytes += bytes;
+        if (wanted.isDistinct) memory.hold(rows.reduce((sum, { id }) => sum + bytesOfId(id), 0));
         for (let at = 0; at < rows.length; at += batchRows) {
           yield rows.slice(at, at + batchRows).map((entry) => this.#row(entry));
           const pause = this.#run.yieldIfDue();
@@ -175,7 +174,7 @@ class IndexRows extends StepIterator<Batch> {
         }
       }
     } finally {
-      this.#run.release(heldBytes);
+      memory.release();
     }
   }
 

@@ -1,5 +1,6 @@
 // Ids of documents that a statement has had already. Their memory counts as memory of the statement.
 import type { CallMemory } from './call-results.ts';
+import { HeldMemory } from './held-memory.ts';
 
 /** The approximate memory of an id in addition to its characters: the string, and its place in a set. */
 const idBytes = 50;
@@ -7,13 +8,12 @@ const idBytes = 50;
 export const bytesOfId = (id: string): number => idBytes + id.length;
 
 export class SeenIds {
-  readonly #memory: CallMemory;
+  readonly #memory: HeldMemory;
   readonly #ids = new Set<string>();
-  #bytes = 0;
   #uncounted = 0;
 
   constructor(memory: CallMemory) {
-    this.#memory = memory;
+    this.#memory = new HeldMemory(memory);
   }
 
   /** Returns false if the id was there. */
@@ -26,15 +26,13 @@ export class SeenIds {
 
   /** Call once a batch. @throws SqlError 5500 above the quota */
   count(): void {
-    this.#bytes += this.#uncounted;
     this.#memory.hold(this.#uncounted);
     this.#uncounted = 0;
   }
 
   discard(): void {
     this.#ids.clear();
-    this.#memory.release(this.#bytes);
-    this.#bytes = 0;
+    this.#memory.release();
     this.#uncounted = 0;
   }
 }

@@ -4,6 +4,7 @@ import type { WithPlan } from '../plan/operators.ts';
 import type { Value } from '../values/value.ts';
 import type { Code } from './code.ts';
 import { type InnerQuery, resultsOf } from './combining.ts';
+import { HeldMemory } from './held-memory.ts';
 import { valueKey } from './keys.ts';
 import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
@@ -13,28 +14,7 @@ const entryBytes = 32;
 /** The estimated memory of a row of WITH RECURSIVE. */
 const recursiveRowBytes = 64;
 
-/** The memory that the terms of one WITH use until its query ends. */
-class TermMemory {
-  readonly #run: Run;
-  #bytes = 0;
-
-  constructor(run: Run) {
-    this.#run = run;
-  }
-
-  /** @throws SqlError 5500 above the quota */
-  hold(bytes: number): void {
-    this.#bytes += bytes;
-    this.#run.hold(bytes);
-  }
-
-  release(): void {
-    this.#run.release(this.#bytes);
-    this.#bytes = 0;
-  }
-}
-
-function isNew(memory: TermMemory, seen: Set<string>, value: Value): boolean {
+function isNew(memory: HeldMemory, seen: Set<string>, value: Value): boolean {
   const key = valueKey([value]);
   if (seen.has(key)) return false;
   seen.add(key);
@@ -54,7 +34,8 @@ const levelsMax = 10_000;
 export function withTerms(input: Pull, terms: readonly WithCode[]): Pull {
   return async function* pullWith(run, seed) {
     const row = seed.slice();
-    const memory = new TermMemory(run);
+    // The terms use it until the query ends.
+    const memory = new HeldMemory(run);
     try {
       for (const { term, code, step } of terms) {
         row[term.slot] = await run.value(() => code.run(row, run.evaluation));
@@ -70,7 +51,7 @@ export function withTerms(input: Pull, terms: readonly WithCode[]): Pull {
 /** Runs the step over the rows of the previous one until there are none. */
 async function recurse(
   run: Run,
-  memory: TermMemory,
+  memory: HeldMemory,
   row: Row,
   { term, step }: { readonly term: WithPlan; readonly step: InnerQuery },
 ): Promise<Value> {
