@@ -1,5 +1,5 @@
 // Functions that treat arrays as sets: items that collate equal count once. Results have the order of first appearance.
-import { mapInSteps, type WorkSteps } from '#base/steps.ts';
+import { mapInSteps, resultOf, type WorkSteps } from '#base/steps.ts';
 import { shownIdentityOf } from '../values/identity.ts';
 import { countSteps } from '../values/step-limit.ts';
 import { isArray } from '../values/types.ts';
@@ -71,7 +71,7 @@ export const arraySets = new Declarations('array')
     'array_distinct',
     'array',
     'The array without duplicate items.',
-    ofArrays((arrays) => counts(arrays).map(({ value }) => value)),
+    ofArrays(([items = []]) => resultOf(distinctInSteps(items))),
     { ...missing, steps: distinctSteps },
   )
   .add(

@@ -1,6 +1,6 @@
 // Functions that split all texts of a value into words.
 
-import type { WorkSteps } from '#base/steps.ts';
+import { resultOf, type WorkSteps } from '#base/steps.ts';
 import { collate } from '../values/collation.ts';
 import { identityOf } from '../values/identity.ts';
 import { isArray, isObject } from '../values/types.ts';
@@ -75,9 +75,7 @@ const tokens: Implementation = (given) => {
   const [value, sentOptions] = given;
   if (value === undefined || (given.length > 1 && sentOptions === undefined)) return undefined;
   if (sentOptions !== undefined && !isObject(sentOptions)) return null;
-  const found = new Map<string, Value>();
-  for (const token of tokensOf(value, optionsOf(sentOptions))) found.set(identityOf(token), token);
-  return [...found.values()];
+  return resultOf(tokensInSteps(value, sentOptions));
 };
 
 const tokensSteps: StepsOf = (given) => {
