@@ -37,7 +37,7 @@ export class LinkedList<T> {
     else previous.next = next;
     if (next === null) this.#last = previous;
     else next.previous = previous;
-    // Else whoever keeps a removed link, also V8's old generation, would keep values that were added later, and by their links all after them.
+    // A removed link may live on, in V8's old generation for example. With its neighbours it would keep all values alive that were added after it.
     link.previous = null;
     link.next = null;
     this.size--;
