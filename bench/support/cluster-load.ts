@@ -6,7 +6,8 @@ import { SetDocument } from '../../src/wire/commands/documents.ts';
 import { Hello, SaslAuth, SelectBucket } from '../../src/wire/commands/session.ts';
 import { Feature } from '../../src/wire/features.ts';
 import { encodeRequest, type RequestParts } from '../../src/wire/output.ts';
-import { clientFeatures, words } from '../../test/support/data-client.ts';
+import { clientFeatures } from '../../test/support/client-features.ts';
+import { words } from '../../test/support/data-client.ts';
 import { administrator } from '../../test/support/node-process.ts';
 
 export interface ClusterLoad {

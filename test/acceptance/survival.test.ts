@@ -7,7 +7,8 @@ import { after, describe, test } from 'node:test';
 import { Feature } from '#wire/features.ts';
 import { encodeRequest } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import { clientFeatures, dataClient, get, persisted, remove, set } from '../support/data-client.ts';
+import { clientFeatures } from '../support/client-features.ts';
+import { dataClient, get, persisted, remove, set } from '../support/data-client.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 

@@ -56,6 +56,14 @@ export class BucketUnderTest {
     this.now.set(this.clock.wallMs(), this.clock.monotonicMs());
   }
 
+  /** Advances the clock in steps of five milliseconds, running promises in between. */
+  async advance(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 5) {
+      this.tick(5);
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   get seconds(): number {
     return Math.floor(this.clock.wallMs() / 1000);
   }

@@ -2,7 +2,7 @@
 
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import { clientFeatures } from './data-client.ts';
+import { clientFeatures } from './client-features.ts';
 import { KvConnection, type Reply } from './kv-connection.ts';
 import { Opcode } from './opcodes.ts';
 

@@ -1,29 +1,9 @@
 // Named requests of the data port, and logged-in clients of a node over sockets.
-import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
+import { clientFeatures } from './client-features.ts';
 import { KvConnection } from './kv-connection.ts';
 import { administrator, type NodeProcess } from './node-process.ts';
 import { Opcode } from './opcodes.ts';
-
-/** Features of published clients without duplex and unordered execution: only replies arrive, in order. */
-export const clientFeatures: readonly number[] = [
-  Feature.tcpNoDelay,
-  Feature.mutationSeqno,
-  Feature.xattr,
-  Feature.xerror,
-  Feature.selectBucket,
-  Feature.snappy,
-  Feature.json,
-  Feature.altRequest,
-  Feature.syncReplication,
-  Feature.collections,
-  Feature.preserveTtl,
-  Feature.virtualXattr,
-  Feature.createAsDeleted,
-  Feature.subdocReplicaRead,
-  Feature.dedupeNotMyVbucket,
-  Feature.subdocBinaryXattr,
-];
 
 /** A connection of the administrator, on the bucket. */
 export function dataClient(

@@ -9,7 +9,7 @@ import { DataService, type DataServiceOptions } from '#kv/host/data-service.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { Feature } from '#wire/features.ts';
+import { usualFeatures } from './client-features.ts';
 import { KvConnection } from './kv-connection.ts';
 
 const iterations = 10;
@@ -96,22 +96,6 @@ export interface TestService extends AsyncDisposable {
 
 /** Framing of a write with durability level 3, persistToMajority, and the default time limit. */
 export const persistToMajority = Buffer.from([0x11, 3]);
-
-/** Features of published clients, without those that change the order of replies or push messages. */
-export const usualFeatures: readonly number[] = [
-  Feature.mutationSeqno,
-  Feature.xattr,
-  Feature.xerror,
-  Feature.selectBucket,
-  Feature.snappy,
-  Feature.json,
-  Feature.altRequest,
-  Feature.syncReplication,
-  Feature.collections,
-  Feature.preserveTtl,
-  Feature.virtualXattr,
-  Feature.createAsDeleted,
-];
 
 export async function startService(
   desired: KvDesired = aDesired(),

@@ -10,14 +10,6 @@ import { MemoryDisk } from '../disk/memory-engine.ts';
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 const vb = 3;
 
-/** Advances in steps of five milliseconds, running promises in between. */
-async function advance(b: BucketUnderTest, ms: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 5) {
-    b.tick(5);
-    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
 const persisted = (b: BucketUnderTest): number => b.bucket.documents.persistedSeqno(vb);
 
 test('durable writes are committed at once after a pause in which one was made', async () => {
@@ -26,18 +18,18 @@ test('durable writes are committed at once after a pause in which one was made',
   const disk = new MemoryDisk({ sync: async () => (isHeld ? await gate.promise : undefined) }).engine();
   const b = new BucketUnderTest({ storage: { disk, files } });
   await b.start();
-  await advance(b, 1000);
+  await b.advance(1000);
   const durably = (key: string) => b.store(key, { vb, durability: DurabilityLevel.persistToMajority });
   b.store('first', { vb });
   isHeld = true;
   const writing = b.bucket.writeAll();
-  await advance(b, 5);
+  await b.advance(5);
   durably('during the pause');
   gate.resolve();
   await writing;
   for (const count of [3, 4]) {
     durably(`after the pause ${count}`);
-    await advance(b, 5);
+    await b.advance(5);
     assert.equal(persisted(b), count);
   }
 });
@@ -49,7 +41,7 @@ test('a bucket that stops waits until all of its changes are written for a resta
   const log = { ...silentLog, error: (event: string) => void events.push(event) };
   const b = new BucketUnderTest({ storage: { disk: engine, files }, log });
   await b.start();
-  await advance(b, 1000);
+  await b.advance(1000);
   for (const each of [0, 1, 2, 3]) b.store('k', { vb: each });
   const commit = engine.commit.bind(engine);
   let stopping: Promise<unknown> | null = null;

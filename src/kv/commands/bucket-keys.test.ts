@@ -5,13 +5,13 @@ import { fullGrants } from '#auth/grants.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
   aBucket,
   aDesired,
   aUser,
   persistToMajority,
   startService,
-  usualFeatures,
 } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';

@@ -5,7 +5,8 @@ import { Privilege } from '#auth/privileges.ts';
 import { Feature } from '#wire/features.ts';
 import { Magic } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
-import { aBucket, aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
+import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
 
 const get = { opcode: Opcode.get, key: Buffer.from('\0k') };

@@ -5,13 +5,8 @@ import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
-import {
-  aBucket,
-  aDesired,
-  persistToMajority,
-  startService,
-  usualFeatures,
-} from '../../../test/support/data-service.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
+import { aBucket, aDesired, persistToMajority, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
 import { observeKeysMax } from './observe.ts';

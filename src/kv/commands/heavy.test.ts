@@ -8,13 +8,8 @@ import type { RequestParts } from '#wire/output.ts';
 import { packedBytesMax, snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
 import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
-import {
-  aDesired,
-  aUser,
-  persistToMajority,
-  startService,
-  usualFeatures,
-} from '../../../test/support/data-service.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
+import { aDesired, aUser, persistToMajority, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';

@@ -8,13 +8,8 @@ import { RangeScanContinue, RangeScanCreate } from '#wire/commands/bucket.ts';
 import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import {
-  aBucket,
-  aDesired,
-  startService,
-  type TestService,
-  usualFeatures,
-} from '../../../test/support/data-service.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
+import { aBucket, aDesired, startService, type TestService } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';

@@ -12,13 +12,13 @@ import { deferred } from '#base/deferred.ts';
 import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
   aBucket,
   aDesired,
   aUser,
   persistToMajority,
   startService,
-  usualFeatures,
 } from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';

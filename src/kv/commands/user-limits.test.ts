@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DataUserLimits } from '#kv/admin.ts';
 import { Status } from '#wire/status.ts';
-import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
+import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
 

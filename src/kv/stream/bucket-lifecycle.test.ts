@@ -7,13 +7,13 @@ import { test } from 'node:test';
 import { EndReason, OpenFlag, StreamFlag } from '#wire/dcp.ts';
 import { Status } from '#wire/status.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
   aBucket,
   aDesired,
   persistToMajority,
   startService,
   type TestService,
-  usualFeatures,
 } from '../../../test/support/data-service.ts';
 import { DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';

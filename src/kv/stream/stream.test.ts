@@ -6,13 +6,13 @@ import { Feature } from '#wire/features.ts';
 import { snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
 import { withXattrs } from '../../../test/support/a-bucket.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
   aBucket,
   aDesired,
   aUser,
   persistToMajority,
   startService,
-  usualFeatures,
 } from '../../../test/support/data-service.ts';
 import { DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';

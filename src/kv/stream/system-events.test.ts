@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EndReason, EventKind } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
   aBucket,
   aDesired,
   persistToMajority,
   startService,
   type TestService,
-  usualFeatures,
 } from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';

@@ -13,16 +13,8 @@ async function started() {
   const disk = new MemoryDisk().engine();
   const b = new BucketUnderTest({ storage: { disk, files }, priority: 'low' });
   await b.start();
-  await advance(b, 1000);
+  await b.advance(1000);
   return { b, commit: disk.commit.bind(disk), disk };
-}
-
-/** Advances in steps of five milliseconds, running promises in between. */
-async function advance(b: BucketUnderTest, ms: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 5) {
-    b.tick(5);
-    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-  }
 }
 
 const persisted = (b: BucketUnderTest): number => b.bucket.documents.persistedSeqno(vb);
@@ -36,18 +28,18 @@ test('while a handover is near even a whole batch waits, for half a second, unle
   bucket.setRules({ quotaBytes: 1024 * 1024 * 1024 });
   bucket.delayDiskWork({ flushes: true, checkpoints: true });
   large();
-  await advance(b, 495);
+  await b.advance(495);
   assert.equal(persisted(b), 0);
-  await advance(b, 20);
+  await b.advance(20);
   assert.equal(persisted(b), 5, 'further batches wait for another half second');
   bucket.delayDiskWork({ flushes: true, checkpoints: true });
   b.store('polled', { vb });
   bucket.documents.watchPersisted(vb);
-  await advance(b, 5);
+  await b.advance(5);
   assert.equal(persisted(b), 6);
   large();
   bucket.setRules({ quotaBytes: (bucket.documents.memUsed + 1000) / 0.75 });
-  await advance(b, 40);
+  await b.advance(40);
   assert.equal(persisted(b), 11);
 });
 
@@ -57,7 +49,7 @@ test('while a handover is near, what a client waits for is written at once behin
   for (let i = 0; i < 20; i++) b.store(`k${i}`, { vb, value: Buffer.alloc(256 * 1024) });
   b.store('durable', { vb: vb + 4, durability: DurabilityLevel.persistToMajority });
   const token = b.result.pending;
-  await advance(b, 50);
+  await b.advance(50);
   assert.equal(b.resolved.get(token), Status.success);
 });
 
@@ -74,7 +66,7 @@ test('batches become smaller when the disk is slow, and not because they wait fo
   const write = async (): Promise<number> => {
     for (let i = 0; i < 30; i++) b.store(`k${i}`, { vb, value: 'v'.repeat(100_000) });
     batches.length = 0;
-    await advance(b, 10_000);
+    await b.advance(10_000);
     return batches[0] as number;
   };
   const first = await write();
@@ -98,7 +90,7 @@ test('a write of states does not wait for batches that are encoded after it', as
     done.push(name);
   };
   const written = [write([vb], 'first'), write([vb + 4], 'second')];
-  await advance(b, 100);
+  await b.advance(100);
   await Promise.all(written);
   assert.deepEqual(done, ['commit', 'first', 'commit', 'second']);
 });

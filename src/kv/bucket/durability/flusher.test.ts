@@ -12,16 +12,8 @@ const vb = 3;
 async function aBucket(options: Pick<Partial<BucketOptions>, 'priority'> = {}): Promise<BucketUnderTest> {
   const b = new BucketUnderTest({ storage: { disk: new MemoryDisk().engine(), files }, ...options });
   await b.start();
-  await advance(b, 1000);
+  await b.advance(1000);
   return b;
-}
-
-/** Advances in steps of five milliseconds, running promises in between. */
-async function advance(b: BucketUnderTest, ms: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 5) {
-    b.tick(5);
-    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-  }
 }
 
 /** Another node is a member of the vbucket's in-sync set, too. */
@@ -37,15 +29,15 @@ const persisted = (b: BucketUnderTest): number => b.bucket.documents.persistedSe
 test('changes are written together after 80 ms when no client waits for them', async () => {
   const b = await aBucket();
   b.store('k', { vb });
-  await advance(b, 75);
+  await b.advance(75);
   assert.equal(persisted(b), 0);
   b.store('other', { vb });
-  await advance(b, 5);
+  await b.advance(5);
   assert.equal(persisted(b), 2);
   b.store('k', { vb });
-  await advance(b, 75);
+  await b.advance(75);
   assert.equal(persisted(b), 2, 'later changes wait as long');
-  await advance(b, 5);
+  await b.advance(5);
   assert.equal(persisted(b), 3);
 });
 
@@ -54,7 +46,7 @@ test('under load changes are written together after 500 ms, and 20 ms after the 
   const storeFor = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 5) {
       for (let i = 0; i < 16; i++) b.store(`k${i}`, { vb });
-      await advance(b, 5);
+      await b.advance(5);
     }
   };
   await storeFor(495);
@@ -63,7 +55,7 @@ test('under load changes are written together after 500 ms, and 20 ms after the 
   assert.equal(persisted(b), 1600);
   await storeFor(240);
   assert.equal(persisted(b), 1600);
-  await advance(b, 40);
+  await b.advance(40);
   assert.equal(persisted(b), 1600 + 48 * 16);
 });
 
@@ -80,7 +72,7 @@ test('under load each fourth flush writes the changes that other nodes have, and
       b.bucket.columns.state[copy] = VbucketState.replica;
       receive(b, copied);
       changes += 16;
-      await advance(b, 5);
+      await b.advance(5);
     }
   };
   const onDisk = (): number[] => [vb, copy, copied].map((each) => b.bucket.documents.persistedSeqno(each));
@@ -94,13 +86,13 @@ test('under load each fourth flush writes the changes that other nodes have, and
   await storeFor(500);
   assert.deepEqual(onDisk(), [changes, written, written]);
   b.store('durable', { vb: other, durability: DurabilityLevel.persistToMajority });
-  await advance(b, 5);
+  await b.advance(5);
   assert.deepEqual(onDisk(), [changes, changes, changes]);
   await storeFor(500);
   b.bucket.progress.setMembers(copied, { others: [], size: 1, isFrozen: false });
   await storeFor(500);
   assert.deepEqual(onDisk(), [changes, changes - 2 * 1600, changes], 'no other node has them any more');
-  await advance(b, 160);
+  await b.advance(160);
   assert.deepEqual(onDisk(), [changes, changes, changes], 'without load nothing waits longer');
 });
 
@@ -112,16 +104,16 @@ test('load lasts over a short pause of clients, and few changes are enough load 
     for (let passed = 0; passed < ms; passed += 5) {
       for (let i = 0; i < count; i++) b.store(`k${i}`, { vb: each });
       receive(b, copied);
-      await advance(b, 5);
+      await b.advance(5);
     }
   };
   await storeFor(200, vb, 64);
-  await advance(b, 40);
+  await b.advance(40);
   await storeFor(255, vb, 64);
   assert.equal(persisted(b), 0, 'clients that wait for a processor continue');
   await storeFor(5, vb, 64);
   assert.equal(persisted(b), 92 * 64);
-  await advance(b, 1_000);
+  await b.advance(1_000);
   await storeFor(1_800, copied, 2);
   assert.equal(b.bucket.documents.persistedSeqno(copied), 0);
   await storeFor(160, copied, 2);
@@ -143,7 +135,7 @@ test('changes that other nodes have are written within two seconds, even more th
       receive(b, each);
       waiting.push({ each, seqno: columns.highSeqno[each] as number, sinceMs: nowMs });
     }
-    await advance(b, 5);
+    await b.advance(5);
     const left = waiting.filter(({ each, seqno }) => seqno > documents.persistedSeqno(each));
     waiting.splice(0, waiting.length, ...left);
     longestMs = Math.max(longestMs, nowMs - (waiting[0]?.sinceMs ?? nowMs));
@@ -162,7 +154,7 @@ test('changes that no other node has are not written more often while more than 
     for (let i = 0; i < 3; i++) b.store(`k${n++}`, { vb: copied, value });
     receive(b, copied);
     b.store('own', { vb });
-    await advance(b, 5);
+    await b.advance(5);
     if (persisted(b) > before) commits++;
     before = persisted(b);
   }
@@ -176,7 +168,7 @@ test('changes that a silent member has not received do not wait for a later flus
   for (let passed = 0; passed < 1_000; passed += 5) {
     for (let i = 0; i < 16; i++) b.store(`k${i}`, { vb: copied });
     if (passed < 300) receive(b, copied);
-    await advance(b, 5);
+    await b.advance(5);
   }
   const { columns, documents } = b.bucket;
   assert.ok((columns.highSeqno[copied] as number) - documents.persistedSeqno(copied) <= 16 * 100);
@@ -192,7 +184,7 @@ test('a write that a client awaits on disk does not wait for two seconds behind 
     for (let passed = 0; passed < ms; passed += 5) {
       for (let i = 0; i < 20; i++) b.store(`d${n++ % 2500}`, { vb: copied, value: Buffer.alloc(1024) });
       receive(b, copied);
-      await advance(b, 5);
+      await b.advance(5);
     }
   };
   for (let round = 0; round < 12; round++) {
@@ -212,7 +204,7 @@ test('under load even more than a batch waits for the delay, and is then written
   const storeFor = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 5) {
       for (let i = 0; i < 48; i++) b.store(`k${i}`, { vb: vbs[i % 3] as number, value });
-      await advance(b, 5);
+      await b.advance(5);
     }
   };
   await storeFor(495);
@@ -226,7 +218,7 @@ test('under load even more than a batch waits for the delay, and is then written
 test('a bucket of high priority writes changes after 5 ms', async () => {
   const b = await aBucket({ priority: 'high' });
   b.store('k', { vb });
-  await advance(b, 5);
+  await b.advance(5);
   assert.equal(persisted(b), 1);
 });
 
@@ -235,20 +227,20 @@ test('changes are written after 20 ms while memory is short', async () => {
   b.store('k', { vb });
   // The low watermark, up to which nothing is evicted, is three quarters of the quota.
   b.bucket.setRules({ quotaBytes: (b.bucket.documents.memUsed + 1000) / 0.75 });
-  await advance(b, 15);
+  await b.advance(15);
   assert.equal(persisted(b), 0);
-  await advance(b, 5);
+  await b.advance(5);
   assert.equal(persisted(b), 1);
 });
 
 test('a whole batch is written after 20 ms', async () => {
   const b = await aBucket();
   for (let i = 0; i < 5; i++) b.store(`k${i}`, { vb, value: Buffer.alloc(256 * 1024) });
-  await advance(b, 20);
+  await b.advance(20);
   assert.equal(persisted(b), 4);
-  await advance(b, 75);
+  await b.advance(75);
   assert.equal(persisted(b), 4, 'the rest waits for the delay');
-  await advance(b, 5);
+  await b.advance(5);
   assert.equal(persisted(b), 5);
 });
 
@@ -264,15 +256,15 @@ test('the log that a data file has for urgent commits is released five to ten se
   await b.start();
   for (let i = 0; i < 4; i++) {
     b.store('k', { vb, durability: DurabilityLevel.persistToMajority });
-    await advance(b, 3_000);
+    await b.advance(3_000);
   }
   assert.deepEqual(freed, [], 'the log was released between two urgent commits');
-  await advance(b, 7_000);
+  await b.advance(7_000);
   assert.deepEqual(freed, [vb % 4]);
   isFull = false;
-  await advance(b, 5_000);
+  await b.advance(5_000);
   assert.deepEqual(freed, [vb % 4, vb % 4], 'the failed release was not repeated');
-  await advance(b, 20_000);
+  await b.advance(20_000);
   assert.equal(freed.length, 2);
 });
 
@@ -281,7 +273,7 @@ test('a client that polls the persisted seqno does not wait for the delay', asyn
   b.store('k', { vb });
   b.store('other', { vb: 4 });
   assert.equal(b.bucket.documents.watchPersisted(vb), 0);
-  await advance(b, 5);
+  await b.advance(5);
   assert.deepEqual([persisted(b), b.bucket.documents.persistedSeqno(4)], [1, 0]);
   assert.equal(b.bucket.documents.watchPersisted(vb), 1);
 });
@@ -296,12 +288,12 @@ test('many changes of vbuckets whose states are written go to the disk in severa
   };
   const b = new BucketUnderTest({ storage: { disk, files }, priority: 'low' });
   await b.start();
-  await advance(b, 1000);
+  await b.advance(1000);
   batches.length = 0;
   const value = 'v'.repeat(100_000);
   for (let i = 0; i < 80; i++) b.store(`k${i}`, { vb: i < 40 ? vb : vb + 4, value });
   const written = b.bucket.writeStates([vb, vb + 4]);
-  await advance(b, 500);
+  await b.advance(500);
   assert.deepEqual(await written, [vb, vb + 4]);
   assert.equal(persisted(b), 40);
   assert.ok(batches.length >= 2, `${batches}`);
@@ -321,15 +313,15 @@ test('a flush that ends while the states of vbuckets are encoded leaves their ch
   };
   const b = new BucketUnderTest({ storage: { disk, files }, priority: 'high' });
   await b.start();
-  await advance(b, 1000);
+  await b.advance(1000);
   b.store('flushed', { vb });
-  await advance(b, 100);
+  await b.advance(100);
   assert.ok(commits > 0);
   b.store('large', { vb, value: 'v'.repeat(1_000_000) });
   const written = b.bucket.writeStates([vb]);
   gate.resolve();
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-  await advance(b, 500);
+  await b.advance(500);
   assert.deepEqual(await written, [vb]);
   assert.equal(persisted(b), 2);
 });
@@ -339,7 +331,7 @@ test('a bucket that stops writes what a write of states has encoded meanwhile', 
   const engine = disk.engine();
   const b = new BucketUnderTest({ storage: { disk: engine, files }, priority: 'low' });
   await b.start();
-  await advance(b, 1000);
+  await b.advance(1000);
   const inSameFile = vb + files.fileCount;
   for (let i = 0; i < 11; i++) b.store(`first ${i}`, { vb, value: 'v'.repeat(100_000) });
   b.store('second', { vb: inSameFile, value: 'v'.repeat(300_000) });
