@@ -25,6 +25,9 @@ export function dataAddresses(config: BucketConfig, hasTls: boolean): readonly (
   });
 }
 
-/** The TLS options of the data ports. `authority`: the PEM of the authority that issued the REST port's certificate; null: any that the machine trusts; undefined: no TLS. */
+/**
+ * The TLS options of the data ports. `authority`: the PEM of the authority that issued the REST port's certificate; null: any authority
+ * that the machine trusts; undefined: no TLS.
+ */
 export const serverTls = (authority: string | null | undefined): ServerTls | undefined =>
   authority === undefined ? undefined : authority === null ? {} : { authority };

@@ -74,7 +74,10 @@ export interface ChangeConnectionOptions {
   withDeletedXattrs?: boolean;
   /** Keys and metadata only. */
   withoutValues?: boolean;
-  /** A stream from seqno 0 need not have the deletions and system events that were made before it was opened; the data service can then read the documents from memory. */
+  /**
+   * A stream from seqno 0 need not have the deletions and system events that were made before it was opened; the data service can then
+   * read the documents from memory.
+   */
   documentsOnly?: boolean;
   /** Values are delivered as the node sent them, possibly compressed. */
   keepsCompressed?: boolean;

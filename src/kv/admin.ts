@@ -127,7 +127,7 @@ export interface KvLimits {
   connectionsMax: number;
   /** Connections without requests are closed after this time; 0: never. */
   idleSeconds: number;
-  /** Logs at debug level, and every connection that opens or closes. */
+  /** The data service logs all its messages, also those of level debug, and every connection that opens or closes. */
   logsConnections: boolean;
   /** Features that HELLO does not grant. */
   withheldFeatures?: readonly number[];

@@ -13,7 +13,7 @@ export interface ShardHooks {
   /** These vbuckets became active and have a new uuid. */
   activated(vbs: readonly number[]): void;
   /**
-   * Writes the states of these vbuckets, and their changes `withChanges`. Resolves with those that are on disk; the disk does not accept the
+   * Writes the states of these vbuckets and, `withChanges`, their changes too. Resolves with those that are on disk; the disk does not accept the
    * others now.
    */
   writeStates(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]>;
@@ -83,7 +83,7 @@ export class ShardStates {
 
   /**
    * Begins the next histories of these vbuckets, except of active ones, before they become active. Resolves with the vbuckets whose
-   * histories and epochs are on disk; `withChanges`: and all of whose changes are.
+   * histories and epochs are on disk and, `withChanges`, all of their changes too.
    */
   prepare(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]> {
     for (const vb of vbs) this.beginHistory(vb);
@@ -139,6 +139,7 @@ export class ShardStates {
     for (let vb = shard; vb < columns.count; vb += shardCount) columns.outOfSync[vb] = isOutOfSync ? 1 : 0;
   }
 
+  /** The vbuckets of the shard whose state or epoch is not the desired one. */
   private differing(shard: number, shardCount: number, { state, epoch }: ShardSpec): number[] {
     const { columns } = this.options.vbuckets;
     const found: number[] = [];

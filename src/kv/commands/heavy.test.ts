@@ -312,6 +312,23 @@ test('serves users round robin, and drops jobs of closed connections', async () 
   );
 });
 
+test('a job that cannot be started fails alone, and the jobs after it run', async () => {
+  let starts = 0;
+  const queue = new HeavyQueue({
+    perform: (job) => {
+      starts++;
+      if (starts === 1) throw new Error('the system has no room for another thread');
+      return Promise.resolve(perform(job));
+    },
+    stop: async () => {},
+  });
+  const owner = { user: 'a', isGone: () => false };
+  const job = { kind: 'validate', parts: [Buffer.from('1')], encoding: 0, room: 0 } as const;
+  const [first, second] = await Promise.allSettled([queue.run(owner, job), queue.run(owner, job)]);
+  assert.deepEqual([first.status, second.status], ['rejected', 'fulfilled']);
+  assert.ok(queue.hasRoom('a', 128 * 1024 * 1024), 'the bytes of a job that ended are still counted');
+});
+
 test('a failure of the heavy work thread fails only the request that it worked for', async () => {
   const users = [aUser('admin', 'password')];
   const broken: HeavyPerformer = {

@@ -66,7 +66,8 @@ export interface ChangeSource {
   backfill(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage>;
   /**
    * As `backfill`, for a reader that began at seqno 0 and needs documents only: deletions and system events from before its first page
-   * may be left out, so that documents in memory need not be read from disk. `listedSeqno`: the field of this name in the reader's previous page (see `BackfillPage`); undefined for its first page.
+   * may be left out, so that documents in memory need not be read from disk. `listedSeqno`: the field of this name in the reader's
+   * previous page (see `BackfillPage`); undefined for its first page.
    */
   documents(
     vb: number,

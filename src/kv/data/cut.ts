@@ -1,7 +1,8 @@
 // The encoded form of cuts: a change is encoded once, then the disk engine and change streams read it.
-// A buffer holds whole cuts one after the other. All integers are big-endian; u48 holds seqnos and revisions.
+// A buffer holds whole cuts one after the other. All integers are big-endian; u48 holds seqnos and revisions. A field without
+// `u` has that many bytes.
 //
-//   cut:  u32 bytes (with this header), u16 vb, u16 failover bytes, u32 item count, u48 start seqno, u48 end seqno,
+//   cut:  u32 bytes (with this header), u16 vbucket, u16 failover bytes, u32 item count, u48 start seqno, u48 end seqno,
 //         8 max CAS, u48 max deleted revision, u48 purge seqno, u32 manifest uid, u32 live items, u32 tombstones,
 //         u48 snapshot start, u48 snapshot end, u48 epoch, u8 copy phase, 5 zeros,
 //         failover entries (16 bytes each: uuid, seqno; newest first), items

@@ -98,10 +98,11 @@ export interface OpenResult {
 /** Which values a load returns: all, those stored in their rows, or none. */
 export type LoadedValues = 'all' | 'small' | 'none';
 
+/** One page of the items of a file whose values are large. */
 export interface LargeItems {
   /** Cuts that carry no state of their vbuckets. */
   batch: CutBuffer;
-  /** Null after the last page. */
+  /** The `after` of the next page; null: this is the last one. */
   next: number | null;
 }
 
@@ -191,20 +192,21 @@ export interface DiskEngine {
   /** Items with large values, a page at a time: `after` is 0, then `next` of the previous page. */
   largeItems(bucketUuid: string, file: number, after: number): Promise<LargeItems>;
   /**
-   * Resolves after the fsynced commit, with the milliseconds that the file's thread took for it. `isUrgent`: a client waits for it, so that it should take little time, even if a later commit or
-   * read takes longer. Transfers the memory of `cuts` to another thread when it is a whole buffer.
+   * Resolves after the fsynced commit, with the milliseconds that the file's thread took for it. `isUrgent`: a client waits for it, so
+   * that it should take little time, even if a later commit or read takes longer. Transfers the memory of `cuts` to another thread
+   * when `cuts` is the whole of its memory.
    * @throws DiskFullError when nothing was written and the commit may be retried; after any other error the file takes no
    * further commits until it is reopened.
    */
   commit(bucketUuid: string, file: number, cuts: CutBuffer, isUrgent?: boolean): Promise<number>;
   /**
-   * Resolves when no other urgent commit is under way in the file's thread, with a function that the caller calls after its own: cuts that
-   * are encoded in between share one commit instead of waiting in several.
+   * Resolves when no other urgent commit is under way in the file's thread, with a function that the caller calls after its own commit:
+   * cuts that are encoded in between share one commit instead of waiting in several.
    */
   queueUrgent?(bucketUuid: string, file: number): Promise<() => void>;
   /**
-   * While checkpoints are delayed, those of the bucket's threads come later, unless a write-ahead log is several times as large as usual. For times in
-   * which a client waits for one commit after the other.
+   * Delays checkpoints of the bucket's files, or ends the delay: a file whose write-ahead log is several times as large as usual gets its
+   * checkpoint nevertheless. For times in which a client waits for one commit after the other.
    */
   delayCheckpoints?(bucketUuid: string, isDelayed: boolean): Promise<void>;
   /** Frees what is kept for urgent commits of the file. Called when there was none for some seconds; another one may follow. */
@@ -309,8 +311,7 @@ export interface PurgedVbucket {
   tombstones: number;
 }
 
-const shardCount = 64;
-
+/** The state of a vbucket after a compaction has dropped tombstones of it. */
 export const purgedRecord = (
   record: VbucketRecord,
   { purgeSeqno, tombstones }: PurgedVbucket,
@@ -319,4 +320,8 @@ export const purgedRecord = (
   purgeSeqno: Math.max(record.purgeSeqno, purgeSeqno),
   deleted: Math.max(record.deleted - tombstones, 0),
 });
+
+const shardCount = 64;
+
+/** The number of the file that stores a vbucket. */
 export const fileOf = (vb: number, fileCount: number): number => (vb % shardCount) % fileCount;

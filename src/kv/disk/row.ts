@@ -1,6 +1,7 @@
-// The `meta` column of a document row: what memory keeps beside key and value, and a checksum of the whole item.
+// The `meta` column of a document row: what memory keeps beside key and value, and a checksum of the whole item. All integers are
+// big-endian; of the 8 bytes of the revision, the first 2 are zero.
 //
-//   8 CAS, 8 revision, u32 flags, u8 datatype, u8 bits (as in cuts), 2 zero bytes, u32 CRC-32
+//   u64 CAS, u64 revision, u32 flags, u8 datatype, u8 bits (as in cuts), 2 zero bytes, u32 CRC-32
 //
 // SQLite does not check its pages, so a flipped byte inside a value would be served. The checksum covers the item
 // in its encoded form (seqno to the end of the value, see data/cut.ts), seeded with the vbucket.

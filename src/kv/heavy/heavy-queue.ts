@@ -52,12 +52,18 @@ export class HeavyQueue implements HeavyWork {
     await this.performer.stop();
   }
 
+  /** Never rejects: each error belongs to one job, which gets it. */
   private async work(): Promise<void> {
     if (this.isBusy) return;
     this.isBusy = true;
     for (let next = this.take(); next !== null; next = this.take()) {
       const { answer, job, owner } = next;
-      await this.performer.perform(job).then(answer.resolve, answer.reject);
+      try {
+        answer.resolve(await this.performer.perform(job));
+      } catch (error) {
+        // Also when no thread can be started for the job: the next one tries again.
+        answer.reject(error as Error);
+      }
       this.count(owner.user, -bytesOf(job));
     }
     this.isBusy = false;

@@ -16,7 +16,10 @@ export interface ValidateJob {
   parts: readonly Buffer[];
   /** The bits of the datatype for compression and xattrs. */
   encoding: number;
-  /** Bytes to reserve before a large value for the header and the key of its item, so that the item can take over the memory of the result; 0 if the result is not what will be stored. */
+  /**
+   * Bytes to reserve before a large value for the header and the key of its item, so that the item can take over the memory of the
+   * result; 0 if the result is not what will be stored.
+   */
   room: number;
 }
 

@@ -1,7 +1,7 @@
-// Reads documents in the memory of a bucket from a thread other than the data thread, without a message to that one. Leaves a document out
-// where the data thread would do more than look it up: expire it or fetch its value. The caller then asks the data thread
-// for that document. The keys of documents that the data thread has to mark as used are collected. A sequence lock shows whether the data thread changed the memory meanwhile, and versions show whether tables and pages
-// are still those that this thread knows.
+// Reads documents in the memory of a bucket from a thread other than the data thread, without asking the data thread. It leaves out a
+// document with which the data thread would do more than look it up: expire it, or fetch its value. The caller then asks the data thread
+// for that document. It collects the keys of documents that the data thread has to mark as used. A sequence lock shows whether the data
+// thread changed the memory meanwhile, and versions show whether tables and pages are still those that this thread knows.
 import { isBeingChanged, SequenceLock } from '#base/sequence-lock.ts';
 import {
   keyHeadBytes,
@@ -34,13 +34,14 @@ const noMemory = new SharedArrayBuffer(0);
 const none = -1;
 
 export class BucketMemory {
-  /** A vbucket whose table, and a page, that this thread did not have for the last read; -1: none. */
+  /** A vbucket whose table this thread did not have when the last read needed it, and such a page; -1: none. */
   missingVbucket = none;
   missingPage = none;
   readonly unmarked = new UnmarkedKeys();
   private readonly grant: MemoryGrant;
   private readonly lock: SequenceLock;
   private readonly clock: ReaderClock;
+  /** By the id of a collection that this thread may read: the counter, shared with the data thread, of documents read in it. */
   private readonly hits = new Map<number, Int32Array>();
   private readonly tables: (Page | undefined)[] = [];
   private readonly pages: (Page | undefined)[] = [];

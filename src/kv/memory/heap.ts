@@ -26,7 +26,7 @@ const spareShare = 1 / 8;
 /** What a scan for values knows of a page: nothing, no value found so far, no values. */
 const ValueScan = { unknown: 0, noneSoFar: 1, none: 2 } as const;
 
-/** Where `totals` has which number of bytes. */
+/** Indexes in `totals`, of numbers of bytes. */
 const Total = { touched: 0, allocated: 1, used: 2 } as const;
 
 /** Allocates typed arrays from one large buffer: the system backs only those of its pages that are written to. */

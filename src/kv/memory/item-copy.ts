@@ -1,4 +1,5 @@
-// A copy of an item that another thread may change at any time. The caller checks with the sequence lock whether all of the copy belongs to one version.
+// A copy of an item that another thread may change at any time. The caller checks with the sequence lock whether all of the copy belongs
+// to one version of the item.
 import type { MemoryDocument } from '#wire/document-batch.ts';
 import { Datatype } from '#wire/status.ts';
 import { Bit, datatypeIn, headerBytes, keyBytesMax, Word } from './layout.ts';

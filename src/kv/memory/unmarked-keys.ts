@@ -1,4 +1,5 @@
-// Keys of documents that this thread has read and that are not marked as used. Only the data thread may mark them: it gets the keys together, later.
+// Keys of documents that this thread has read and that are not marked as used. Only the data thread may mark them: it gets the keys later,
+// many in one message.
 
 /** The keys of one read, and those of some short reads before it. */
 const bytesMax = 64 << 10;

@@ -110,7 +110,10 @@ export class Replication {
     return replication;
   }
 
-  /** Call when the files of the bucket are open, were not closed cleanly, and the load of the documents begins: members that kept their memory serve the bucket's shards meanwhile. */
+  /**
+   * Call when the files of the bucket are open, were not closed cleanly, and the load of the documents begins: members that kept their
+   * memory serve the bucket's shards meanwhile.
+   */
   warm(uuid: string): WarmingBucket {
     const { peers, warming } = this;
     warming.get(uuid)?.close();

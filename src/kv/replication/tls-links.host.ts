@@ -157,9 +157,13 @@ class TlsLink implements Link {
 
   receive(handler: LinkHandler): void {
     const { socket } = this;
+    if (socket.destroyed) {
+      // The event `close` was emitted before, or comes later: without it, `closed` is called once.
+      handler.closed(this.reason);
+      return;
+    }
     socket.once('close', () => handler.closed(this.reason));
-    if (socket.destroyed) handler.closed(this.reason);
-    else if (!readEncryptedInto(socket, this.shared, (bytes, length) => this.take(handler, bytes, length)))
+    if (!readEncryptedInto(socket, this.shared, (bytes, length) => this.take(handler, bytes, length)))
       socket.on('data', (bytes: Buffer) => handler.data(bytes));
   }
 

@@ -37,6 +37,20 @@ test('two nodes identify each other by their certificates and exchange bytes', a
   await Promise.all([a.close(), b.close()]);
 });
 
+test('a link that was closed before it is received from reports that once', async () => {
+  const issue = await aNodeAuthority();
+  const [a, b] = [new TlsLinks(), new TlsLinks()];
+  a.useTls(await issue('a'));
+  b.useTls(await issue('b'));
+  const port = await b.listen(host, 0);
+  const link = await a.connect({ host, port, node: 'b' });
+  const reasons: string[] = [];
+  link.close('done');
+  link.receive({ data: () => {}, closed: (reason) => reasons.push(reason) });
+  await Promise.all([a.close(), b.close()]);
+  assert.deepEqual(reasons, ['done']);
+});
+
 test('a node of another name, or with a certificate of another authority, is not connected', async () => {
   const issue = await aNodeAuthority();
   const [a, b, foreign] = [new TlsLinks(), new TlsLinks(), new TlsLinks()];

@@ -29,11 +29,11 @@ export interface StreamHost {
   sent(isDocument: boolean): boolean;
   /** Called when there may be something to send. */
   ready(stream: Stream): void;
-  /** The size of the page that the stream may read; 0: the connection makes it ready when its turn comes. */
+  /** The size of the page that the stream may read; 0: none now, and the connection calls the stream when its turn comes. */
   takePageBytes(stream: Stream): number;
   /** Called when the page is no longer in memory, with the bytes that the connection accounted for it. */
   backfillDone(heldBytes: number): void;
-  /** The connection's budget for pages. */
+  /** The connection's budget for pages: `PageBudget`. */
   readonly pages: {
     hold(taken: number, pageBytes: number): number;
     count(bytes: number, isWhole: boolean): void;

@@ -9,7 +9,7 @@ export function isJson(bytes: Uint8Array, start: number, end: number): boolean {
   return jsonDepth(bytes, start, end) >= 0;
 }
 
-/** 0x20 for each open container that is an object, else 0. A call never yields, so one array serves all. */
+/** 0x20 for each open container that is an object, else 0. A call never yields, so one array serves all calls. */
 const objects = new Uint8Array(jsonDepthMax + 1);
 
 /** Nesting depth of the containers of a JSON text (a scalar: 0), or -1 when the range is not JSON. */

@@ -87,7 +87,10 @@ export class VbucketColumns {
     this.dedupeCeiling = floats(count);
   }
 
-  /** Resets what depends on the documents of a vbucket; keeps its state, its epoch, whether it is served and in sync, its CAS clock, and counters that only grow. */
+  /**
+   * Resets what depends on the documents of a vbucket; keeps its state, its epoch, whether it is served and in sync, its CAS clock, and
+   * counters that only grow.
+   */
   clear(vb: number): void {
     for (const column of [
       this.copy,

@@ -33,7 +33,10 @@ export class Expirer {
     );
   }
 
-  /** Expires the document at `position`; false when that is not possible now, or when the vbucket is active on another node, which then expires the document. */
+  /**
+   * Expires the document at `position`; false when that is not possible now, or when the vbucket is active on another node, which then
+   * expires the document.
+   */
   expire(position: ItemPosition): boolean {
     const { draft, vbuckets } = this;
     const { items, now } = vbuckets;

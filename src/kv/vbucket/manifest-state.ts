@@ -26,8 +26,8 @@ export const firstState: ManifestState = {
 };
 
 /**
- * The events that lead from one state to the other, ordered so that each collection exists only while its scope does. Only the last event carries the new manifest's
- * uid: a client that has received only some of the events does not have the new manifest yet.
+ * The events that lead from one state to the other, ordered so that each collection exists only while its scope does. Only the last event
+ * carries the new manifest's uid: a client that has received only some of the events does not have the new manifest yet.
  */
 export function eventsBetween(before: ManifestState, after: ManifestState): SystemEvent[] {
   const events = [

@@ -10,7 +10,10 @@ export interface WatchedFeed {
   readonly stopping: AbortSignal;
   /** The revision of the newest change that the feed delivered. */
   revision(): number;
-  /** Asks the servers for the revision of their newest change. Null: another founder took the store over. `known`: the revision that the feed had delivered before. */
+  /**
+   * Asks the servers for the revision of their newest change. Null: another founder took the store over. `known`: the revision that the
+   * feed had delivered before.
+   */
   newest(known: number): Promise<number | null>;
   /** True if the feed must not be followed after this error. */
   mustStop(error: Error): boolean;

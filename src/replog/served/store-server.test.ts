@@ -35,7 +35,7 @@ async function aFounder() {
     assert.ok(found !== undefined && 'value' in found, JSON.stringify(found));
     return found.value;
   };
-  return { store, send, answerTo, state };
+  return { store, send, receive, answerTo, state };
 }
 
 test('a write that waits while changes are held gets its write ids, also when the node repeats it meanwhile', async () => {
@@ -60,5 +60,12 @@ test('a node that cannot be sent a record of the founder is disconnected, and th
   assert.equal(await store.put('small', 1, 0), 1);
   assert.equal(state.isClosed, false);
   assert.equal(await store.put('large', 'too large', 0), 2);
+  assert.equal(state.isClosed, true);
+});
+
+test('a node that sends something else than a request is disconnected', async () => {
+  const { receive, state } = await aFounder();
+  receive(null);
+  await turn();
   assert.equal(state.isClosed, true);
 });

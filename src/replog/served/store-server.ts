@@ -56,11 +56,14 @@ export class StoreServer {
     const stops: { stop(): void }[] = [];
     let isClosed = false;
     channel.receive({
-      message: (message) =>
-        void this.#answer(channel, message as FounderRequest, (watch) => {
+      message: (message) => {
+        const keep = (watch: { stop(): void }): void => {
           if (isClosed) watch.stop();
           else stops.push(watch);
-        }),
+        };
+        // The promise rejects if the message is no request, or the reply cannot be sent.
+        this.#answer(channel, message as FounderRequest, keep).catch(() => channel.close());
+      },
       closed: () => {
         isClosed = true;
         this.#channels.delete(channel);

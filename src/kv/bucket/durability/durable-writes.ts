@@ -77,7 +77,10 @@ export class DurableWrites {
     return this.count === 0 ? Infinity : (this.queues[vb]?.[0]?.seqno ?? Infinity);
   }
 
-  /** The newest seqno up to this one that is not of an unresolved write: a client that waits for the seqno of such a write may wait as long as copies are missing. */
+  /**
+   * The newest seqno up to this one that is not of an unresolved write: a client that waits for the seqno of such a write may wait as
+   * long as copies are missing.
+   */
   newestResolved(vb: number, seqno: number): number {
     const writes = this.queues[vb] ?? [];
     let newest = seqno;

@@ -36,7 +36,10 @@ export interface FileState {
   isLoaded: boolean;
   /** After a delay under load, or since a client waits: how many vbuckets are still to be written before the next delay. */
   unvisitedVbuckets: number;
-  /** All of those vbuckets are written although a handover is near: one may have the change that a client waits for, or their changes have waited long enough. */
+  /**
+   * All of those vbuckets are written although a handover is near: one may have the change that a client waits for, or their changes
+   * have waited long enough.
+   */
   writesRound: boolean;
   /** The next flush leaves the changes that other nodes have in memory, too, to a later flush: no client waits for them. */
   defersReplicated: boolean;

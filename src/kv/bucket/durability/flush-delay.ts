@@ -57,7 +57,10 @@ export function mayDelayAgain(file: DelayedFile, priority: keyof typeof delayMs,
   return dirty.bytes < batchBytesMax && (isLoaded || dirty.due < Math.max(batchBytes, firstBatchBytes));
 }
 
-/** Whether the changes, even a whole batch, wait for another delay while requests wait for the disk or soon will: this node is about to write the epoch of a shard. */
+/**
+ * Whether the changes, even a whole batch, wait for another delay while requests wait for the disk or soon will: this node is about to
+ * write the epoch of a shard.
+ */
 export const mayWaitForHandover = (
   { delays }: Pick<DelayedFile, 'delays'>,
   { ofRoom }: DirtyBytes,

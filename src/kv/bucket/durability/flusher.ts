@@ -109,7 +109,10 @@ export class Flusher {
     await Promise.all(this.files.map((file) => this.drainFile(file)));
   }
 
-  /** Writes the states of vbuckets, dirty or not, once earlier calls have written theirs. Resolves with the vbuckets whose state is on disk. Used while paused. */
+  /**
+   * Writes the states of vbuckets, dirty or not, once earlier calls have written theirs. Resolves with the vbuckets whose state is on
+   * disk. Used while paused.
+   */
   async writeStates(vbs: readonly number[]): Promise<readonly number[]> {
     await this.statesWritten();
     return (await Promise.all(this.files.map((file) => this.writeFileStates(file, vbs)))).flat();

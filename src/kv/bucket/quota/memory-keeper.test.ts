@@ -23,7 +23,7 @@ async function turns(count: number): Promise<void> {
 }
 
 for (const kind of ['that cannot be written', 'of an ephemeral bucket'] as const) {
-  test(`stops compacting when moving documents ${kind} frees no memory`, async () => {
+  test(`a bucket over its quota stops moving documents ${kind} when that frees no memory`, async () => {
     const disk = new MemoryDisk();
     const clock = new CountingClock();
     const storage = { disk: disk.engine(), files };
@@ -49,7 +49,7 @@ for (const kind of ['that cannot be written', 'of an ephemeral bucket'] as const
   });
 }
 
-test('compacts again as soon as items that it could not move are written', async () => {
+test('items that could not be moved are moved as soon as they are written', async () => {
   const disk = new MemoryDisk();
   const storage = { disk: disk.engine(), files };
   const quotaBytes = 2 ** 21;

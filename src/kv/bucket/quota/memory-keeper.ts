@@ -1,5 +1,5 @@
 // Keeps a bucket inside its quota: above the high watermark it evicts values or documents until memory is below
-// the low one, in slices of well under a millisecond between which clients are served. It also compacts sparse pages.
+// the low one, in slices of well under a millisecond between which clients are served. It also defragments: it empties sparse pages.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { BucketType, EvictionPolicy } from '../../admin.ts';
 import { Defragmenter } from '../../vbucket/defragmenter.ts';
@@ -20,7 +20,7 @@ const inlineSlices = 4;
 const retryMs = 20;
 /** Interval of the checks while nothing is written. */
 const idleCheckMs = 10_000;
-/** Sparse pages are compacted from these shares of memory on: under pressure, and without. */
+/** A round of defragmentation starts once holes are more than this share of memory: under pressure, and without. */
 const sparseShareUnderPressure = 1 / 16;
 const sparseShareAtRest = 1 / 4;
 /** A round that leaves more than this share of the sparse bytes is not repeated. */
@@ -48,7 +48,7 @@ export class MemoryKeeper {
   private readonly defragmenter: Defragmenter;
   private idleTimer: Timer | null = null;
   private isWorking = false;
-  private isCompacting = false;
+  private isDefragmenting = false;
   private sparseBefore = 0;
   /** Sparse bytes left by the last round: another round starts only when there are more. */
   private unreclaimableBytes = 0;
@@ -160,7 +160,7 @@ export class MemoryKeeper {
     this.isWorking = false;
     if (this.isStopped) return;
     this.options.tick();
-    if (this.evictSlice() || this.compactSlice() || this.evictMore()) this.work();
+    if (this.evictSlice() || this.defragmentSlice() || this.evictMore()) this.work();
     else if (this.usedBytes > this.highBytes) this.retryLater();
   }
 
@@ -172,21 +172,21 @@ export class MemoryKeeper {
     });
   }
 
-  /** Compares live bytes: free chunks between live ones free no memory until they are compacted. */
+  /** Compares live bytes: free chunks between live ones free no memory until the live ones are moved together. */
   private evictSlice(): boolean {
     return this.liveBytes > this.lowBytes && this.evictor.slice(sliceSteps);
   }
 
-  /** Evicts beyond the low watermark when nothing is left to compact and nothing waits for the disk. */
+  /** Evicts beyond the low watermark when nothing is left to defragment and nothing waits for the disk. */
   private evictMore(): boolean {
     const isNeeded = this.usedBytes > this.highBytes && this.defragmenter.unmovable === 0;
     return isNeeded && this.evictor.slice(sliceSteps);
   }
 
-  private compactSlice(): boolean {
-    if (this.isCompacting) {
-      this.isCompacting = this.defragmenter.slice(sliceSteps);
-      if (!this.isCompacting) this.noteRound();
+  private defragmentSlice(): boolean {
+    if (this.isDefragmenting) {
+      this.isDefragmenting = this.defragmenter.slice(sliceSteps);
+      if (!this.isDefragmenting) this.noteRound();
       return true;
     }
     const isPressed = this.usedBytes > this.lowBytes;
@@ -194,7 +194,7 @@ export class MemoryKeeper {
     this.isThorough = this.unreclaimableBytes > 0 && this.usedBytes > this.highBytes;
     this.defragmenter.begin(this.isThorough);
     this.sparseBefore = this.sparseBytes;
-    this.isCompacting = true;
+    this.isDefragmenting = true;
     return true;
   }
 

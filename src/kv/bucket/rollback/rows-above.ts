@@ -53,7 +53,10 @@ export async function rowsAbove(
   return { vb, seqno, highSeqno: high, rows };
 }
 
-/** False for system events and documents of dropped collections: the counts of items do not include them, so removing them by key would make the counts wrong. */
+/**
+ * False for system events and documents of dropped collections: the counts of items do not include them, so removing them by key would
+ * make the counts wrong.
+ */
 const isOfLiveCollection = ({ buffer, keyStart }: CutItem, collections: LiveCollections): boolean =>
   !isEventKey(buffer, keyStart) && collections.slotOf(buffer, keyStart) >= 0;
 

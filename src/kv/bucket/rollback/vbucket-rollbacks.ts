@@ -35,7 +35,10 @@ export interface ReplacingVersions {
   readonly failover: Uint8Array;
   /** The versions at or below the seqno, as cuts; of a key that they have twice, the last one counts. */
   readonly batches: readonly CutBuffer[];
-  /** The highest seqno of those keys that the active has changed after the seqno; 0: it has changed none. Until the feed has sent that seqno, the copy lacks keys. */
+  /**
+   * The highest seqno of those keys that the active has changed after the seqno; 0: it has changed none. Until the feed has sent that
+   * seqno, the copy lacks keys.
+   */
   readonly newest: number;
 }
 

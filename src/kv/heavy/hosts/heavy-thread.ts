@@ -26,8 +26,9 @@ export class HeavyThread implements HeavyPerformer {
     if (this.isStopped) return Promise.reject(new Error('the data service is stopping'));
     this.idle?.cancel();
     this.worker ??= this.start();
-    this.answer = deferred<HeavyResult>();
+    // Throws for a job that cannot be copied; then there is no answer to wait for.
     this.worker.postMessage(job);
+    this.answer = deferred<HeavyResult>();
     return this.answer.promise;
   }
 
