@@ -15,6 +15,8 @@ export interface AutoFailoverSettings {
   diskPeriod: number;
   /** Whether an automatic failover stops a running rebalance. */
   canAbortRebalance: boolean;
+  /** Id of the plan whose nodes were counted last; absent: none since the last reset. */
+  countedPlan?: string;
 }
 
 /** Ephemeral buckets are activated on other nodes after their node restarted. */
@@ -58,6 +60,13 @@ export class FailoverSettingsService {
 
   async changeAutoFailover(changes: Partial<AutoFailoverSettings>): Promise<void> {
     await this.#store.change('autoFailover', defaults.autoFailover, changes);
+  }
+
+  /** Counts the nodes of an automatic failover; called again with the same plan, it changes nothing. */
+  async countFailedOver({ plan, nodes }: { plan: string; nodes: number }): Promise<void> {
+    await this.#store.replace('autoFailover', defaults.autoFailover, (before: AutoFailoverSettings) =>
+      before.countedPlan === plan ? before : { ...before, count: before.count + nodes, countedPlan: plan },
+    );
   }
 
   autoReprovision(): Promise<AutoReprovisionSettings> {

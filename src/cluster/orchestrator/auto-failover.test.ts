@@ -31,6 +31,8 @@ import { Rebalancer } from './rebalancer.ts';
 
 /** A cluster whose data services only follow the maps; its first node is the orchestrator. */
 async function cluster(names: string, settings: Partial<AutoFailoverSettings> = {}, replicas = 1) {
+  /** Called when a plan has ended, before anything else is done about its end. */
+  const onEnd = { call: () => {} };
   const clock = new SimulatedClock();
   const random = randomFrom(7);
   const store = new MemoryConfigStore();
@@ -67,7 +69,11 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
     isDown: (node) => heartbeats.isDown(node),
     movesPerNode: () => 4,
     retries: () => retryDefaults,
-    ended: (outcome, plan) => void autoFailover.ended(outcome, plan),
+    completing: (plan) => autoFailover.completing(plan),
+    ended: (outcome, plan) => {
+      onEnd.call();
+      autoFailover.ended(outcome, plan);
+    },
   });
   const autoFailover = new AutoFailover({
     ...common,
@@ -107,7 +113,7 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
     update<ClusterState>(store, clusterKey, aCluster(), (before) => ({ ...before, ...changes }));
   const count = async (): Promise<number> => (await failoverSettings.autoFailover()).count;
   await clock.run(10_000);
-  return { clock, kill, revive, disk, lease, reports, failed, change, count, failoverSettings, view };
+  return { clock, kill, revive, disk, lease, reports, failed, change, count, failoverSettings, view, onEnd };
 }
 
 const automatically = (id: string, reason = 'All monitors report node is unhealthy.'): string =>
@@ -174,6 +180,31 @@ describe('automatic failover', () => {
     await failoverSettings.changeAutoFailover({ count: 0 });
     await clock.run(8_000);
     assert.equal(await failed(), 'd e');
+  });
+
+  it('has counted a failed node by the time its failover has ended, and counts it once', async () => {
+    const { clock, kill, failed, count, onEnd, failoverSettings } = await cluster('a b c d');
+    let atEnd: Promise<number> | undefined;
+    onEnd.call = () => {
+      atEnd = count();
+      throw new Error('The orchestrator crashed.');
+    };
+    kill('d');
+    await clock.run(30_000);
+    assert.deepEqual([await failed(), await atEnd, await count()], ['d', 1, 1]);
+    await failoverSettings.countFailedOver({ plan: 'next', nodes: 2 });
+    await failoverSettings.countFailedOver({ plan: 'next', nodes: 2 });
+    assert.equal(await count(), 3);
+  });
+
+  it('keeps a reset that comes while a failed node is counted', async () => {
+    const store = new MemoryConfigStore();
+    const settings = new FailoverSettingsService(new SettingsStore(store));
+    await settings.countFailedOver({ plan: 'first', nodes: 1 });
+    const counted = settings.countFailedOver({ plan: 'second', nodes: 1 });
+    await settings.changeAutoFailover({ count: 0 });
+    await counted;
+    assert.ok([0, 1].includes((await settings.autoFailover()).count));
   });
 
   it('fails several nodes over at once that failed together', async () => {

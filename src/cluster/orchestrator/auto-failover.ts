@@ -34,7 +34,7 @@ export interface AutoFailoverDeps {
   settings: {
     autoFailover(): Promise<AutoFailoverSettings>;
     failover(): Promise<FailoverSettings>;
-    changeAutoFailover(changes: Partial<AutoFailoverSettings>): Promise<void>;
+    countFailedOver(failedOver: { plan: string; nodes: number }): Promise<void>;
   };
   /** The term in which this node is the orchestrator; null: it is not. */
   term: () => number | null;
@@ -86,15 +86,20 @@ export class AutoFailover {
     void this.#checks.stop();
   }
 
-  /** Called when a plan has ended: counts the nodes of an automatic failover, and reports how it ended. */
-  async ended({ outcome, reason }: RebalanceOutcome, plan: RebalancePlan): Promise<void> {
+  /**
+   * Counts the nodes of an automatic failover that is about to end with success. If the orchestrator crashes then, and the plan is stopped,
+   * they stay counted: the cluster does fewer failovers than the settings permit, never more.
+   */
+  async completing({ failing = [], id }: RebalancePlan): Promise<void> {
+    await this.#deps.settings.countFailedOver({ plan: id, nodes: failing.length });
+  }
+
+  /** Called when a plan has ended: reports how an automatic failover ended. */
+  ended({ outcome, reason }: RebalanceOutcome, plan: RebalancePlan): void {
     if (plan.automatic === undefined) return;
     const nodes = this.#deps.view.cluster.nodes.filter(({ uuid }) => plan.failing?.includes(uuid));
-    if (outcome !== 'completed') return this.#report(notFailedOver(nodes, reason ?? 'Stopped by user.'));
-    for (const node of nodes) this.#report(failedOver(node, plan.automatic));
-    const { settings } = this.#deps;
-    const { count } = await settings.autoFailover();
-    await settings.changeAutoFailover({ count: count + nodes.length });
+    if (outcome !== 'completed') this.#report(notFailedOver(nodes, reason ?? 'Stopped by user.'));
+    else for (const node of nodes) this.#report(failedOver(node, plan.automatic));
   }
 
   async #check(): Promise<void> {

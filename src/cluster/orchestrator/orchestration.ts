@@ -107,10 +107,10 @@ export class Orchestration {
       term: () => this.#lease.term,
       isDown,
       copies: (bucket, map, failed) => positions.statesAfter(bucket, map, failed),
+      completing: (plan) => this.#autoFailover.completing(plan),
       ended: (outcome, plan) => {
         rebalanceEnded(outcome, deps.store, deps.events);
-        // If the count cannot be written, the cluster may do one automatic failover more than the settings permit.
-        this.#autoFailover.ended(outcome, plan).catch(() => {});
+        this.#autoFailover.ended(outcome, plan);
       },
       retries: () => view.setting(retrySetting, retryDefaults),
       movesPerNode: () => internalSettings(view).rebalanceMovesPerNode,

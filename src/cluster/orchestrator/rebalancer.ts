@@ -49,6 +49,8 @@ export interface RebalancerDeps {
   copies?: (bucketUuid: string, map: BucketMap, failed: readonly string[]) => Promise<CopyStates>;
   movesPerNode: () => number;
   retries: () => RetrySettings;
+  /** Called before an automatic failover ends with success; called again after a crash or a failed write. */
+  completing?: (plan: RebalancePlan) => Promise<void>;
   /** Called after the end of each plan. */
   ended: (outcome: RebalanceOutcome, plan: RebalancePlan) => void;
   clock: Clock;
@@ -288,6 +290,7 @@ export class Rebalancer {
         plan.stopping === undefined ? 'completed' : plan.stopping.reason === null ? 'stopped' : 'failed',
       ...(plan.stopping?.reason && { reason: plan.stopping.reason }),
     };
+    if (outcome.outcome === 'completed' && !(await this.#announceEnd(plan))) return false;
     let isEnded = false;
     let reported = outcome;
     await update<ClusterState | null>(store, clusterKey, null, (cluster) => {
@@ -299,6 +302,14 @@ export class Rebalancer {
     });
     if (isEnded) ended(reported, plan);
     return isEnded;
+  }
+
+  /** False if the plan has ended already: then its nodes are counted. */
+  async #announceEnd(plan: RebalancePlan): Promise<boolean> {
+    if (plan.automatic === undefined) return true;
+    const isRunning = await this.#change(plan.id, (found) => found);
+    if (isRunning) await this.#deps.completing?.(plan);
+    return isRunning;
   }
 
   /** False if the rebalance has ended. A write of the unchanged plan proves that it still runs, which a read cannot, since it may be stale. */
