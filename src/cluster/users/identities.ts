@@ -7,7 +7,7 @@ import type { GrantedRole } from '#auth/role-rules.ts';
 import type { ServiceLimits, UserLimits } from '#auth/user-limits.ts';
 import type { ChangeNotifier } from '../config/until.ts';
 import { type RoleTargets, targetsExist } from './role-targets.ts';
-import type { StoredCredentials, StoredExternal, StoredUser, UsersStore } from './users.store.ts';
+import type { StoredCredentials, StoredExternal, StoredUser, UsersState, UsersStore } from './users.store.ts';
 
 const administratorRoles: readonly GrantedRole[] = [{ role: 'admin', names: [] }];
 
@@ -103,10 +103,9 @@ export class Identities implements IdentitySource, ChangeNotifier {
   }
 
   /** Groups that refer to groups of the LDAP server of an external user. */
-  directoryGroups(name: string): string[] {
+  directoryGroups(name: string, { groups }: Pick<UsersState, 'groups'> = this.#store.state): string[] {
     const refs = new Set(this.#directory.groupsOf(name)?.map(comparable));
     if (refs.size === 0) return [];
-    const { groups } = this.#store.state;
     return groups
       .filter(({ ldapRef }) => ldapRef !== undefined && refs.has(comparable(ldapRef)))
       .map(({ id }) => id);
@@ -115,10 +114,11 @@ export class Identities implements IdentitySource, ChangeNotifier {
   rolesOf(
     user: Pick<StoredUser, 'roles' | 'groups'>,
     directoryGroups: readonly string[] = [],
+    { groups }: Pick<UsersState, 'groups'> = this.#store.state,
   ): RoleWithOrigins[] {
     const sources: [string | null, StoredUser['roles']][] = [[null, user.roles]];
     for (const id of new Set([...user.groups, ...directoryGroups])) {
-      const group = this.#store.state.groups.find((candidate) => candidate.id === id);
+      const group = groups.find((candidate) => candidate.id === id);
       if (group) sources.push([id, group.roles]);
     }
     const byText = new Map<string, { role: GrantedRole; origins: (string | null)[] }>();

@@ -18,8 +18,8 @@ import {
   requireVisible,
 } from './users.access.ts';
 import * as contract from './users.contract.ts';
-import type { UsersService } from './users.service.ts';
-import type { StoredGroup } from './users.store.ts';
+import type { GroupChange, UsersService } from './users.service.ts';
+import type { StoredGroup, UsersState } from './users.store.ts';
 
 export interface UsersRoutesDeps {
   readonly service: UsersService;
@@ -35,9 +35,10 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
   const { service, identities } = deps;
   const find = (domain: Domain, id: string): contract.AnyUser | undefined =>
     domain === 'local' ? service.user(id) : service.externalUser(id);
-  const rolesOf = (domain: Domain, id: string): GrantedRole[] => {
-    const user = find(domain, id);
-    return user ? rolesIn(identities, user) : [];
+  const rolesOf = (domain: Domain, id: string, state: UsersState): GrantedRole[] => {
+    const users: readonly contract.AnyUser[] = domain === 'local' ? state.users : (state.external ?? []);
+    const user = users.find((candidate) => candidate.id === id);
+    return user ? rolesIn(identities, user, state) : [];
   };
   return [
     bind(contract.ListUsers, ({ query }, context) => listUsers(deps, query, context, null)),
@@ -47,33 +48,40 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
     bind(contract.ReadUser, ({ params }, context) => {
       const user = find(knownDomain(params['domain']), params['user'] ?? '');
       if (!user) throw userRefusals.unknownUser();
-      requireVisible(context, rolesOf(contract.domainOf(user), user.id));
+      requireVisible(context, rolesIn(identities, user));
       return reply.json(recordOf(identities, user), 200, { ETag: tagOf(user) });
     }),
     bind(contract.PutUser, async ({ params, body }, context) => {
       const [domain, id] = [knownDomain(params['domain']), params['user'] ?? ''];
       const local = domain === 'local' ? service.readUser(id, body) : null;
       const change = local ?? externalChange(deps, id, body);
-      const groupRoles = change.groups.flatMap((group) => service.group(group)?.roles ?? []);
-      requireChangeRight(context, [...rolesOf(domain, id), ...change.roles, ...groupRoles]);
+      const permit = (state: UsersState): void => {
+        const joined = state.groups.filter((group) => change.groups.includes(group.id));
+        const groupRoles = joined.flatMap(({ roles }) => roles);
+        requireChangeRight(context, [...rolesOf(domain, id, state), ...change.roles, ...groupRoles]);
+      };
+      permit(service.state);
       requireDomainRight(domain, context);
-      if (local) await service.putUser(id, local, tagIn(context));
-      else await service.putExternal(id, change, tagIn(context));
+      const conditions = { tag: tagIn(context), permit };
+      if (local) await service.putUser(id, local, conditions);
+      else await service.putExternal(id, change, conditions);
       return reply.json('');
     }),
     bind(contract.ChangeUserPassword, async ({ params, body }, context) => {
       const id = params['user'] ?? '';
-      requireChangeRight(context, rolesOf('local', id));
+      const permit = (state: UsersState) => requireChangeRight(context, rolesOf('local', id, state));
+      permit(service.state);
       requireDomainRight('local', context);
-      await service.changePassword(id, service.readPassword(body));
+      await service.changePassword(id, service.readPassword(body), permit);
       return reply.empty();
     }),
     bind(contract.DeleteUser, async ({ params }, context) => {
       const [domain, id] = [knownDomain(params['domain']), params['user'] ?? ''];
-      requireChangeRight(context, rolesOf(domain, id));
+      const permit = (state: UsersState) => requireChangeRight(context, rolesOf(domain, id, state));
+      permit(service.state);
       requireDomainRight(domain, context);
-      if (domain === 'local') await service.deleteUser(id);
-      else await service.deleteExternal(id);
+      if (domain === 'local') await service.deleteUser(id, permit);
+      else await service.deleteExternal(id, permit);
       return reply.json('');
     }),
   ];
@@ -88,7 +96,11 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
   const requireEnterprise = () => {
     if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
   };
-  const rolesOf = (id: string) => service.group(id)?.roles ?? [];
+  const requireGroupRight = (context: Context, id: string, state: UsersState, change?: GroupChange): void => {
+    const present = state.groups.find((group) => group.id === id);
+    requireChangeRight(context, [...(present?.roles ?? []), ...(change?.roles ?? [])]);
+    if (isOfDirectory(present) || isOfDirectory(change)) requireDomainRight('external', context);
+  };
   return [
     bind(contract.ListGroups, ({ query }, context) => {
       requireEnterprise();
@@ -105,17 +117,17 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
       requireEnterprise();
       const id = params['group'] ?? '';
       const change = service.readGroup(id, body);
-      requireChangeRight(context, [...rolesOf(id), ...change.roles]);
-      if (isOfDirectory(change) || isOfDirectory(service.group(id))) requireDomainRight('external', context);
-      await service.putGroup(id, change, tagIn(context));
+      const permit = (state: UsersState) => requireGroupRight(context, id, state, change);
+      permit(service.state);
+      await service.putGroup(id, change, { tag: tagIn(context), permit });
       return reply.json('');
     }),
     bind(contract.DeleteGroup, async ({ params }, context) => {
       requireEnterprise();
       const id = params['group'] ?? '';
-      requireChangeRight(context, rolesOf(id));
-      if (isOfDirectory(service.group(id))) requireDomainRight('external', context);
-      await service.deleteGroup(id);
+      const permit = (state: UsersState) => requireGroupRight(context, id, state);
+      permit(service.state);
+      await service.deleteGroup(id, permit);
       return reply.json('');
     }),
   ];
@@ -130,11 +142,11 @@ const tagIn = ({ headers }: Context): string | undefined => {
 const isOfDirectory = (group: Pick<StoredGroup, 'ldapRef'> | undefined): boolean =>
   group?.ldapRef !== undefined;
 
-const directoryGroups = (identities: Identities, user: contract.AnyUser): string[] =>
-  contract.domainOf(user) === 'external' ? identities.directoryGroups(user.id) : [];
+const directoryGroups = (identities: Identities, user: contract.AnyUser, state?: UsersState): string[] =>
+  contract.domainOf(user) === 'external' ? identities.directoryGroups(user.id, state) : [];
 
-const rolesIn = (identities: Identities, user: contract.AnyUser): GrantedRole[] =>
-  identities.rolesOf(user, directoryGroups(identities, user)).map((assigned) => assigned.role);
+const rolesIn = (identities: Identities, user: contract.AnyUser, state?: UsersState): GrantedRole[] =>
+  identities.rolesOf(user, directoryGroups(identities, user, state), state).map(({ role }) => role);
 
 function recordOf(identities: Identities, user: contract.AnyUser) {
   const groups = directoryGroups(identities, user);

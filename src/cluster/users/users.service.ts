@@ -23,6 +23,7 @@ import { type RoleTargets, resolveRoles } from './role-targets.ts';
 import { readText, readUserLimits, throwIfAny, unsupported } from './user-form.ts';
 import {
   loginOf,
+  type PermitChange,
   type StoredCredentials,
   type StoredExternal,
   type StoredGroup,
@@ -68,6 +69,13 @@ export interface GroupChange {
   readonly roles: readonly StoredRole[];
 }
 
+/** What must hold when a change is stored: a check before that may have seen an earlier state. */
+export interface ChangeConditions {
+  /** The entity tag that the stored user or group must have; absent: any. */
+  readonly tag?: string | undefined;
+  readonly permit?: PermitChange;
+}
+
 export class UsersService {
   readonly #deps: UsersDeps;
 
@@ -77,7 +85,7 @@ export class UsersService {
 
   /** Null until one is set. */
   administratorName(): string | null {
-    return this.#state.administrator?.id ?? null;
+    return this.state.administrator?.id ?? null;
   }
 
   /** Problems of an administrator's name and password, by field. */
@@ -99,7 +107,7 @@ export class UsersService {
   async setAdministrator(name: string, password: string, which: 'first' | 'any' = 'any'): Promise<void> {
     const problems = this.administratorProblems(name, password);
     throwIfAny(problems);
-    const current = this.#state.administrator;
+    const current = this.state.administrator;
     const credentials = await this.#credentials(name, password, current?.id === name ? current : null);
     await this.#deps.store.change((state) => {
       if (which === 'first' && state.administrator !== null) throw nodeRefusals.alreadyProvisioned();
@@ -109,15 +117,15 @@ export class UsersService {
   }
 
   user(id: string): StoredUser | undefined {
-    return this.#state.users.find((user) => user.id === id);
+    return this.state.users.find((user) => user.id === id);
   }
 
   group(id: string): StoredGroup | undefined {
-    return this.#state.groups.find((group) => group.id === id);
+    return this.state.groups.find((group) => group.id === id);
   }
 
   users(): readonly StoredUser[] {
-    return this.#state.users;
+    return this.state.users;
   }
 
   externalUser(id: string): StoredExternal | undefined {
@@ -125,7 +133,7 @@ export class UsersService {
   }
 
   externalUsers(): readonly StoredExternal[] {
-    return this.#state.external ?? [];
+    return this.state.external ?? [];
   }
 
   /** Reads the form of an external user, whose password the node does not store. */
@@ -142,9 +150,9 @@ export class UsersService {
   async putExternal(
     id: string,
     change: Omit<UserChange, 'password' | 'limits'>,
-    tag?: string,
+    { tag, permit }: ChangeConditions = {},
   ): Promise<void> {
-    await this.#change((state) => {
+    await this.#change(permit, (state) => {
       const { external = [] } = state;
       const present = external.find((user) => user.id === id);
       requireTag(tag, present);
@@ -157,8 +165,8 @@ export class UsersService {
     });
   }
 
-  async deleteExternal(id: string): Promise<void> {
-    await this.#change((state) => {
+  async deleteExternal(id: string, permit?: PermitChange): Promise<void> {
+    await this.#change(permit, (state) => {
       const { external = [] } = state;
       if (!external.some((user) => user.id === id)) throw userRefusals.userNotFound();
       return { ...state, external: withoutEntry(external, id) };
@@ -166,7 +174,7 @@ export class UsersService {
   }
 
   groups(): readonly StoredGroup[] {
-    return this.#state.groups;
+    return this.state.groups;
   }
 
   /** Reads a user's form; reports all problems at once. */
@@ -191,12 +199,11 @@ export class UsersService {
     return { name, password, roles, groups, ...(limits !== undefined && { limits }) };
   }
 
-  /** `tag`: the entity tag that the stored user must have; undefined: any. */
-  async putUser(id: string, change: UserChange, tag?: string): Promise<void> {
+  async putUser(id: string, change: UserChange, { tag, permit }: ChangeConditions = {}): Promise<void> {
     const existing = this.user(id);
     const credentials =
       change.password === null ? null : await this.#credentials(id, change.password, existing ?? null);
-    await this.#change((state) => {
+    await this.#change(permit, (state) => {
       const present = state.users.find((user) => user.id === id);
       requireTag(tag, present);
       if (!present) this.#checkRoomForUser(state);
@@ -233,20 +240,21 @@ export class UsersService {
     return password as string;
   }
 
-  async changePassword(id: string, password: string): Promise<void> {
+  async changePassword(id: string, password: string, permit?: PermitChange): Promise<void> {
     const existing = this.user(id);
     if (!existing) throw userRefusals.userNotFound();
     const credentials = await this.#credentials(id, password, existing);
-    await this.#change((state) => {
+    await this.#change(permit, (state) => {
       const present = state.users.find((user) => user.id === id);
-      if (!present) throw userRefusals.userNotFound();
+      // Another account of this name may have been made since.
+      if (present?.uuid !== existing.uuid) throw userRefusals.userNotFound();
       return { ...state, users: withEntry(state.users, { ...present, ...credentials }) };
     });
     this.#passwordSet(id, password);
   }
 
-  async deleteUser(id: string): Promise<void> {
-    await this.#change((state) => {
+  async deleteUser(id: string, permit?: PermitChange): Promise<void> {
+    await this.#change(permit, (state) => {
       if (!state.users.some((user) => user.id === id)) throw userRefusals.userNotFound();
       return { ...state, users: withoutEntry(state.users, id) };
     });
@@ -266,8 +274,8 @@ export class UsersService {
     return { description, roles, ...(ldapRef !== '' && { ldapRef }) };
   }
 
-  async putGroup(id: string, change: GroupChange, tag?: string): Promise<void> {
-    await this.#change((state) => {
+  async putGroup(id: string, change: GroupChange, { tag, permit }: ChangeConditions = {}): Promise<void> {
+    await this.#change(permit, (state) => {
       const present = state.groups.find((group) => group.id === id);
       requireTag(tag, present);
       if (present === undefined && state.groups.length >= sizeLimits.groups) {
@@ -278,8 +286,8 @@ export class UsersService {
     });
   }
 
-  async deleteGroup(id: string): Promise<void> {
-    await this.#change((state) => {
+  async deleteGroup(id: string, permit?: PermitChange): Promise<void> {
+    await this.#change(permit, (state) => {
       if (!state.groups.some((group) => group.id === id)) throw userRefusals.groupNotFound();
       const without = <T extends Pick<StoredUser, 'groups'>>(user: T): T =>
         user.groups.includes(id)
@@ -291,12 +299,16 @@ export class UsersService {
   }
 
   /** Waits for the data service, so that the data port refuses a deleted account once the answer is sent. */
-  async #change(change: (state: UsersState) => UsersState): Promise<void> {
-    await this.#deps.store.change(change);
+  async #change(permit: PermitChange | undefined, change: (state: UsersState) => UsersState): Promise<void> {
+    await this.#deps.store.change((state) => {
+      permit?.(state);
+      return change(state);
+    });
     await this.#deps.applied?.();
   }
 
-  get #state(): UsersState {
+  /** As far as this node knows: only a compare-and-set proves that a state is the newest. */
+  get state(): UsersState {
     return this.#deps.store.state;
   }
 
@@ -352,7 +364,7 @@ export class UsersService {
 
   #readGroups(text: string, problems: Record<string, string>): string[] {
     const groups = [...new Set(text.split(',').map((group) => group.trim()))].filter((group) => group !== '');
-    const missing = missingGroups(groups, this.#state);
+    const missing = missingGroups(groups, this.state);
     if (groups.length > 0 && this.#deps.edition === 'community') {
       problems['groups'] = 'User groups require enterprise edition';
     } else if (missing) problems['groups'] = missing;

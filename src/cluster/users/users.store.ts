@@ -48,6 +48,9 @@ export interface StoredGroup {
   readonly roles: readonly StoredRole[];
 }
 
+/** Throws if the caller may not make its change in this state. */
+export type PermitChange = (state: UsersState) => void;
+
 const noUsers: UsersState = { administrator: null, users: [], groups: [] };
 
 /** Holds the newest state in memory for readers; writers use compare-and-set. */
