@@ -46,3 +46,42 @@ test('pages of users have each user once, also those of one name in both domains
     assert.equal(new Set(seen).size, 6, query);
   }
 });
+
+test('a page whose first user or group was deleted starts with the one after it, in every order', async (t) => {
+  const { request } = await aManager();
+  const put = async (path: string, form: Record<string, string>) => {
+    const { status, text } = await request(`/settings/rbac/${path}`, { method: 'PUT', form });
+    assert.equal(status, 200, text);
+  };
+  const lists = [
+    ...['sortBy=id', 'sortBy=name', 'sortBy=name&order=desc', 'sortBy=domain', 'order=desc'].map((query) => [
+      'users',
+      query,
+    ]),
+    ...['sortBy=id', 'sortBy=description', 'sortBy=description&order=desc'].map((query) => ['groups', query]),
+  ] as const;
+  t.plan(lists.length);
+  for (const [kind = '', query = ''] of lists) {
+    for (const [id, name] of [
+      ['a', 'Zoe'],
+      ['b', 'Ann'],
+      ['c', 'Max'],
+      ['d', 'Eva'],
+    ] as const) {
+      if (kind === 'groups') await put(`groups/${id}`, { description: name, roles: '' });
+      else {
+        await put(`users/local/${id}`, { password: 'secret1', name, roles: '' });
+        await put(`users/external/${id}`, { name, roles: '' });
+      }
+    }
+    const base = `/settings/rbac/${kind}?${query}`;
+    const pathOf = ({ domain, id }: { domain?: string; id: string }) =>
+      `/settings/rbac/${kind}/${domain === undefined ? id : `${domain}/${id}`}`;
+    const expected = ((await request(`${base}&pageSize=100`)).body[kind] as { id: string }[]).map(pathOf);
+    const [, , third = ''] = expected;
+    const { next } = (await request(`${base}&pageSize=2`)).body.links;
+    assert.equal((await request(third, { method: 'DELETE' })).status, 200);
+    const { body } = await request(next);
+    t.assert.deepEqual(body[kind].map(pathOf), expected.slice(3, 5), `${kind}?${query}`);
+  }
+});

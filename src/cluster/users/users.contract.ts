@@ -26,6 +26,7 @@ const permission = field
 const paging = {
   pageSize: field.integer(2, 100).optional(),
   startFrom: field.text().optional(),
+  startFromValue: field.text().optional(),
   order: field.oneOf(['asc', 'desc']).default('asc'),
   substr: field.text().optional(),
 };

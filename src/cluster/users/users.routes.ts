@@ -188,13 +188,13 @@ function listUsers(
     users,
     { ...query, pageSize },
     {
-      sortKey: (user) => userSortKey(user, query.sortBy),
+      sortKey: userSortKey(query.sortBy),
+      ...(domain === null && { variant: { of: contract.domainOf, start: query.startFromDomain } }),
       link: linkOf(`/settings/rbac/users${domain === null ? '' : `/${domain}`}`, params),
       startParams: (user) => ({
         ...(domain === null && { startFromDomain: contract.domainOf(user) }),
         startFrom: user.id,
       }),
-      isStart: (user) => domain !== null || contract.domainOf(user) === query.startFromDomain,
     },
   );
   return reply.json({
@@ -205,11 +205,13 @@ function listUsers(
   });
 }
 
-function userSortKey(user: contract.AnyUser, by: contract.UserListQuery['sortBy']): string {
-  if (by === 'name') return user.name ?? '';
-  if (by === 'domain') return contract.domainOf(user);
-  if (by === 'password_change_timestamp') return String(user.passwordChangedMs ?? 0).padStart(16, '0');
-  return '';
+/** Undefined: users are sorted by id. */
+function userSortKey(by: contract.UserListQuery['sortBy']): ((user: contract.AnyUser) => string) | undefined {
+  if (by === 'name') return ({ name }) => name ?? '';
+  if (by === 'domain') return contract.domainOf;
+  if (by === 'password_change_timestamp')
+    return ({ passwordChangedMs = 0 }) => String(passwordChangedMs).padStart(16, '0');
+  return undefined;
 }
 
 function listGroups(service: UsersService, query: contract.GroupListQuery, context: Context): Reply {
@@ -222,7 +224,7 @@ function listGroups(service: UsersService, query: contract.GroupListQuery, conte
     groups,
     { ...query, pageSize },
     {
-      sortKey: (group) => groupSortKey(group, query.sortBy),
+      sortKey: groupSortKey(query.sortBy),
       link: linkOf('/settings/rbac/groups', { pageSize, ...sorting(query), substr: query.substr }),
       startParams: (group) => ({ startFrom: group.id }),
     },
@@ -231,11 +233,12 @@ function listGroups(service: UsersService, query: contract.GroupListQuery, conte
   return reply.json({ total: page.total, links: page.links, skipped: page.skipped, groups: records });
 }
 
-function groupSortKey(group: StoredGroup, by: contract.GroupListQuery['sortBy']): string {
-  if (by === 'description') return group.description ?? '';
-  if (by === 'roles') return group.roles.map(roleText).join();
-  if (by === 'ldap_group_ref') return group.ldapRef ?? '';
-  return '';
+/** Undefined: groups are sorted by id. */
+function groupSortKey(by: contract.GroupListQuery['sortBy']): ((group: StoredGroup) => string) | undefined {
+  if (by === 'description') return ({ description }) => description ?? '';
+  if (by === 'roles') return ({ roles }) => roles.map(roleText).join();
+  if (by === 'ldap_group_ref') return ({ ldapRef }) => ldapRef ?? '';
+  return undefined;
 }
 
 const sorting = (query: { sortBy: string; order: string }) => ({ sortBy: query.sortBy, order: query.order });
