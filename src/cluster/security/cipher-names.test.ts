@@ -59,5 +59,18 @@ describe('names of cipher suites', () => {
       'ECDHE-RSA-AES128-GCM-SHA256',
       'AES128-SHA',
     ]);
+    assert.deepEqual(names.toOpenssl([]), [], 'the list of the runtime');
+  });
+
+  it('give way to safe suites where the runtime has none of the chosen ones any more', () => {
+    const names = new CipherNames(() => [
+      'aes128-sha',
+      'ecdhe-rsa-aes128-gcm-sha256',
+      'tls_aes_128_gcm_sha256',
+    ]);
+    assert.deepEqual(names.toOpenssl(['TLS_GONE']), [
+      'TLS_AES_128_GCM_SHA256',
+      'ECDHE-RSA-AES128-GCM-SHA256',
+    ]);
   });
 });

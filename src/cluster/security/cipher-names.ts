@@ -52,8 +52,17 @@ export class CipherNames {
     return iana !== null && this.#opensslByIana.has(iana) ? iana : null;
   }
 
-  /** OpenSSL names for IANA names; suites that only an older runtime had are left out. */
+  /**
+   * OpenSSL names for IANA names; suites that only an older runtime had are left out. If it had all of them alone, the safest kinds take
+   * their place: an empty list would mean the runtime's own, which has weaker suites than an administrator may want.
+   */
   toOpenssl(names: readonly string[]): string[] {
+    const present = this.#opensslOf(names);
+    if (present.length > 0 || names.length === 0) return present;
+    return this.#opensslOf(this.all.filter((name) => kindOf(name) <= safeKindMax));
+  }
+
+  #opensslOf(names: readonly string[]): string[] {
     return names.flatMap((name) => this.#opensslByIana.get(name) ?? []);
   }
 }
@@ -64,4 +73,6 @@ function byIana(available: readonly string[]): Map<string, string> {
 }
 
 const kinds = [/^TLS_(AES|CHACHA20)/, /^TLS_ECDHE_.*(GCM|POLY1305)/, /^TLS_ECDHE_/, /^TLS_DHE_/, /./];
+/** TLS 1.3, and TLS 1.2 with forward secrecy and authenticated encryption. */
+const safeKindMax = 1;
 const kindOf = (iana: string): number => kinds.findIndex((kind) => kind.test(iana));
