@@ -97,7 +97,7 @@ export function createFeatures(options: ClusterManagerOptions) {
   });
   const product = productOf(options.release, options.edition);
   const { nodeFigures, snapshots } = nodesFeature.describedBy({ ...options, view, data, product });
-  const isUser = (name: string) => users.identities.find(name) !== null;
+  const identityOf = (name: string) => users.identities.find(name)?.identity ?? null;
   const { auditLog, auditSettings } = auditOf(options, () => alertWatch.auditFailed());
   const events = createEvents({
     ...options,
@@ -106,7 +106,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     peers: interNode.peers,
     view,
     data,
-    isUser,
+    identityOf,
     auditLog,
     onNotStored: () => alertWatch.auditFailed(),
   });
@@ -199,7 +199,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     alertWatch,
     auditSettings,
     auditLog,
-    isUser,
+    isUser: (name: string) => identityOf(name) !== null,
     certificates: { ...certificates, ready: readiness() },
     indexes,
     indexNodes,

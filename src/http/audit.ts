@@ -18,8 +18,12 @@ export interface ChangeMade {
 /** A request with wrong credentials or missing permissions. */
 export interface RequestRefused {
   readonly reason: 'credentials' | 'permission';
-  /** The claimed name; it has not been verified. */
+  /** The claimed name; not verified if there is no `sender`. */
   readonly user: string;
+  /** Who sent the request, if it was authenticated. */
+  readonly sender?: Identity;
+  /** On whose behalf the request was made, if it was for another user. */
+  readonly effective?: Identity;
   readonly remoteAddress: string;
   readonly route: RouteDefinition;
 }

@@ -14,7 +14,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { markAuthenticated } from '#ports/unauthenticated-sockets.ts';
 import { type AccessDecision, AccessGate } from './access.ts';
-import type { Audit } from './audit.ts';
+import type { Audit, RequestRefused } from './audit.ts';
 import { ClientGoneError, readBody, readsBody } from './body.ts';
 import { contextOf, remoteAddress } from './context.ts';
 import { type Credentials, claimedName, credentialsOf } from './credentials.ts';
@@ -334,6 +334,7 @@ export class Pipeline {
     this.#options.hooks.audit?.refused({
       reason: decision.kind === 'forbidden' ? 'permission' : 'credentials',
       user,
+      ...identitiesOf(decision.caller),
       remoteAddress: remoteAddress(exchange.request),
       route,
     });
@@ -376,6 +377,13 @@ export class Pipeline {
       ms: Math.round(milliseconds * 10) / 10,
     });
   }
+}
+
+/** Empty unless the sender was authenticated. */
+function identitiesOf(caller: Caller | null): Pick<RequestRefused, 'sender' | 'effective'> {
+  if (caller === null || caller.identity.domain === 'anonymous') return {};
+  const { identity, sender } = caller;
+  return sender === undefined ? { sender: identity } : { sender, effective: identity };
 }
 
 const doNothing = (): void => {};

@@ -22,7 +22,7 @@ async function audited(t: TestContext) {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-  return { ...node, folder, lines, clock };
+  return { ...node, folder, lines, clock, loginClock: node.clock };
 }
 
 describe('the audit log', () => {
@@ -82,6 +82,33 @@ describe('the audit log', () => {
     const ops = { domain: 'local', user: 'ops' };
     assert.deepEqual(await onBehalfOf('Administrator:admin', 'ops:password'), [ops, administrator]);
     assert.deepEqual(await onBehalfOf('ops:local'), [administrator, ops]);
+  });
+
+  it('names the domain of a user whose request or login is refused, and on whose behalf it was made', async (t) => {
+    const { request, folder, lines, loginClock } = await audited(t);
+    await request(path, { form: { auditdEnabled: 'true', logPath: folder } });
+    await request('/settings/rbac/users/external/eve', { method: 'PUT', form: { roles: 'ro_admin' } });
+    const headers = { 'cb-on-behalf-of': Buffer.from('eve:external').toString('base64') };
+    const sent = { form: { sendStats: 'true' } };
+    assert.equal((await request('/settings/stats', { ...sent, headers })).status, 403);
+    const [eve, administrator] = [
+      { domain: 'external', user: 'eve' },
+      { domain: 'builtin', user: 'Administrator' },
+    ];
+    const last = () => [lines().at(-1).id, lines().at(-1).real_userid, lines().at(-1).effective_userid];
+    assert.deepEqual(last(), [8264, administrator, eve]);
+    for (const [name, user] of [
+      ['eve', eve],
+      ['Administrator', administrator],
+      ['nobody', { domain: 'unknown', user: '' }],
+    ] as const) {
+      const answer = request('/settings/stats', { ...sent, as: `${name}:wrong` });
+      await eventually(() => {
+        loginClock.advance(10_000);
+        assert.deepEqual(last(), [8193, user, undefined]);
+      });
+      assert.equal((await answer).status, 401);
+    }
   });
 
   it('rotates the file by size and by age', async (t) => {

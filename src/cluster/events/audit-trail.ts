@@ -1,7 +1,8 @@
 // The audit trail: turns the pipeline's reports of changes and refused requests into events.
+import type { Identity } from '#contract/route.ts';
 import type { Audit, ChangeMade, RequestRefused } from '#http/audit.ts';
 import { type AuditEvent, auditEventOf, loginFailed, permissionRefused } from '../audit/audit-events.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditedCause, AuditLog } from '../audit/audit-log.ts';
 import type { Denials } from './denials.ts';
 import { changeByRoute } from './event-kinds.ts';
 import type { EventLog } from './event-log.ts';
@@ -10,8 +11,8 @@ import { redacted } from './redact.ts';
 export interface AuditTrailDeps {
   events: EventLog;
   denials: Denials;
-  /** Whether a user of that name exists. An unknown name may be a password in the wrong field, and is not stored. */
-  isUser(name: string): boolean;
+  /** Null if no user of that name exists. An unknown name may be a password in the wrong field, and is not stored. */
+  identityOf(name: string): Identity | null;
   /** Gets the same events, if the audit log is enabled. */
   auditLog?: Pick<AuditLog, 'record'>;
 }
@@ -46,31 +47,33 @@ export class AuditTrail implements Audit {
 
   /** Records a refused login at the data port. */
   loginRefused({ user, from }: { user: string | null; from: string }): void {
-    this.#deps.denials.add('login_failed', { user, from, service: 'data' });
-    this.#recordRefusal(loginFailed, user, from, { service: 'data' });
+    const identity = user === null ? null : this.#deps.identityOf(user);
+    this.#deps.denials.add('login_failed', { ...namesOf(identity), from, service: 'data' });
+    this.#recordRefusal(loginFailed, identity, { from, details: { service: 'data' } });
   }
 
-  refused({ reason, user, remoteAddress, route }: RequestRefused): void {
+  refused({ reason, user, sender, effective, remoteAddress, route }: RequestRefused): void {
     const isPermission = reason === 'permission';
-    const userName = this.#deps.isUser(user) ? user : null;
+    const identity = sender ?? this.#deps.identityOf(user);
     this.#deps.denials.add(isPermission ? 'permission_refused' : 'login_failed', {
-      user: userName,
+      ...namesOf(effective ?? identity),
+      ...(effective && identity && { real_user: identity.name }),
       from: remoteAddress,
       operation: route.id,
       method: route.method,
       path: route.path,
     });
-    const details = { operation: route.id };
-    this.#recordRefusal(isPermission ? permissionRefused : loginFailed, userName, remoteAddress, details);
+    this.#recordRefusal(isPermission ? permissionRefused : loginFailed, identity, {
+      ...(effective && { effective }),
+      from: remoteAddress,
+      details: { operation: route.id },
+    });
   }
 
-  #recordRefusal(
-    event: AuditEvent,
-    name: string | null,
-    from: string,
-    details: Record<string, unknown>,
-  ): void {
-    const user = { name: name ?? '', domain: name === null ? 'unknown' : 'local' };
-    this.#deps.auditLog?.record(event, { user, from, details });
+  #recordRefusal(event: AuditEvent, identity: Identity | null, cause: Omit<AuditedCause, 'user'>): void {
+    this.#deps.auditLog?.record(event, { ...cause, user: identity ?? { name: '', domain: 'unknown' } });
   }
 }
+
+const namesOf = (identity: Identity | null) =>
+  identity === null ? { user: null } : { user: identity.name, domain: identity.domain };

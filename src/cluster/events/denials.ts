@@ -29,7 +29,7 @@ export class Denials {
 
   /** Reports the first denial of a user and address at once, the others at the end of the minute. */
   add(name: EventName, attributes: Attributes): void {
-    const key = JSON.stringify([name, attributes['user'], attributes['from']]);
+    const key = JSON.stringify([name, attributes['user'], attributes['domain'], attributes['from']]);
     const counted = this.#counted.get(key);
     if (counted) counted.count++;
     else if (this.#counted.size < sendersMax) {
@@ -52,6 +52,9 @@ export class Denials {
     const key = `others ${name}`;
     const others = this.#counted.get(key);
     if (others) others.count++;
-    else this.#counted.set(key, { name, attributes: { ...attributes, user: null, from: 'many' }, count: 1 });
+    else {
+      const { domain: _domain, real_user: _sender, ...rest } = attributes;
+      this.#counted.set(key, { name, attributes: { ...rest, user: null, from: 'many' }, count: 1 });
+    }
   }
 }

@@ -1,6 +1,6 @@
 // Creates all that records and shows the events of a node: their journals, their sources and their routes.
 //
-//   const events = createEvents({ journal, view, data, isUser, clock, random, log });
+//   const events = createEvents({ journal, view, data, identityOf, clock, random, log });
 //   events.start({ version });                      // the node started; buckets are watched from here
 //   createHttpServer({ hooks: { audit: events.audit, … }, routes: [...events.routes, …], … });
 //   events.log.record('mail_lost', { … });          // from any component
@@ -31,7 +31,7 @@ export type EventsOptions = Omit<EventLogDeps, 'journals' | 'node'> &
   Pick<NodesEventsDeps, 'nodes' | 'nodeId' | 'peers'> &
   Omit<BucketWatchDeps, 'events' | 'view'> &
   Pick<PromotedElsewhereDeps, 'clock'> &
-  Pick<AuditTrailDeps, 'isUser' | 'auditLog'> & {
+  Pick<AuditTrailDeps, 'identityOf' | 'auditLog'> & {
     view: BucketWatchDeps['view'] &
       PromotedElsewhereDeps['view'] & { self: { otpNode: string; hostname?: string | null } };
     journal: OpenJournal;

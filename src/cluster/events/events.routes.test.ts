@@ -166,9 +166,11 @@ describe('events', () => {
     const { request, events, clock, refused } = await aNode(t);
     const weak = { password: 'secret1', roles: 'data_reader[*]' };
     await request('/settings/rbac/users/local/weak', { method: 'PUT', form: weak });
+    await request('/settings/rbac/users/external/eve', { method: 'PUT', form: { roles: 'ro_admin' } });
     const since = clock.wallMs() + 1;
     clock.advance(1000);
-    const attempts = ['Administrator:wrong-one', 'my-password-in-the-wrong-field:', 'weak:secret1'];
+    const unknown = 'my-password-in-the-wrong-field:';
+    const attempts = ['Administrator:wrong-one', unknown, 'weak:secret1', 'eve:wrong-one'];
     for (const as of attempts) await refused(as);
     await request('/settings/alerts', { as: null });
     const newer = await events(`?sinceTime=${new Date(since).toISOString()}`);
@@ -176,12 +178,14 @@ describe('events', () => {
       newer.map(({ event_id, extra_attributes }) => [
         event_id,
         extra_attributes?.['user'],
+        extra_attributes?.['domain'],
         extra_attributes?.['count'],
       ]),
       [
-        [10200, 'Administrator', 1],
-        [10200, null, 1],
-        [10201, 'weak', 1],
+        [10200, 'Administrator', 'admin', 1],
+        [10200, null, undefined, 1],
+        [10201, 'weak', 'local', 1],
+        [10200, 'eve', 'external', 1],
       ],
     );
     assert.doesNotMatch(JSON.stringify(newer), /wrong/);
