@@ -24,16 +24,16 @@ import { aSeed, type Random, randomFrom } from '../support/random.ts';
 
 /** With DIVAN_ALL_KILLS=1 every write of a block and to a socket is interrupted, else some of them. */
 const killsAtEachWrite = process.env['DIVAN_ALL_KILLS'] === '1';
-const killsAmongWrites = 3;
+const killsPerWrite = 3;
 const killsOfRestore = 4;
-/** Above the number of each call in a backup. */
+/** Above the number of calls of one kind in a backup. */
 const callsMax = 2_000;
 /** A full backup makes at least this number of calls of each kind of write, and so does a backup that continues it. */
 const writesOfEach = 20;
 const socketCalls = 'write,writev,sendmsg';
 const restoreWithProgress = fileURLToPath(new URL('../support/restore-with-progress.ts', import.meta.url));
 
-describe('kill -9', { skip: needs('compiler') }, () => {
+describe('interrupted backups and restores', { skip: needs('compiler') }, () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-kill-'));
   const environment: Record<string, string> = { DIVAN_PASSWORD: administrator.password };
   let node: NodeProcess;
@@ -94,7 +94,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
     { what: 'an encrypted backup', calls: ['rename'], writes: ['pwritev'], passphrase: 'a passphrase' },
   ];
   for (const { what, calls, writes, passphrase } of kinds)
-    it(`of ${what} leaves complete backups, or a partial one that the next backup completes`, async (t) => {
+    it(`kill -9 of ${what} leaves complete backups, or a partial one that the next backup completes`, async (t) => {
       const random = aSeed(t);
       const reference = join(scratch, `reference-${passphrase}`);
       await backUp(reference, passphrase);
@@ -127,7 +127,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
           assert.ok(hit.has(kind), `no ${kind} was hit`);
     });
 
-  it('of a restore that records its progress leaves documents of the backup only, and --resume completes it', async (t) => {
+  it('kill -9 of a restore that records its progress leaves documents of the backup only, and --resume completes it', async (t) => {
     const random = aSeed(t);
     const folder = join(scratch, 'progress');
     await backUp(folder);
@@ -147,8 +147,9 @@ describe('kill -9', { skip: needs('compiler') }, () => {
 
   /** The bucket has versions of the backup and nothing else. */
   async function assertPartOfBackup(point: string): Promise<void> {
-    const between = await node.request('/pools/default/buckets/copy');
-    if (between.status !== 200) return;
+    const bucket = await node.request('/pools/default/buckets/copy');
+    // The restore was killed before it made the bucket.
+    if (bucket.status === 404) return;
     for (const [key, version] of await stateOf(backupNode(node), 'copy'))
       assert.deepEqual(version, state.get(key), `${key} after the kill at ${point}`);
   }
@@ -163,7 +164,7 @@ describe('kill -9', { skip: needs('compiler') }, () => {
     assert.deepEqual([repeated.status, repeated.error], [0, ''], `killed at ${point}`);
   }
 
-  it('of a restore leaves documents of the backup only, and --resume completes it', async (t) => {
+  it('kill -9 of a restore leaves documents of the backup only, and --resume completes it', async (t) => {
     const random = aSeed(t);
     const folder = join(scratch, 'whole');
     assert.equal((await divan('backup', folder, '--bucket', 'b')).status, 0);
@@ -212,18 +213,19 @@ describe('kill -9', { skip: needs('compiler') }, () => {
         },
       );
     };
+    // A report follows each of 1024 vbuckets.
+    const half = 512;
     await assert.rejects(
-      restore({}, 512),
+      restore({}, half),
       /stopped by the test \(bucket "b": 512 of 1024 vbuckets were restored/,
     );
     const rest = await restore({ resumes: true }, 0);
     const { documents = 0, deletions = 0 } = rest.buckets[0] ?? {};
-    assert.ok(
-      documents + deletions > 0 && documents + deletions < state.size * 0.8,
-      `${documents} documents`,
-    );
+    // About half of the versions are in the other vbuckets.
+    const versions = documents + deletions;
+    assert.ok(versions > 0 && versions < state.size * 0.8, `${versions} of ${state.size} versions`);
     assert.deepEqual(differences(state, await stateOf(backupNode(node), 'copy')), []);
-    await assert.rejects(restore({}, 512), /512 of 1024/);
+    await assert.rejects(restore({}, half), /512 of 1024/);
     await node.request('/pools/default/buckets/copy', 'DELETE');
     const whole = await restore({ resumes: true }, 0);
     assert.equal((whole.buckets[0]?.documents ?? 0) + (whole.buckets[0]?.deletions ?? 0), state.size);
@@ -243,7 +245,7 @@ function pointsOf(random: Random, ordering: readonly string[], writing: readonly
   const all = (call: string, continues: boolean): KillPoint[] =>
     Array.from({ length: callsMax }, (_, at) => ({ call, number: at + 1, continues }));
   const some = (call: string, continues: boolean): KillPoint[] =>
-    numbers(random, writesOfEach, killsAmongWrites).map((number) => ({ call, number, continues }));
+    numbers(random, writesOfEach, killsPerWrite).map((number) => ({ call, number, continues }));
   return [false, true].flatMap((continues) => [
     // Half of the ordering calls of each kind, unless all are wanted.
     ...ordering.flatMap((call) =>

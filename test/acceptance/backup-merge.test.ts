@@ -1,7 +1,7 @@
-// `divan backup merge` and `remove`: the states that stay can be restored as before, and kill -9 at any write loses none of them.
+// `divan backup merge` and `remove`: the remaining backups can be restored as before, and kill -9 at any write loses none of them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -13,6 +13,7 @@ import { runMerge } from '#backup/merge/run-merge.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { lockFolder, shareFolder } from '#ports/folder-lock.ts';
 import { realRandom } from '#ports/random.ts';
+import { readByPageReader } from '../support/archive-page-reader.ts';
 import { BackupHistory } from '../support/backup-history.ts';
 import { type BucketState, backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { runCommand } from '../support/command.ts';
@@ -24,12 +25,13 @@ import { aSeed, randomFrom } from '../support/random.ts';
 const backupsMade = 5;
 /** With DIVAN_ALL_KILLS=1 every write of a block is interrupted, else some of them. */
 const killsAtEachWrite = process.env['DIVAN_ALL_KILLS'] === '1';
-/** Above the numbers of calls and of writes of a merge of this archive. */
+/** Above the number of calls of one kind, and of writes, in a merge of this archive. */
 const [callsMax, writesMax] = [40, 2_000];
 
-describe('merging and removing backups', () => {
+describe('divan backup merge and remove', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-merge-'));
   const folder = join(scratch, 'archive');
+  /** Names of the backups, from the oldest on. */
   const names: string[] = [];
   const states = new Map<string, BucketState>();
   let node: NodeProcess;
@@ -89,7 +91,7 @@ describe('merging and removing backups', () => {
   const listed = async (copy: string): Promise<{ name: string; type: string }[]> =>
     JSON.parse(await succeeds('backup', 'list', copy, '--json'));
 
-  it('keeps the state of the last merged backup, and of all backups outside of the range', async () => {
+  it('keep the state of the last merged backup, and of all backups outside of the range', async () => {
     const copy = copyOf();
     const [first = '', second = '', third = '', fourth = '', fifth = ''] = names;
     assert.match(
@@ -119,25 +121,19 @@ describe('merging and removing backups', () => {
     await keeps(copy, names.at(-1) as string);
   });
 
-  it('writes each document once, and none of dropped collections', async () => {
+  it('write each document once, and none of dropped collections', async () => {
     const copy = copyOf();
     const exported = (await succeeds('backup', 'export', copy)).trim().split('\n').sort();
-    // Midnight may have passed since.
+    // Backups of today and yesterday: midnight may have passed since they were made.
     await succeeds('backup', 'merge', copy, '--days-ago', '0-1');
     const [bucket] = JSON.parse(await succeeds('backup', 'info', copy, '--json')).buckets;
     assert.equal(bucket.documents, exported.length);
     assert.equal(bucket.documents + bucket.deletions, states.get(names.at(-1) as string)?.size);
     assert.deepEqual((await succeeds('backup', 'export', copy)).trim().split('\n').sort(), exported);
-    const page = readFileSync('docs/reference/archive-format.md', 'utf8');
-    const program = join(scratch, 'reader.py');
-    writeFileSync(program, /```python\n(.*?)```/s.exec(page)?.[1] ?? '');
-    const read = execFileSync('python3', [program, join(copy, names.at(-1) as string)], {
-      maxBuffer: 2 ** 28,
-    });
-    assert.equal(read.toString().trim().split('\n').length, exported.length);
+    assert.equal(readByPageReader(join(copy, names.at(-1) as string)).length, exported.length);
   });
 
-  it('says what cannot be merged or removed, and changes nothing', async () => {
+  it('say what cannot be merged or removed, and change nothing then', async () => {
     const copy = copyOf();
     const [first = '', second = '', third = '', fourth = '', last = ''] = names;
     await fails(/needs two or more backups; from .* there is one/, 'backup', 'merge', copy, '--start', last);
@@ -167,7 +163,7 @@ describe('merging and removing backups', () => {
     await fails(/merge.json is damaged/, 'backup', 'merge', copy);
   });
 
-  it('one task writes to a repository at a time, and none while a restore reads it', async () => {
+  it('are refused while another task writes to the repository or a restore reads it', async () => {
     const copy = copyOf();
     const last = names.at(-1) as string;
     const writers = [
@@ -190,7 +186,7 @@ describe('merging and removing backups', () => {
     await node.request('/pools/default/buckets/copy', 'DELETE');
   });
 
-  it('removes no backup when one of them is damaged', async () => {
+  it('remove no backup when one of those to merge is damaged', async () => {
     const copy = copyOf();
     const data = join(copy, names[2] as string, '0.data');
     writeFileSync(data, 'damaged');
@@ -204,7 +200,7 @@ describe('merging and removing backups', () => {
     await keeps(copy, names[1] as string);
   });
 
-  it('leaves the old backups or the merged one after kill -9 at a write, and the next merge completes the work', {
+  it('leave the old backups or the merged one after kill -9 at a write, and the next merge completes the work', {
     skip: needs('compiler'),
   }, async (t) => {
     const random = aSeed(t);
@@ -212,10 +208,10 @@ describe('merging and removing backups', () => {
     const small = copyOf();
     removeBackups(small, later);
     const expected = exportedLines(small);
-    // Every call that orders the writes, and some that write blocks.
+    // Every call that orders the writes, but of the many calls of unlink every second one; and some calls that write blocks.
     const points = ['fsync', 'rename', 'unlink', 'rmdir'].flatMap((call) =>
       Array.from({ length: callsMax }, (_, at) => [call, at + 1] as const).filter(
-        ([, at]) => !call.endsWith('unlink') || at % 2 === 1,
+        ([, at]) => call !== 'unlink' || at % 2 === 1,
       ),
     );
     const writes = killsAtEachWrite

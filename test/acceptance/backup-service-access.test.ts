@@ -8,11 +8,11 @@ import { isAdmitted } from '../support/admission.ts';
 import { BackupApi, self } from '../support/backup-api.ts';
 import { backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { rebalance } from '../support/join-nodes.ts';
+import { needs } from '../support/needs.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
 const services = ['--services', 'kv,index,n1ql,backup'];
 const args = [...services, '--bucket', 'travel'];
-const skipUnlessLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
 
 const withRepository = async (node: NodeProcess, archive = join(node.dataDir, 'backups', 'travel')) => {
   const api = new BackupApi(node);
@@ -23,23 +23,28 @@ const store = async (node: NodeProcess, key: string): Promise<void> => {
   const path = `/pools/default/buckets/travel/docs/${key}`;
   assert.equal((await node.request(path, 'POST', { value: '{"v":1}' })).status, 200);
 };
-const backedUp = async (api: BackupApi): Promise<void> => {
+const backUp = async (api: BackupApi): Promise<void> => {
   const task = await api.run('travel', 'backup', { full_backup: true });
   assert.equal(task.status, 'done', task.error);
 };
 
 describe('the ports of the backup service', () => {
   it('admit only clients on the list, and the service works under it', {
-    skip: skipUnlessLinux,
+    skip: needs('loopback addresses'),
   }, async () => {
     await using node = await NodeProcess.start({ args });
     const api = await withRepository(node);
     const { backup = '', backupTls = '' } = node.ready.node;
     const admitted = async (localAddress: string): Promise<boolean[]> =>
       await Promise.all(
-        ([backup, backupTls] as const).map((url, index) => {
+        (
+          [
+            [backup, 'http'],
+            [backupTls, 'tls'],
+          ] as const
+        ).map(([url, protocol]) => {
           const { hostname: host, port } = new URL(url);
-          return isAdmitted({ host, port: Number(port), localAddress }, index === 0 ? 'http' : 'tls');
+          return isAdmitted({ host, port: Number(port), localAddress }, protocol);
         }),
       );
     assert.deepEqual(await admitted('127.9.9.9'), [true, true]);
@@ -56,14 +61,14 @@ describe('the ports of the backup service', () => {
     await eventually(async () => assert.deepEqual(await admitted('127.9.9.9'), [false, false]));
     assert.deepEqual(await admitted('127.0.0.1'), [true, true]);
     await store(node, 'k');
-    await backedUp(api);
+    await backUp(api);
     const restored = await api.run('travel', 'restore', {
       map_data: 'travel=copy',
       auto_create_buckets: true,
     });
     assert.equal(restored.status, 'done', restored.error);
-    const plans = await node.request('/_p/backup/api/v1/plan');
-    assert.equal(plans.status, 200);
+    const proxied = await node.request('/_p/backup/api/v1/plan');
+    assert.equal(proxied.status, 200);
   });
 
   it('serve this machine under strict encryption, and backups continue to work', async () => {
@@ -75,7 +80,7 @@ describe('the ports of the backup service', () => {
       await node.request(`/node/controller/${path}`, 'POST', { nodeEncryption: 'on' });
     const strict = await node.request('/settings/security', 'POST', { clusterEncryptionLevel: 'strict' });
     assert.equal(strict.status, 200, await strict.text());
-    await backedUp(api);
+    await backUp(api);
     const restored = await api.run('travel', 'restore', { force_updates: true });
     assert.equal(restored.status, 'done', restored.error);
   });
@@ -94,14 +99,14 @@ describe('the ports of the backup service', () => {
     });
   });
 
-  it('record changes in the audit log, and no password of a target anywhere', async () => {
+  it('record changes in the audit log and the events, and the password of a target nowhere', async () => {
     await using node = await NodeProcess.start({ args });
     const enabled = await node.request('/settings/audit', 'POST', { auditdEnabled: 'true' });
     assert.equal(enabled.status, 200, await enabled.text());
     const api = await withRepository(node);
     await api.json('POST', '/plan/audited', { description: 'some text' });
     await store(node, 'k');
-    await backedUp(api);
+    await backUp(api);
     const secret = 'pl4nted-s3cret';
     const target = { target: node.ready.node.rest, user: 'Administrator', password: secret };
     const refused = await api.run('travel', 'restore', target);
@@ -141,9 +146,9 @@ describe('the backup service of two nodes', () => {
       await byFirst.json('POST', '/plan/shared', { tasks: [] });
       await eventually(async () => assert.equal((await bySecond.send('GET', '/plan/shared')).status, 200));
       await withRepository(second, join(root, 'travel'));
-      await backedUp(bySecond);
+      await backUp(bySecond);
       await eventually(async () => assert.equal((await byFirst.info('travel')).count, 1));
-      // The bucket is made by the restore: its vbuckets get their nodes while the task runs.
+      // The restore makes the bucket: its vbuckets get their nodes while the task runs.
       const restored = await byFirst.run('travel', 'restore', {
         map_data: 'travel=copy',
         auto_create_buckets: true,
@@ -153,8 +158,8 @@ describe('the backup service of two nodes', () => {
       const saved = await stateOf(access, 'travel');
       assert.equal(saved.size, 40);
       assert.deepEqual(differences(saved, await stateOf(access, 'copy')), []);
-      const names = (await bySecond.history('travel')).map(({ type }) => type);
-      assert.deepEqual(names, ['RESTORE', 'BACKUP']);
+      const tasks = (await bySecond.history('travel')).map(({ type }) => type);
+      assert.deepEqual(tasks, ['RESTORE', 'BACKUP']);
     } finally {
       rmSync(root, { recursive: true, force: true });
     }

@@ -1,21 +1,35 @@
-// The backup service of a real node over restarts and kill -9, who may use it, and what else shows its tasks.
+// The backup service of a real node: kill -9 during tasks, who may use the service, and its tasks in metrics.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import { BackupApi, self } from '../support/backup-api.ts';
-import { eventually, NodeProcess } from '../support/node-process.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
 const args = ['--services', 'kv,index,n1ql,backup', '--bucket', 'travel'];
 
+/** The status of a GET request at the TLS port of the service. */
+function statusOverTls(node: NodeProcess, path: string, authorization: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const options = { headers: { authorization }, rejectUnauthorized: false, agent: false };
+  request(`${node.ready.node.backupTls}/api/v1${path}`, options, (answer) => {
+    answer.resume();
+    resolve(answer.statusCode ?? 0);
+  })
+    .on('error', reject)
+    .end();
+  return promise;
+}
+
 describe('the backup service', () => {
-  it('keeps plans, repositories and histories over kill -9 in a task', async () => {
+  it('keeps plans, repositories and histories after kill -9 during a task', async () => {
     const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-service-'));
     const dataDir = join(scratch, 'data');
     try {
-      const names: string[] = [];
+      const killed: string[] = [];
       for (let round = 0; round < 3; round++) {
         await using node = await NodeProcess.start({ args, dataDir });
         const api = new BackupApi(node);
@@ -26,11 +40,11 @@ describe('the backup service', () => {
           const archive = join(dataDir, 'backups', 'travel');
           await api.json('POST', `${self}/active/travel`, { plan: 'weekly', archive });
         }
-        for (const name of names) assert.match((await api.ended('travel', name)).status, /^(failed|done)$/);
-        const whole = await api.run('travel', 'backup', { full_backup: false });
-        assert.equal(whole.status, 'done', whole.error);
+        for (const name of killed) assert.match((await api.ended('travel', name)).status, /^(failed|done)$/);
+        const next = await api.run('travel', 'backup', { full_backup: false });
+        assert.equal(next.status, 'done', next.error);
         const { task_name } = await api.json('POST', `${self}/active/travel/backup`, { full_backup: true });
-        names.push(task_name);
+        killed.push(task_name);
         await eventually(async () =>
           assert.ok((await api.history('travel')).some((task) => task.task_name === task_name)),
         );
@@ -59,7 +73,7 @@ describe('the backup service', () => {
     assert.equal(node.ready.node.backup, undefined);
   });
 
-  it('is for full administrators, on both of its ports, under the security settings', async () => {
+  it('is for full administrators only, on both of its ports, and follows its TLS settings', async () => {
     await using node = await NodeProcess.start({ args });
     const api = new BackupApi(node);
     for (const [user, roles] of [
@@ -70,11 +84,17 @@ describe('the backup service', () => {
       await node.request(`/settings/rbac/users/local/${user}`, 'PUT', { password: 'password', roles });
       const authorization = `Basic ${btoa(`${user}:password`)}`;
       await eventually(async () => {
-        for (const path of ['/config', '/plan', '/cluster/self'])
+        for (const path of ['/config', '/plan', '/cluster/self']) {
           assert.equal((await api.send('GET', path, undefined, authorization)).status, 403);
+          assert.equal(await statusOverTls(node, path, authorization), 403);
+        }
       });
     }
-    assert.equal((await api.send('GET', '/plan', undefined, 'Basic eDp5')).status, 401);
+    const unknownUser = `Basic ${btoa('unknown:password')}`;
+    assert.equal((await api.send('GET', '/plan', undefined, unknownUser)).status, 401);
+    assert.equal(await statusOverTls(node, '/plan', unknownUser), 401);
+    const full = `Basic ${btoa(`${administrator.username}:${administrator.password}`)}`;
+    assert.equal(await statusOverTls(node, '/plan', full), 200);
     assert.equal((await api.send('GET', '/nothing')).status, 404);
     const { port } = new URL(node.ready.node.backupTls ?? '');
     const protocolOf = (maxVersion: 'TLSv1.2' | 'TLSv1.3') =>

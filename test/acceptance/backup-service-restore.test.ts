@@ -1,4 +1,4 @@
-// Every field of a restore's body acts: what is chosen, renamed, filtered, left out, overwritten and dropped; and what /info counts.
+// What each field of a restore's body does: what is chosen, renamed, filtered, left out, overwritten and dropped; and what /info counts.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -15,8 +15,10 @@ describe('a restore by the service', () => {
   let api: BackupApi;
   let cluster: Cluster;
   let source: Bucket;
+  /** Names of the backups, from the oldest on. */
   const backups: string[] = [];
   let targets = 0;
+  /** The bucket into which the test restores. */
   let target = '';
 
   const keys = async (bucket: string): Promise<string[]> => {
@@ -41,9 +43,9 @@ describe('a restore by the service', () => {
     return ended.error ?? '';
   };
   const bucketOf = async (name: string) =>
-    (await (await node.request(`/pools/default/buckets/${name}`)).json()) as Record<string, never>;
-  const create = (name: string, settings: Record<string, unknown> = {}): Promise<void> =>
-    backupNode(node).createBucket(name, { ramQuotaMB: 100, replicaNumber: 0, ...settings } as never);
+    (await (await node.request(`/pools/default/buckets/${name}`)).json()) as Record<string, unknown>;
+  const create = (name: string, settings: { maxTTL?: number } = {}): Promise<void> =>
+    backupNode(node).createBucket(name, { ramQuotaMB: 100, replicaNumber: 0, ...settings });
 
   before(async () => {
     node = await NodeProcess.start({ args: services });
@@ -82,7 +84,7 @@ describe('a restore by the service', () => {
     await node?.[Symbol.asyncDispose]();
   });
 
-  const all = [
+  const allKeys = [
     '_default._default/first',
     '_default._default/second',
     'shop.items/blue',
@@ -119,9 +121,9 @@ describe('a restore by the service', () => {
     ]);
   });
 
-  it('takes what include_data names, and leaves out what exclude_data names', async () => {
+  it('restores what include_data names, and leaves out what exclude_data names', async () => {
     await restore({ include_data: 'travel.shop.items,travel._default' });
-    assert.deepEqual(await keys(target), all.slice(0, 4));
+    assert.deepEqual(await keys(target), allKeys.slice(0, 4));
     await create(`${target}x`);
     await restore({ exclude_data: 'travel.shop.items,travel._default', map_data: `travel=${target}x` });
     assert.deepEqual(await keys(`${target}x`), ['shop.orders/order']);
@@ -137,7 +139,7 @@ describe('a restore by the service', () => {
     const map_data = `travel=${target},travel.shop=${target}.store,travel.shop.items=${target}.other.things`;
     await restore({ map_data });
     assert.deepEqual(await keys(target), [
-      ...all.slice(0, 2),
+      ...allKeys.slice(0, 2),
       'other.things/blue',
       'other.things/red',
       'store.orders/order',
@@ -155,7 +157,7 @@ describe('a restore by the service', () => {
     assert.match(await fails({ filter_values: '(?=a)' }), /RE2/);
   });
 
-  it('takes the changes from start to end', async () => {
+  it('restores the changes from the backup start to the backup end', async () => {
     const [first = '', second = ''] = backups;
     await restore({ end: first });
     assert.ok((await keys(target)).includes('shop.old/gone'));
@@ -175,11 +177,12 @@ describe('a restore by the service', () => {
     assert.equal(await hasOld(), true);
     await restore({ auto_remove_collections: true });
     assert.equal(await hasOld(), false);
-    assert.deepEqual(await keys(target), all);
+    assert.deepEqual(await keys(target), allKeys);
   });
 
   it('overwrites newer versions only with force_updates', async () => {
     const first = cluster.bucket(target).defaultCollection();
+    // More revisions than the document of the backup has: the one with more revisions is newer.
     for (let n = 0; n < 5; n++) await first.upsert('first', 'newer');
     await restore({});
     assert.equal((await first.get('first')).content, 'newer');
@@ -198,7 +201,7 @@ describe('a restore by the service', () => {
     assert.equal((await bucketOf(target))['maxTTL'], 5_000_000);
   });
 
-  it('replaces the expiry of documents', async () => {
+  it('replaces the expiry of all documents, or only of expired ones', async () => {
     const expiry = async () =>
       (await stateOf(backupNode(node), target)).get('shop.orders/order')?.expiry ?? Number.NaN;
     await restore({});
@@ -212,7 +215,7 @@ describe('a restore by the service', () => {
   });
 
   it('leaves out documents with disable_data and indexes with disable_gsi_indexes', async () => {
-    const names = async () => {
+    const indexNames = async () => {
       const { indexes } = (await (await node.request('/indexStatus')).json()) as {
         indexes: { indexName: string; bucket: string }[];
       };
@@ -225,9 +228,9 @@ describe('a restore by the service', () => {
     await cluster.query('DROP INDEX travel.by_n');
     // Restores into the bucket of the same name: definitions of indexes name their bucket.
     await restore({ map_data: '', disable_gsi_indexes: true });
-    await eventually(async () => assert.deepEqual(await names(), []));
+    await eventually(async () => assert.deepEqual(await indexNames(), []));
     await restore({ map_data: '', disable_data: true });
-    await eventually(async () => assert.deepEqual(await names(), ['by_n']));
+    await eventually(async () => assert.deepEqual(await indexNames(), ['by_n']));
   });
 
   it('accepts the fields disable_… of services whose definitions a backup never contains, and empty texts', async () => {
@@ -246,7 +249,7 @@ describe('a restore by the service', () => {
       start: '',
       end: '',
     });
-    assert.deepEqual(await keys(target), all);
+    assert.deepEqual(await keys(target), allKeys);
   });
 
   it('examines a document in all backups, also a deletion, and says what is wrong with a request', async () => {
@@ -262,6 +265,19 @@ describe('a restore by the service', () => {
     const fields = ['cas', 'datatype', 'expiry', 'flags', 'locktime', 'revseqno'];
     assert.deepEqual(Object.keys(metadata).sort(), fields);
     assert.ok(metadata.expiry > 0);
+    await source.scope('shop').collection('orders').remove('order');
+    await backUp();
+    const versions = (await (await examine({ key: 'order', data_path: path })).text())
+      .trim()
+      .split('\n')
+      .map((version) => JSON.parse(version));
+    assert.deepEqual(
+      versions.map((version) => [version.backup, version.deleted]),
+      [
+        [backups[0], false],
+        [backups[2], true],
+      ],
+    );
     assert.equal(await (await examine({ key: 'none', data_path: path })).text(), '');
     for (const [body, extras] of [
       [{ data_path: path }, /^key: must be a key/],

@@ -1,4 +1,4 @@
-// Restores of the backup service into a target over TLS, whose certificate an authority that this cluster trusts has issued.
+// Restores of the backup service into a target over TLS, when this cluster does not trust the authority of the target, and when it does.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -8,6 +8,8 @@ import { needs } from '../support/needs.ts';
 import { installCertificate } from '../support/node-certificates.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 import { fillInbox, OpensslAuthority } from '../support/openssl.ts';
+
+const documents = 20;
 
 describe('a restore over TLS', { skip: needs('openssl') }, () => {
   let source: NodeProcess;
@@ -21,15 +23,17 @@ describe('a restore over TLS', { skip: needs('openssl') }, () => {
     target = await NodeProcess.start({ args: ['--bucket', 'travel'] });
     await installCertificate(target, authority, '/CN=target');
     api = new BackupApi(source);
-    for (let n = 0; n < 20; n++)
-      await source.request(`/pools/default/buckets/travel/docs/k${n}`, 'POST', { value: `{"n":${n}}` });
+    for (let n = 0; n < documents; n++) {
+      const path = `/pools/default/buckets/travel/docs/k${n}`;
+      assert.equal((await source.request(path, 'POST', { value: `{"n":${n}}` })).status, 200);
+    }
     const statement = JSON.stringify({ statement: 'CREATE INDEX by_n ON travel(n)' });
     const created = await fetch(`${source.ready.node.query}/query/service`, {
       method: 'POST',
       body: statement,
       headers: {
         'content-type': 'application/json',
-        authorization: `Basic ${btoa('Administrator:password')}`,
+        authorization: `Basic ${btoa(`${administrator.username}:${administrator.password}`)}`,
       },
     });
     assert.equal(created.status, 200, await created.text());
@@ -54,7 +58,7 @@ describe('a restore over TLS', { skip: needs('openssl') }, () => {
     assert.equal((await stateOf(backupNode(target), 'travel')).size, 0);
   });
 
-  it('writes documents and indexes by its TLS ports once the authority is trusted', async () => {
+  it('writes documents and indexes through the TLS ports once the authority is trusted', async () => {
     fillInbox(join(source.dataDir, 'inbox'), { 'CA/root.pem': authority.certificate });
     assert.equal((await source.request('/node/controller/loadTrustedCAs', 'POST')).status, 200);
     for (const scheme of ['https', 'couchbases']) {
@@ -62,12 +66,9 @@ describe('a restore over TLS', { skip: needs('openssl') }, () => {
       assert.equal(restored.status, 'done', restored.error);
       assert.equal(restored.target_cluster, `https://${address()}`);
     }
-    const states = await Promise.all([source, target].map((node) => stateOf(backupNode(node), 'travel')));
-    const [atSource, atTarget] = states as [
-      Awaited<ReturnType<typeof stateOf>>,
-      Awaited<ReturnType<typeof stateOf>>,
-    ];
-    assert.equal(atSource.size, 20);
+    const atSource = await stateOf(backupNode(source), 'travel');
+    const atTarget = await stateOf(backupNode(target), 'travel');
+    assert.equal(atSource.size, documents);
     assert.deepEqual(differences(atSource, atTarget), []);
     const { indexes } = (await (await target.request('/indexStatus')).json()) as {
       indexes: { indexName: string }[];
@@ -78,10 +79,10 @@ describe('a restore over TLS', { skip: needs('openssl') }, () => {
     );
   });
 
-  it('reaches a target that accepts TLS only from other machines', async () => {
+  it('reaches a target with strict encryption', async () => {
     await target.request('/settings/autoFailover', 'POST', { enabled: 'false' });
-    for (const path of ['enableExternalListener', 'setupNetConfig'])
-      await target.request(`/node/controller/${path}`, 'POST', { nodeEncryption: 'on' });
+    for (const call of ['enableExternalListener', 'setupNetConfig'])
+      await target.request(`/node/controller/${call}`, 'POST', { nodeEncryption: 'on' });
     const strict = await target.request('/settings/security', 'POST', { clusterEncryptionLevel: 'strict' });
     assert.equal(strict.status, 200, await strict.text());
     const body = { ...account, target: `https://${address()}`, force_updates: true };

@@ -62,7 +62,7 @@ describe('the backup service', () => {
     assert.ok(pool.nodes[0]?.services.includes('backup'));
   });
 
-  it('keeps its settings within their ranges', async () => {
+  it('changes its settings within their ranges, and refuses other values', async () => {
     assert.deepEqual(await api.json('GET', '/config'), {
       history_rotation_period: 30,
       history_rotation_size: 50,
@@ -92,7 +92,7 @@ describe('the backup service', () => {
     }
   });
 
-  it('has two predefined plans, and takes others', async () => {
+  it('has two predefined plans that cannot be changed, and stores others', async () => {
     const plans = await api.json('GET', '/plan');
     assert.deepEqual(
       plans.map((plan: { name: string; default: boolean }) => [plan.name, plan.default]),
@@ -151,10 +151,7 @@ describe('the backup service', () => {
       [task({ extra: 1 }), /^tasks\.0\.extra: is not a field here/],
       [{ tasks: [nightly.tasks[1]] }, /^tasks: a plan with a merge needs a backup too$/],
       [{ tasks: [nightly.tasks[0], nightly.tasks[0]] }, /^tasks: two tasks have the name "night"$/],
-      [
-        { tasks: Array(10_000).fill(nightly.tasks[0]) },
-        /^tasks: must be a list of at most 100$|at most 100000/,
-      ],
+      [{ tasks: Array(101).fill(nightly.tasks[0]) }, /^tasks: must be a list of at most 100$/],
       [{ tasks: {} }, /^tasks: must be a list/],
       [{ services: ['data', 'mail'] }, /^services\.1: must be one of data, gsi/],
       [{ services: ['gsi'] }, /^services: must contain data/],
@@ -179,7 +176,8 @@ describe('the backup service', () => {
     });
     const { id, state, plan_name, bucket, health, scheduled, repo } = await api.repository('travel');
     assert.deepEqual([id, state, plan_name, bucket?.name], ['travel', 'active', 'nightly', 'travel']);
-    assert.deepEqual([health, repo.length], [{ healthy: true }, 36]);
+    assert.deepEqual(health, { healthy: true });
+    assert.match(repo, /^[0-9a-f-]{36}$/);
     assert.match(scheduled?.['night']?.next_run ?? '', /T22:00:00\.000(Z|[+-]\d\d:\d\d)$/);
     assert.equal((await api.json('GET', `${self}/active`)).length, 1);
     assert.deepEqual(Object.keys((await api.json('GET', '/cluster/self')).active), ['travel']);
@@ -197,7 +195,7 @@ describe('the backup service', () => {
         [archive('used'), /has other files, such as letter\.txt/],
         [archive('out'), /leads to .*, which is not below/],
         [join(archive('out'), 'inner'), /leads to .*, which is not below/],
-        [archive('file'), /file/],
+        [archive('file'), /\/file: EEXIST/],
         ['s3://bucket/folder', /no object store is configured/],
         [archive('travel'), /is the archive of repository travel/],
         [`${archive('travel')}/`, /is the archive of repository travel/],
@@ -296,8 +294,8 @@ describe('the backup service', () => {
     assert.equal(restored.status, 'done', restored.error);
     const access = backupNode(node);
     assert.deepEqual(differences(await stateOf(access, 'travel'), await stateOf(access, 'other')), []);
-    const names = (await api.history('travel')).map(({ type }) => type);
-    assert.deepEqual(names, ['RESTORE', 'MERGE', 'BACKUP', 'BACKUP']);
+    const tasks = (await api.history('travel')).map(({ type }) => type);
+    assert.deepEqual(tasks, ['RESTORE', 'MERGE', 'BACKUP', 'BACKUP']);
     assert.equal((await api.history('travel', 'active', '?limit=1')).length, 1);
     assert.equal((await api.history('travel', 'active', `?taskName=${full.task_name}`)).length, 1);
     assert.equal((await api.history('travel', 'active', '?first=2100-01-01T00:00:00Z')).length, 0);
@@ -309,7 +307,8 @@ describe('the backup service', () => {
     const { rest } = node.ready.node;
     const target = { target: rest, user: 'Administrator', password: 'password', map_data: 'travel=third' };
     const missing = await api.run('travel', 'restore', target);
-    assert.deepEqual([missing.status, /no bucket "third"/.test(missing.error ?? '')], ['failed', true]);
+    assert.equal(missing.status, 'failed');
+    assert.match(missing.error ?? '', /no bucket "third"/);
     const task = await api.run('travel', 'restore', {
       ...target,
       auto_create_buckets: true,
@@ -343,7 +342,7 @@ describe('the backup service', () => {
     assert.deepEqual(unknown, { status: 404, msg: 'repository `unknown` does not exist' });
   });
 
-  it('pauses, archives, imports and deletes', async () => {
+  it('pauses, archives, imports and deletes repositories', async () => {
     await api.json('POST', `${self}/active/travel/pause`);
     await api.json('POST', `${self}/active/travel/pause`);
     assert.equal((await api.repository('travel')).state, 'paused');
