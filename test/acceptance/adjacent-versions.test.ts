@@ -9,14 +9,13 @@ import { fileURLToPath } from 'node:url';
 import { ownVersion } from '#cluster/config/node-versions.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import { dataClient, get, set } from '../support/data-client.ts';
+import { dataClient, get, majority, set } from '../support/data-client.ts';
 import { freePort } from '../support/free-port.ts';
 import { joinNodes } from '../support/join-nodes.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 const waitLimitMs = 240_000;
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const majority = Buffer.from([0x11, 1]);
 const args = ['--services', 'kv'];
 const replication = { fromBucket: 'b', toCluster: 'other', toBucket: 'b', replicationType: 'continuous' };
 
@@ -59,7 +58,7 @@ async function vbucketAt(node: NodeProcess, kv: string): Promise<number> {
   return vBucketServerMap.vBucketMap.findIndex(([active]) => active === index);
 }
 
-/** Sends the request to all nodes until the answer of the one that serves the vbucket passes the check. */
+/** Sends the request to all nodes, and repeats that until the answer of the node that serves the vbucket passes the check. */
 const answered = (
   nodes: readonly NodeProcess[],
   request: RequestParts,
@@ -105,7 +104,10 @@ it('runs nodes of two versions, uses features of the later version once all node
   await first.stop();
   await using upgraded = await NodeProcess.start({ dataDir: first.dataDir, ports, args });
   await eventuallyWithin(waitLimitMs, async () =>
-    assert.doesNotMatch(await textOf(second, '/controller/createReplication', replication), /Upgrade first/),
+    assert.match(
+      await textOf(second, '/controller/createReplication', replication),
+      /unknown remote cluster : refName - other/,
+    ),
   );
   for (const vb of vbs)
     await answered([upgraded, second], get('k', { vb }), ({ value }) =>

@@ -4,15 +4,16 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { isAdmitted } from '../support/admission.ts';
+import { isAdmitted, noOperation } from '../support/admission.ts';
+import { needs } from '../support/needs.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
-const skipUnlessLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
+const skip = needs('loopback addresses');
 const [inside, outside] = ['127.0.0.1', '127.9.9.9'];
 
 const urlOf = (address: string) => new URL(address.includes('://') ? address : `tcp://${address}`);
 
-function from(localAddress: string, address: string): Socket {
+function connectFrom(localAddress: string, address: string): Socket {
   const { hostname, port } = urlOf(address);
   const socket = connect({ host: hostname, port: Number(port), localAddress });
   socket.on('error', () => {});
@@ -38,18 +39,19 @@ async function put(node: NodeProcess, entries: unknown): Promise<Response> {
   });
 }
 
-test('refuses new connections from other addresses on every port, and closes open ones', {
-  skip: skipUnlessLinux,
+test('refuses new connections from other addresses on every port, also after a restart, and closes open ones', {
+  skip,
 }, async () => {
   const args = ['--services', 'kv,index,n1ql,backup'];
-  const first = await NodeProcess.start({ args });
-  const ports = Object.entries(first.ready.node);
-  for (const [name, address] of ports) assert.equal(await isRefused(outside, name, address), false, name);
-  const openSocket = from(outside, first.ready.node.kv);
-  await once(openSocket, 'connect');
+  await using first = await NodeProcess.start({ args });
+  const addresses = Object.entries(first.ready.node);
+  for (const [name, address] of addresses) assert.equal(await isRefused(outside, name, address), false, name);
+  const openSocket = connectFrom(outside, first.ready.node.kv);
+  openSocket.write(noOperation);
+  await once(openSocket, 'data');
   assert.equal((await put(first, [`${inside}/32`])).status, 200);
   if (!openSocket.destroyed) await once(openSocket.resume(), 'close');
-  for (const [name, address] of ports) {
+  for (const [name, address] of addresses) {
     // Each thread that listens receives the list separately.
     await eventually(async () => assert.equal(await isRefused(outside, name, address), true, name));
     assert.equal(await isRefused(inside, name, address), false, name);
@@ -64,11 +66,10 @@ test('refuses new connections from other addresses on every port, and closes ope
   });
   assert.equal((await restarted.request('/settings/clientAllowlist', 'DELETE')).status, 200);
   await eventually(async () => assert.equal(await isRefused(outside, 'kv', restarted.ready.node.kv), false));
-  await first[Symbol.asyncDispose]();
 });
 
 test('refuses a malformed list, and one that would exclude its sender', {
-  skip: skipUnlessLinux,
+  skip,
 }, async () => {
   await using node = await NodeProcess.start();
   for (const [entries, message] of [
@@ -86,7 +87,7 @@ test('refuses a malformed list, and one that would exclude its sender', {
 });
 
 test('a node with an operator address admits only that address until it has a list', {
-  skip: skipUnlessLinux,
+  skip,
 }, async () => {
   const operator = '127.255.0.1';
   await using node = await NodeProcess.start({ args: ['--operator-address', operator] });
@@ -94,13 +95,20 @@ test('a node with an operator address admits only that address until it has a li
     assert.equal(await isRefused(inside, name, address), true, name);
     assert.equal(await isRefused(operator, name, address), false, name);
   }
+  const list = { method: 'PUT', json: { entries: [`${inside}/32`] } };
+  assert.equal((await askFrom(operator, node, '/settings/clientAllowlist', list)).status, 200);
+  for (const [name, address] of Object.entries(node.ready.node)) {
+    await eventually(async () => assert.equal(await isRefused(inside, name, address), false, name));
+    assert.equal(await isRefused(operator, name, address), false, name);
+    assert.equal(await isRefused(outside, name, address), true, name);
+  }
 });
 
-test('statements reach the query service through the REST port though the list lacks this machine', {
-  skip: skipUnlessLinux,
+test('statements reach the query service through the REST port though the list lacks the address of the node', {
+  skip,
 }, async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
-  // The client's address is on the list. The node's own connections must be admitted without being on it.
+  // Only the client's address is on the list: the node must admit its own connections without an entry.
   const clientAddress = '127.7.7.7';
   assert.equal(
     (await askFrom(clientAddress, node, '/settings/clientAllowlist', allowOnly(clientAddress))).status,

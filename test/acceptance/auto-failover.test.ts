@@ -1,14 +1,13 @@
-// Three processes: one is killed and failed over without a request; the others serve its shards.
+// Automatic failover: one of three nodes is killed, and the others serve its shards without a request of an administrator.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { dataClient, get, set } from '../support/data-client.ts';
+import { dataClient, get, majority, set } from '../support/data-client.ts';
 import { joinNodes } from '../support/join-nodes.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 const waitLimitMs = 240_000;
-const majority = Buffer.from([0x11, 1]);
 
 interface Pool {
   nodes: { otpNode: string; hostname: string; clusterMembership: string; replication: number }[];
@@ -28,9 +27,9 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
   assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
 }
 
-const name = 'a killed node is failed over, with a mail, and other nodes serve its shards';
-
-test(name, { timeout: 600_000 }, async (t) => {
+test('a killed node is failed over, with a mail, and other nodes serve its shards', {
+  timeout: 600_000,
+}, async (t) => {
   await using mail = await startMailServer({ plain: true });
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
   await using second = await unprovisioned();

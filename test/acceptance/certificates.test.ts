@@ -1,4 +1,4 @@
-// Certificates of an operator on a real node: installed without dropping connections, kept through kill -9; and client
+// Certificates of an operator on a real node, which are installed without closing connections and kept after kill -9; and client
 // certificates.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -9,10 +9,13 @@ import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { CertificateAuthenticator } from 'couchbase';
+import { noOperation } from '../support/admission.ts';
 import { installCertificate, setClientAuth } from '../support/node-certificates.ts';
-import { eventually, NodeProcess } from '../support/node-process.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 import { OpensslAuthority, type Pair } from '../support/openssl.ts';
 import { connect } from '../support/sdk.ts';
+
+const login = `${administrator.username}:${administrator.password}`;
 
 const portOf = (address: string): number => Number(address.split(':').at(-1));
 
@@ -64,43 +67,49 @@ function ask(
   });
 }
 
+/** Writes a file into the folder of the authority, which removes the folder at its end. */
+function fileOf(authority: OpensslAuthority, name: string, contents: string): string {
+  const path = join(authority.folder, name);
+  writeFileSync(path, contents);
+  return path;
+}
+
 describe('certificates of a node', () => {
-  it('are replaced on every TLS port while connections stay open, and outlast kill -9', async () => {
+  it('are replaced on every TLS port while connections stay open, and are kept after kill -9', async () => {
     using authority = new OpensslAuthority('/CN=Own root');
-    let node = await NodeProcess.start();
-    const { dataDir } = node;
+    await using node = await NodeProcess.start();
     const generated = await (await node.request('/pools/default/certificate')).text();
-    const open = new Agent({ keepAlive: true, maxSockets: 1 });
-    const before = await ask(node, '/pools', { ca: generated, auth: 'Administrator:password', agent: open });
+    const keptOpen = new Agent({ keepAlive: true, maxSockets: 1 });
+    const before = await ask(node, '/pools', { ca: generated, auth: login, agent: keptOpen });
     assert.equal(before.status, 200);
     const data = await handshake(portOf(node.ready.node.kvTls), { ca: generated });
     await installCertificate(node, authority, '/CN=one');
-    const { restTls, capiTls, kvTls } = node.ready.node;
     const ca = authority.certificate;
+    const tlsAddresses = Object.entries(node.ready.node).filter(([name]) => name.endsWith('Tls'));
+    assert.ok(tlsAddresses.length >= 4);
     await eventually(async () => {
-      for (const port of [restTls, capiTls, kvTls].map(portOf)) {
-        assert.equal(await subjectAt(port, ca), 'CN=one');
-      }
+      for (const [name, address] of tlsAddresses)
+        assert.equal(await subjectAt(portOf(address), ca), 'CN=one', name);
     });
     // The agent's connection was opened with the previous certificate and still has it.
-    const during = await ask(node, '/pools', { ca: generated, auth: 'Administrator:password', agent: open });
+    const during = await ask(node, '/pools', { ca: generated, auth: login, agent: keptOpen });
     assert.equal(during.status, 200);
-    // HELLO of the data port, on the earlier connection.
-    data.write(Buffer.from([0x80, 0x1f, ...new Array(22).fill(0)]));
+    // The data port answers a NOOP (0x0a) on the earlier connection.
+    data.write(noOperation);
     const [answer] = (await once(data, 'data')) as [Buffer];
-    assert.equal(answer[1], 0x1f);
+    assert.equal(answer[1], 0x0a);
     data.destroy();
-    open.destroy();
+    keptOpen.destroy();
     await node.stop('SIGKILL');
-    node = await NodeProcess.start({ dataDir });
-    assert.equal(await subjectAt(portOf(node.ready.node.kvTls), ca), 'CN=one');
-    const shown = (await (await node.request('/pools/default/certificates')).json()) as { subject: string }[];
+    await using restarted = await NodeProcess.start({ dataDir: node.dataDir });
+    assert.equal(await subjectAt(portOf(restarted.ready.node.kvTls), ca), 'CN=one');
+    const shown = (await (await restarted.request('/pools/default/certificates')).json()) as {
+      subject: string;
+    }[];
     assert.deepEqual(
       shown.map(({ subject }) => subject),
       ['CN=one'],
     );
-    await node.stop();
-    await node[Symbol.asyncDispose]();
   });
 });
 
@@ -129,19 +138,17 @@ describe('client certificates', () => {
     await eventually(async () => assert.equal(await whoAmI(reader), 'reader'));
     assert.equal((await get(reader, undefined, '/settings/web')).status, 200);
     assert.equal((await get(reader, undefined, '/internalSettings')).status, 403);
-    assert.equal(await whoAmI(undefined, 'Administrator:password'), 'Administrator');
-    assert.equal(await whoAmI(nobody, 'Administrator:password'), 'Administrator');
-    for (const bad of [forged, expired]) await assert.rejects(get(bad, 'Administrator:password'));
+    assert.equal(await whoAmI(undefined, login), 'Administrator');
+    assert.equal(await whoAmI(nobody, login), 'Administrator');
+    for (const bad of [forged, expired]) await assert.rejects(get(bad, login));
     await setClientAuth(node, 'mandatory');
-    await eventually(async () => assert.rejects(get(undefined, 'Administrator:password')));
+    await eventually(async () => assert.rejects(get(undefined, login)));
     assert.equal(await whoAmI(reader), 'reader');
-    assert.equal(await whoAmI(nobody, 'Administrator:password'), 401);
+    assert.equal(await whoAmI(nobody, login), 401);
     await node.request('/settings/rbac/users/local/reader', 'DELETE');
     assert.equal(await whoAmI(reader), 401);
     await setClientAuth(node, 'disable');
-    await eventually(async () =>
-      assert.equal(await whoAmI(undefined, 'Administrator:password'), 'Administrator'),
-    );
+    await eventually(async () => assert.equal(await whoAmI(undefined, login), 'Administrator'));
   });
 
   it('log in external users without a local password over REST and at the data port', {
@@ -163,15 +170,11 @@ describe('client certificates', () => {
     await eventually(async () => assert.deepEqual(await whoAmI(), [200, 'outside', 'external']));
     assert.equal((await ask(node, '/settings/web', { ca, pair })).status, 200);
     assert.equal((await ask(node, '/internalSettings', { ca, pair })).status, 403);
-    const file = (name: string, contents: string) => {
-      writeFileSync(join(authority.folder, name), contents);
-      return join(authority.folder, name);
-    };
     const authenticator = new CertificateAuthenticator(
-      file('client.pem', pair.certificate),
-      file('client.key', pair.key),
+      fileOf(authority, 'client.pem', pair.certificate),
+      fileOf(authority, 'client.key', pair.key),
     );
-    const security = { trustStorePath: file('trust.pem', ca) };
+    const security = { trustStorePath: fileOf(authority, 'trust.pem', ca) };
     const address = `couchbases://127.0.0.1:${portOf(node.ready.node.kvTls)}`;
     const cluster = await connect(address, { authenticator, security });
     const documents = cluster.bucket('b').defaultCollection();
@@ -184,7 +187,7 @@ describe('client certificates', () => {
     assert.equal((await whoAmI())[0], 401);
   });
 
-  it('log the official SDK in at the data port, which refuses TLS connections without one', {
+  it('log the official SDK in at the data port, whose TLS connections need one', {
     timeout: 600_000,
   }, async () => {
     using authority = new OpensslAuthority('/CN=Own root');
@@ -194,14 +197,10 @@ describe('client certificates', () => {
     await installCertificate(node, authority, '/CN=one');
     await setClientAuth(node, 'mandatory', 'san.email');
     const pair = authority.issue('/CN=x', { names: 'email:writer@example.com' });
-    const file = (name: string, contents: string) => {
-      writeFileSync(join(authority.folder, name), contents);
-      return join(authority.folder, name);
-    };
-    const trustStorePath = file('trust.pem', authority.certificate);
+    const trustStorePath = fileOf(authority, 'trust.pem', authority.certificate);
     const certificates = new CertificateAuthenticator(
-      file('client.pem', pair.certificate),
-      file('client.key', pair.key),
+      fileOf(authority, 'client.pem', pair.certificate),
+      fileOf(authority, 'client.key', pair.key),
     );
     const address = `couchbases://127.0.0.1:${portOf(node.ready.node.kvTls)}`;
     const cluster = await connect(address, { authenticator: certificates, security: { trustStorePath } });

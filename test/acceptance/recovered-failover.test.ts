@@ -3,13 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { dataClient, get, set } from '../support/data-client.ts';
+import { dataClient, get, majority, set } from '../support/data-client.ts';
 import { joinNodes, rebalance } from '../support/join-nodes.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 const waitLimitMs = 240_000;
-const majority = Buffer.from([0x11, 1]);
 /** More than enough to detect shards that are served empty; all others would only take time. */
 const vbucketsMax = 40;
 

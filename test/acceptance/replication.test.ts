@@ -4,14 +4,13 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
-import { dataClient, get, set } from '../support/data-client.ts';
+import { dataClient, get, majority, set } from '../support/data-client.ts';
 import { joinNodes } from '../support/join-nodes.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 const waitLimitMs = 240_000;
 const getReplica = 0x83;
-const majority = Buffer.from([0x11, 1]);
 
 interface Terse {
   vBucketServerMap: { vBucketMap: number[][]; serverList: string[] };

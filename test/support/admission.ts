@@ -8,7 +8,7 @@ export type Protocol = 'http' | 'data' | 'tls';
 const answerMs = 120_000;
 
 /** A NOOP request (0x0a) of the data port: a header that begins with the magic byte of requests (0x80). */
-const noOperation = Buffer.alloc(24);
+export const noOperation = Buffer.alloc(24);
 noOperation.writeUInt16BE(0x800a);
 const requests = { http: 'GET / HTTP/1.0\r\n\r\n', data: noOperation };
 

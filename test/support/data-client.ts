@@ -67,5 +67,8 @@ export const remove = (name: string, rest: Partial<RequestParts> = {}): RequestP
   ...rest,
 });
 
+/** Framing of a durable write: durability level 1 (majority), acknowledged once a majority of the copies have it in memory. */
+export const majority = Buffer.from([0x11, 1]);
+
 /** Framing of a write that is acknowledged once it is on disk: durability level 3 (persistToMajority), and a time limit of 32,767 ms. */
 export const persisted = Buffer.from([0x13, 3, 0x7f, 0xff]);

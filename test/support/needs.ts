@@ -15,6 +15,7 @@ const probes: Record<
   | 'openapi tools'
   | 'mount'
   | 'mkfs.ext4'
+  | 'loopback addresses'
   | 'ipv6'
   | 'compiler'
   | 'go'
@@ -35,6 +36,10 @@ const probes: Record<
   'mkfs.ext4': {
     reason: 'needs mkfs.ext4 (e2fsprogs), which is in /usr/sbin on Debian',
     works: () => execFileSync('mkfs.ext4', ['-V'], { stdio: 'ignore' }),
+  },
+  'loopback addresses': {
+    reason: 'needs addresses of this machine beside 127.0.0.1 (Linux)',
+    works: () => process.platform === 'linux',
   },
   namespaces: {
     reason: 'needs network namespaces (root on Linux, iproute2)',
