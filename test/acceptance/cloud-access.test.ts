@@ -1,4 +1,4 @@
-// Access to the cloud: tokens of the operator, signatures, roles.
+// Access to the cloud: roles, signed requests, tokens and their limits, and the commands with which operators add them.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -141,6 +141,7 @@ test('accepts signed requests, and names what is wrong in others', async () => {
     [{ method: 'POST' }, /signature/],
     [{ secret: 'another' }, /signature/],
     [{ sentAt: String(now - 1) }, /signature/],
+    // Times that differ by at most 300 s are accepted.
     [{ at: now - 400 }, /Couchbase-Timestamp differs from the server.s time by \d+ s/],
     [{ sentAt: null }, /needs the header Couchbase-Timestamp/],
     [{ key: 'unknown' }, /access key/],
@@ -173,7 +174,8 @@ test('applies changes of operators from the next request on, despite cached answ
   const clouds = async (): Promise<string[]> =>
     (await cloud.request('GET', '/v2/clouds')).body.data.map(({ name }: { name: string }) => name);
   const { token, id } = createToken(cloud, '--role', 'reader');
-  for (let i = 0; i < 20; i++) {
+  // Repeated, so that the cloud has cached answers.
+  for (let request = 1; request <= 20; request++) {
     assert.deepEqual(await clouds(), ['local']);
     assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 200);
   }
@@ -188,7 +190,7 @@ test('applies changes of operators from the next request on, despite cached answ
 
 test('limits how often a token is used', async () => {
   await using cloud = await CloudProcess.start({ args: ['--rate-limit', '1'] });
-  // A busy machine may need more than a second for a request.
+  // Repeated, since a busy machine may take so long for the requests that the limit of one a second refuses none.
   await eventually(async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => cloud.request('GET', '/v2/clouds')));
     const refused = answers.filter(({ status }) => status === 429);
@@ -211,7 +213,8 @@ test('clouds, users and tokens come from commands of the operator and from the c
   const token = 'a-token-that-the-operator-made-up-himself';
   const west = { name: 'west', provider: 'gcp', region: 'us-west1', cidr: '10.2.0.0/16' };
   writeFileSync(config, JSON.stringify({ clouds: [west], tokens: [{ role: 'reader', token }] }));
-  for (let start = 0; start < 2; start++) {
+  // The second start finds what the first one has added from the file.
+  for (let start = 1; start <= 2; start++) {
     await using again = await CloudProcess.start({ dataDir: cloud.dataDir, args: ['--config', config] });
     const { body } = await again.request('GET', '/v2/clouds?sortBy=name.desc', undefined, token);
     assert.deepEqual(

@@ -10,7 +10,10 @@ import { fillDisk } from '../support/fill-disk.ts';
 import { needs } from '../support/needs.ts';
 import { eventually } from '../support/node-process.ts';
 
-test('a cloud on a full disk refuses changes with the reason, but deletes and starts', {
+/** The cloud reserves more than this of the disk for deletions. */
+const reserveBytesMin = 4 << 20;
+
+test('a cloud on a full disk refuses changes with the reason, but deletes and starts, and recovers once there is space', {
   skip: needs('mount'),
 }, async () => {
   const disk = mkdtempSync(join(tmpdir(), 'divan-cloud-full-'));
@@ -19,16 +22,17 @@ test('a cloud on a full disk refuses changes with the reason, but deletes and st
   const ballast = join(disk, 'ballast');
   // Not on the full disk: both starts must be able to write the ready file.
   const readyFile = join(tmpdir(), `divan-ready-${process.pid}`);
+  // On the full disk: the cloud must continue although it cannot write its log.
   const log = join(disk, 'log');
   try {
     const ids: string[] = [];
     {
       await using cloud = await CloudProcess.start({ dataDir, logTo: log, readyFile });
-      for (let i = 0; i < 3; i++) ids.push((await project(cloud, `p${i}`)).body.id);
-      await eventually(() => assert.ok(readFileSync(join(dataDir, 'reserve')).length > 4 << 20));
+      for (let i = 0; i < 3; i++) ids.push((await createProject(cloud, `p${i}`)).body.id);
+      await eventually(() => assert.ok(readFileSync(join(dataDir, 'reserve')).length > reserveBytesMin));
       fillDisk(ballast);
       await eventually(async () => {
-        const refused = await project(cloud, `more ${process.hrtime.bigint()}`);
+        const refused = await createProject(cloud, 'more');
         assert.equal(refused.status, 500);
         assert.equal(refused.body.message, 'nothing was changed: the disk of the data folder is full');
       });
@@ -37,15 +41,11 @@ test('a cloud on a full disk refuses changes with the reason, but deletes and st
       assert.equal(await cloud.stop(), 0);
     }
     fillDisk(join(disk, 'more-ballast'));
-    await using cloud = await CloudProcess.start({
-      dataDir,
-      logTo: log,
-      readyFile,
-    });
+    await using cloud = await CloudProcess.start({ dataDir, logTo: log, readyFile });
     for (const id of ids) assert.equal((await cloud.request('GET', `/v2/projects/${id}`)).status, 200);
     assert.equal((await cloud.request('DELETE', `/v2/projects/${ids.pop()}`)).status, 204);
     rmSync(ballast);
-    await eventually(async () => assert.equal((await project(cloud, 'after')).status, 201));
+    await eventually(async () => assert.equal((await createProject(cloud, 'after')).status, 201));
     assert.equal(await cloud.stop(), 0);
   } finally {
     execFileSync('umount', ['--lazy', disk]);
@@ -53,4 +53,4 @@ test('a cloud on a full disk refuses changes with the reason, but deletes and st
   }
 });
 
-const project = (cloud: CloudProcess, name: string) => cloud.request('POST', '/v2/projects', { name });
+const createProject = (cloud: CloudProcess, name: string) => cloud.request('POST', '/v2/projects', { name });

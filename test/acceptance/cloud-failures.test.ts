@@ -48,7 +48,7 @@ test('deletes a cluster during its creation, and treats further deletions as the
   assert.equal((await cloud.request('DELETE', path)).status, 404);
 });
 
-test('starts nodes with an allocator that returns memory, and without the environment of the cloud', async () => {
+test('starts nodes with an allocator that returns memory, and without the secrets in the environment of the cloud', async () => {
   const environment = { PGPASSWORD: 'of the database', SOME_TOKEN: 'of somebody', TZ: 'UTC' };
   await using cloud = await CloudProcess.start({ environment });
   await requestCluster(cloud, 'lean');
@@ -75,7 +75,7 @@ function writableDatabase(cloud: CloudProcess): DatabaseSync {
 }
 
 test('reports why the creation of a cluster failed, and deletes it', async () => {
-  const first = await CloudProcess.start();
+  await using first = await CloudProcess.start();
   const { path } = await aCluster(first);
   await first.stop('SIGKILL');
   const database = writableDatabase(first);
@@ -92,7 +92,6 @@ test('reports why the creation of a cluster failed, and deletes it', async () =>
   assert.equal((await cloud.request('DELETE', path)).status, 202);
   await untilGone(cloud, path);
   assert.deepEqual([cloud.nodePids(), folders(cloud)], [[], []]);
-  await first[Symbol.asyncDispose]();
 });
 
 test('reports a cluster as degraded while its node is dead, and restarts the node each time', async () => {
@@ -110,7 +109,7 @@ test('reports a cluster as degraded while its node is dead, and restarts the nod
   }
 });
 
-test('while a node is dead, the cloud reports that, and answers what its own database holds', async () => {
+test('reports to requests for a dead node that it is dead, and answers what the database of the cloud holds', async () => {
   await using cloud = await CloudProcess.start();
   const { path, id } = await aCluster(cloud);
   await cloud.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
@@ -152,133 +151,116 @@ test('while a node is dead, the cloud reports that, and answers what its own dat
   assert.equal((await cloud.request('DELETE', `${path}/users/app`)).status, 204);
 });
 
-test('the cloud stops its nodes, and has restarted them before it answers', async () => {
-  const first = await CloudProcess.start();
-  try {
-    const { path } = await aCluster(first);
-    await first.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
-    const { path: half } = await requestCluster(first, 'half-made');
-    assert.equal(await first.stop('SIGTERM'), 0);
-    assert.deepEqual(first.nodePids(), []);
-    await using second = await CloudProcess.start({ dataDir: first.dataDir });
-    const buckets = await second.request('GET', `${path}/buckets`);
-    assert.equal(buckets.body[0].name, 'orders');
-    await untilStatus(second, half, 'ready');
-    assert.equal(second.nodePids().length, 2);
-    await second.stop();
-    assert.deepEqual(second.nodePids(), []);
-  } finally {
-    await first[Symbol.asyncDispose]();
-  }
+test('stops its nodes, and has restarted them before it answers', async () => {
+  await using first = await CloudProcess.start();
+  const { path } = await aCluster(first);
+  await first.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
+  const { path: halfMade } = await requestCluster(first, 'half-made');
+  assert.equal(await first.stop('SIGTERM'), 0);
+  assert.deepEqual(first.nodePids(), []);
+  await using second = await CloudProcess.start({ dataDir: first.dataDir });
+  const buckets = await second.request('GET', `${path}/buckets`);
+  assert.equal(buckets.body[0].name, 'orders');
+  await untilStatus(second, halfMade, 'ready');
+  assert.equal(second.nodePids().length, 2);
+  await second.stop();
+  assert.deepEqual(second.nodePids(), []);
 });
 
 test('finishes a cluster that was almost ready when the cloud and the node were killed', async () => {
-  const first = await CloudProcess.start();
-  try {
-    const { path } = await aCluster(first);
-    await first.stop('SIGTERM');
-    const database = writableDatabase(first);
-    database.exec("update clusters set phase = 'deploying', deployed_at = null");
-    database.exec("update operations set state = 'open', step = 'probe'");
-    database.close();
-    await using second = await CloudProcess.start({ dataDir: first.dataDir });
-    await untilStatus(second, path, 'ready');
-    assert.equal(second.nodePids().length, 1);
-    await second.stop();
-  } finally {
-    await first[Symbol.asyncDispose]();
-  }
+  await using first = await CloudProcess.start();
+  const { path } = await aCluster(first);
+  await first.stop('SIGTERM');
+  const database = writableDatabase(first);
+  database.exec("update clusters set phase = 'deploying', deployed_at = null");
+  database.exec("update operations set state = 'open', step = 'probe'");
+  database.close();
+  await using second = await CloudProcess.start({ dataDir: first.dataDir });
+  await untilStatus(second, path, 'ready');
+  assert.equal(second.nodePids().length, 1);
+  await second.stop();
 });
 
-test('does not replace a node that lost its data by an empty one, and names the key that it needs', async () => {
-  const first = await CloudProcess.start();
-  try {
-    const { path } = await aCluster(first);
-    await first.stop('SIGTERM');
-    const key = join(first.dataDir, 'secret.key');
-    renameSync(key, `${key}.away`);
-    await assert.rejects(
-      CloudProcess.start({ dataDir: first.dataDir }),
-      /divan: --key-file: the secret\.key of the data folder does not open the secrets of \/[^\n]*\/cloud\.db, [^\n]*\n$/,
-    );
-    writeFileSync(key, 'short');
-    await assert.rejects(
-      CloudProcess.start({ dataDir: first.dataDir }),
-      /divan: --key-file: cannot use the secret\.key of the data folder: a key of 32 bytes is needed, not 5\n$/,
-    );
-    renameSync(`${key}.away`, key);
-    rmSync(join(first.dataDir, 'nodes'), { recursive: true });
-    await using second = await CloudProcess.start({ dataDir: first.dataDir });
-    const { body } = await second.request('GET', `${path}/health`);
-    assert.equal(body.health, 'unhealthy');
-    const why = /^the cluster’s node does not answer: its data folder .* is missing.*or delete the cluster$/;
-    assert.match(body.reason, why);
-    assert.match((await second.request('GET', `${path}/buckets`)).body.message, why);
-    assert.deepEqual(second.nodePids(), []);
-    await eventually(() => assert.match(second.output, /node\.data_missing/));
-    assert.equal((await second.request('DELETE', path)).status, 202);
-    await untilGone(second, path);
-    await second.stop();
-  } finally {
-    await first[Symbol.asyncDispose]();
-  }
+test('names the key that it needs, and does not replace a node that lost its data by an empty one', async () => {
+  await using first = await CloudProcess.start();
+  const { path } = await aCluster(first);
+  await first.stop('SIGTERM');
+  const key = join(first.dataDir, 'secret.key');
+  renameSync(key, `${key}.away`);
+  await assert.rejects(
+    CloudProcess.start({ dataDir: first.dataDir }),
+    /divan: --key-file: the secret\.key of the data folder does not open the secrets of \/[^\n]*\/cloud\.db, [^\n]*\n$/,
+  );
+  writeFileSync(key, 'short');
+  await assert.rejects(
+    CloudProcess.start({ dataDir: first.dataDir }),
+    /divan: --key-file: cannot use the secret\.key of the data folder: a key of 32 bytes is needed, not 5\n$/,
+  );
+  renameSync(`${key}.away`, key);
+  rmSync(join(first.dataDir, 'nodes'), { recursive: true });
+  await using second = await CloudProcess.start({ dataDir: first.dataDir });
+  const { body } = await second.request('GET', `${path}/health`);
+  assert.equal(body.health, 'unhealthy');
+  const why = /^the cluster’s node does not answer: its data folder .* is missing.*or delete the cluster$/;
+  assert.match(body.reason, why);
+  assert.match((await second.request('GET', `${path}/buckets`)).body.message, why);
+  assert.deepEqual(second.nodePids(), []);
+  await eventually(() => assert.match(second.output, /node\.data_missing/));
+  assert.equal((await second.request('DELETE', path)).status, 202);
+  await untilGone(second, path);
+  await second.stop();
 });
 
 test('recognizes its nodes after the loss of folder.id, and names their owner after the loss of their owner files', async () => {
-  const first = await CloudProcess.start();
-  try {
-    const { path } = await aCluster(first);
-    await first.stop('SIGTERM');
-    const id = readFileSync(join(first.dataDir, 'folder.id'), 'utf8');
-    rmSync(join(first.dataDir, 'folder.id'));
-    const second = await CloudProcess.start({ dataDir: first.dataDir });
-    assert.equal((await second.request('GET', `${path}/health`)).body.health, 'healthy');
-    await second.stop('SIGTERM');
-    rmSync(join(first.dataDir, 'folder.id'));
-    rmSync(join(first.dataDir, 'nodes'), { recursive: true });
-    const third = await CloudProcess.start({ dataDir: first.dataDir });
-    const { body } = await third.request('GET', `${path}/health`);
-    assert.deepEqual(
-      [body.health, body.reason.includes(`has ${id} in its file folder.id`)],
-      ['unhealthy', true],
-    );
-    const operation = (await third.request('DELETE', path)).headers.get('divan-operation') as string;
-    await third.stop('SIGTERM');
-    const database = writableDatabase(first);
-    database.exec('update operations set next_at = next_at - 60000');
-    database.close();
-    await using fourth = await CloudProcess.start({ dataDir: first.dataDir });
-    const { lastError } = (await fourth.request('GET', operation)).body;
-    assert.match(lastError, new RegExp(`waits for the server whose data folder has ${id}.*takes over$`));
-    await fourth.stop();
-    writeFileSync(join(first.dataDir, 'folder.id'), id);
-    await using fifth = await CloudProcess.start({ dataDir: first.dataDir });
-    await untilGone(fifth, path);
-    await fifth.stop();
-  } finally {
-    await first[Symbol.asyncDispose]();
-  }
+  await using first = await CloudProcess.start();
+  const { path } = await aCluster(first);
+  await first.stop('SIGTERM');
+  const id = readFileSync(join(first.dataDir, 'folder.id'), 'utf8');
+  rmSync(join(first.dataDir, 'folder.id'));
+  await using second = await CloudProcess.start({ dataDir: first.dataDir });
+  assert.equal((await second.request('GET', `${path}/health`)).body.health, 'healthy');
+  await second.stop('SIGTERM');
+  rmSync(join(first.dataDir, 'folder.id'));
+  rmSync(join(first.dataDir, 'nodes'), { recursive: true });
+  await using third = await CloudProcess.start({ dataDir: first.dataDir });
+  const { body } = await third.request('GET', `${path}/health`);
+  assert.deepEqual(
+    [body.health, body.reason.includes(`has ${id} in its file folder.id`)],
+    ['unhealthy', true],
+  );
+  const operation = (await third.request('DELETE', path)).headers.get('divan-operation') as string;
+  await third.stop('SIGTERM');
+  const database = writableDatabase(first);
+  // A minute earlier: the next step of the deletion is due at the start.
+  database.exec('update operations set next_at = next_at - 60000');
+  database.close();
+  await using fourth = await CloudProcess.start({ dataDir: first.dataDir });
+  const { lastError } = (await fourth.request('GET', operation)).body;
+  assert.match(lastError, new RegExp(`waits for the server whose data folder has ${id}.*takes over$`));
+  await fourth.stop();
+  writeFileSync(join(first.dataDir, 'folder.id'), id);
+  await using fifth = await CloudProcess.start({ dataDir: first.dataDir });
+  await untilGone(fifth, path);
+  await fifth.stop();
 });
 
-test('removes leftovers of deleted clusters at start, and no folder of unknown origin', async () => {
-  const first = await CloudProcess.start();
-  try {
-    const { path } = await aCluster(first, { name: 'deleted' });
-    const { path: unknown } = await aCluster(first, { name: 'unknown' });
-    await first.stop('SIGKILL');
-    const database = writableDatabase(first);
-    database.exec('pragma foreign_keys = off; delete from nodes; delete from clusters');
-    const id = path.split('/').at(-1) as string;
-    database.prepare("update operations set kind = 'delete' where cluster_id = ?").run(id);
-    database.close();
-    await using second = await CloudProcess.start({ dataDir: first.dataDir });
-    assert.equal((await second.request('GET', unknown)).status, 404);
-    assert.equal(folders(second).length, 1);
-    assert.equal(second.nodePids().length, 1);
-    await eventually(() => assert.match(second.output, /node\.unknown/));
-  } finally {
-    await first[Symbol.asyncDispose]();
-  }
+test('removes the nodes of deleted clusters at start, and no node of unknown origin', async () => {
+  await using first = await CloudProcess.start();
+  const { path } = await aCluster(first, { name: 'deleted' });
+  const [folderOfDeleted] = folders(first);
+  const { path: unknown } = await aCluster(first, { name: 'unknown' });
+  const folderOfUnknown = folders(first).filter((folder) => folder !== folderOfDeleted);
+  await first.stop('SIGKILL');
+  const database = writableDatabase(first);
+  database.exec('pragma foreign_keys = off; delete from nodes; delete from clusters');
+  const id = path.split('/').at(-1) as string;
+  database.prepare("update operations set kind = 'delete' where cluster_id = ?").run(id);
+  database.close();
+  await using second = await CloudProcess.start({ dataDir: first.dataDir });
+  assert.equal((await second.request('GET', unknown)).status, 404);
+  assert.deepEqual(folders(second), folderOfUnknown);
+  assert.equal(second.nodePids().length, 1);
+  await eventually(() => assert.match(second.output, /node\.unknown/));
 });
 
 test('the provisioner reports an address in use, and starts the node on another one', async () => {

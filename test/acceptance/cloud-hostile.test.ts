@@ -21,7 +21,7 @@ function connectTo(api: string): Socket {
   return connect(Number(port), hostname);
 }
 
-/** Sends bytes; returns what the server sends until it matches `until`, the server closes the connection, or time runs out. */
+/** Sends bytes; returns what the server sends until the text matches `until`, the server closes the connection, or time runs out. */
 async function raw(api: string, bytes: string | Buffer, { until = /\r\n\r\n/ } = {}) {
   const socket = connectTo(api);
   let text = '';
@@ -51,11 +51,11 @@ async function raw(api: string, bytes: string | Buffer, { until = /\r\n\r\n/ } =
 
 describe('hostile requests', () => {
   let cloud: CloudProcess;
-  let cluster: string;
+  let clusterId: string;
   before(async () => {
     // More requests than a token may usually send.
     cloud = await CloudProcess.start({ args: ['--rate-limit', '100000'] });
-    cluster = (await aCluster(cloud)).id;
+    clusterId = (await aCluster(cloud)).id;
   });
   after(() => cloud[Symbol.asyncDispose]());
 
@@ -130,9 +130,9 @@ describe('hostile requests', () => {
     assert.match(malformed.text, /content-type: application\/json\r\n/);
   });
 
-  test('accepts an id in capital letters', async () => {
-    const { body: shown } = await cloud.request('GET', `/v2/clusters/${cluster}`);
-    const upperCased = await cloud.request('GET', `/v2/clusters/${cluster.toUpperCase()}`);
+  test('accepts ids in capital letters', async () => {
+    const { body: shown } = await cloud.request('GET', `/v2/clusters/${clusterId}`);
+    const upperCased = await cloud.request('GET', `/v2/clusters/${clusterId.toUpperCase()}`);
     assert.deepEqual(upperCased.body, shown);
     const { projectId, cloudId } = shown;
     const upper = { projectId: projectId.toUpperCase(), cloudId: cloudId.toUpperCase() };
@@ -158,7 +158,7 @@ describe('hostile requests', () => {
     assert.equal(answer.status, 404, answer.text);
   });
 
-  test('answers 404 for odd paths, and ignores the Host header', async () => {
+  test('finds nothing under odd paths, refuses odd parameters, and ignores the Host header', async () => {
     const paths: [path: string, status: number][] = [
       ['//v2/status', 404],
       ['/v2/%2e%2e/v2/status', 404],
@@ -276,7 +276,7 @@ describe('hostile requests', () => {
     const request = fc.constantFrom(...operations).chain(({ path, method, operation }) =>
       fc.record({
         method: fc.constant(method),
-        path: pathNear(path, method === 'DELETE' && path.endsWith('/{id}') ? nobody : cluster),
+        path: pathNear(path, method === 'DELETE' && path.endsWith('/{id}') ? nobody : clusterId),
         query: fc.option(fc.dictionary(word, word, { maxKeys: 3 }), { nil: {} }),
         body: bodyNear(operation.requestBody, description),
       }),
@@ -311,9 +311,11 @@ const word = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.toWellFormed()),
 );
 
-const pathNear = (path: string, cluster: string) =>
+/** The path with ids and names that exist or not. No part of it is `.` or `..`, which fetch would resolve. */
+const pathNear = (path: string, clusterId: string) =>
   fc
-    .array(fc.oneof({ weight: 4, arbitrary: fc.constantFrom(cluster, nobody, 'Yg', 'app') }, word), {
+    // The id of a bucket is its name in base64: `Yg` is `b`.
+    .array(fc.oneof({ weight: 4, arbitrary: fc.constantFrom(clusterId, nobody, 'Yg', 'app') }, word), {
       minLength: 2,
       maxLength: 2,
     })
@@ -365,7 +367,7 @@ function rightValue(schema: Shape, known: Record<string, Shape>): fc.Arbitrary<u
   }
 }
 
-test('stops although a request never arrives completely', async () => {
+test('a cloud stops although a request never arrives completely', async () => {
   await using cloud = await CloudProcess.start();
   const incomplete = [
     'POST /v2/projects HTTP/1.1',
@@ -376,11 +378,10 @@ test('stops although a request never arrives completely', async () => {
     '',
     '{',
   ];
-  const { hostname, port } = new URL(cloud.ready.api);
-  const socket = connect(Number(port), hostname);
+  const socket = connectTo(cloud.ready.api);
   socket.on('error', () => {});
   socket.write(incomplete.join('\r\n'));
-  // Answered on a later connection, so the server has received the first one's request.
+  // The answer comes on a later connection: by then the server has received what the first connection sent.
   assert.equal((await cloud.request('GET', '/v2/status')).status, 200);
   const ended = await Promise.race([
     cloud.stop('SIGTERM'),

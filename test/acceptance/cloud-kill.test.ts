@@ -1,8 +1,9 @@
-// A killed cloud completes its operations after a restart. The unbounded form is test/stress/cloud-kill.ts.
+// The short form of `test/stress/cloud-kill.ts`.
 import { test } from 'node:test';
 import { cloudKills } from '../stress/cloud-kill.ts';
 import { printedSeed } from '../support/seed.ts';
 
-test('creates and deletes clusters through kills: none is lost, duplicated or left over', async (t) => {
-  await cloudKills(5, printedSeed(t));
+test('a cloud that is killed and restarted completes the creation and deletion of clusters: none is lost, duplicated or left over', async (t) => {
+  const kills = 5;
+  await cloudKills(kills, printedSeed(t));
 });

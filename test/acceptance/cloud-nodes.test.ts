@@ -7,10 +7,11 @@ import { test } from 'node:test';
 import { type Collection, DurabilityLevel } from 'couchbase';
 import { hostedCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
+import { needs } from '../support/needs.ts';
 import { eventuallyWithin } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
-const anyMs = 240_000;
+const waitLimitMs = 240_000;
 const documents = Array.from({ length: 100 }, (_, n) => `d${n}`);
 const account = { username: 'app', password: 'correct-Horse-7' };
 
@@ -31,20 +32,20 @@ class ScaledCluster {
     return new ScaledCluster(cloud, headers.get('location') as string);
   }
 
-  async accepts(method: string, path: string, body: unknown): Promise<void> {
+  async send(method: string, path: string, body: unknown): Promise<void> {
     const answer = await this.cloud.request(method, `${this.path}${path}`, body);
     assert.ok([201, 202].includes(answer.status), JSON.stringify(answer.body));
   }
 
   async scale(size: number): Promise<string[]> {
-    await this.accepts('PUT', '/servers', { servers: [server(size)] });
-    return this.healthy(size);
+    await this.send('PUT', '/servers', { servers: [server(size)] });
+    return this.untilHealthy(size);
   }
 
   /** Resolves with the endpoints. Repeated: just after a node was killed the cluster is still healthy, and degraded a moment later. */
-  async healthy(size: number): Promise<string[]> {
-    return await eventuallyWithin(anyMs, async () => {
-      const { endpointsURL } = await untilStatus(this.cloud, this.path, 'healthy', anyMs);
+  async untilHealthy(size: number): Promise<string[]> {
+    return await eventuallyWithin(waitLimitMs, async () => {
+      const { endpointsURL } = await untilStatus(this.cloud, this.path, 'healthy', waitLimitMs);
       assert.equal(new Set(endpointsURL).size, size);
       const { health, nodeStats } = (await this.cloud.request('GET', `${this.path}/health`)).body;
       assert.deepEqual([health, nodeStats.totalCount, nodeStats.unhealthyCount], ['healthy', size, 0]);
@@ -61,8 +62,8 @@ const server = (size: number) => ({
   storage: { type: 'GP3', IOPS: 3000, size: 50 },
 });
 
-/** The process of a node at another address. */
-function pidBeside({ dataDir }: CloudProcess, address: string): number {
+/** The process of a node that has another address. */
+function pidElsewhere({ dataDir }: CloudProcess, address: string): number {
   const nodes = join(dataDir, 'nodes');
   const ready = readdirSync(nodes).map(
     (id) =>
@@ -74,25 +75,27 @@ function pidBeside({ dataDir }: CloudProcess, address: string): number {
   return ready.find(({ node }) => !node.kv.startsWith(`${address}:`))?.pid ?? assert.fail('no other node');
 }
 
-/** Waits for documents whose node was killed a moment ago. */
+/** Repeats reads that fail: the node of a document may have been killed a moment ago. */
 async function assertAll(collection: Collection): Promise<void> {
   for (const id of documents)
-    await eventuallyWithin(anyMs, async () => assert.deepEqual((await collection.get(id)).content, { id }));
+    await eventuallyWithin(waitLimitMs, async () =>
+      assert.deepEqual((await collection.get(id)).content, { id }),
+    );
 }
 
 test('a cluster of three nodes keeps its documents through scaling and the death of a node', {
-  skip: process.platform !== 'linux' && 'needs addresses beside 127.0.0.1 (Linux)',
+  skip: needs('loopback addresses'),
 }, async () => {
   await using cloud = await CloudProcess.start({ args: ['--capacity', '1024'] });
   const cluster = await ScaledCluster.create(cloud, 3);
-  const endpoints = await cluster.healthy(3);
-  await cluster.accepts('POST', '/allowlist', { cidrBlock: '127.0.0.1/32', ruleType: 'permanent' });
-  await cluster.accepts('POST', '/buckets', { name: 'orders', memoryQuota: 100, replicas: 1 });
-  await cluster.accepts('POST', '/users', {
+  const endpoints = await cluster.untilHealthy(3);
+  await cluster.send('POST', '/allowlist', { cidrBlock: '127.0.0.1/32', ruleType: 'permanent' });
+  await cluster.send('POST', '/buckets', { name: 'orders', memoryQuota: 100, replicas: 1 });
+  await cluster.send('POST', '/users', {
     ...account,
     buckets: [{ bucketName: 'orders', bucketAccess: ['data_reader', 'data_writer'] }],
   });
-  await cluster.healthy(3);
+  await cluster.untilHealthy(3);
   const app = await connect(`couchbase://${endpoints.join(',')}`, account);
   try {
     const collection = app.bucket('orders').defaultCollection();
@@ -103,11 +106,11 @@ test('a cluster of three nodes keeps its documents through scaling and the death
     await assertAll(collection);
     assert.equal((await cluster.scale(3))[0], founder);
     await assertAll(collection);
-    const victim = pidBeside(cloud, founder as string);
+    const victim = pidElsewhere(cloud, founder as string);
     process.kill(victim, 'SIGKILL');
-    await eventuallyWithin(anyMs, () => assert.ok(!cloud.nodePids().includes(victim)));
-    await eventuallyWithin(anyMs, () => assert.equal(cloud.nodePids().length, 3));
-    await cluster.healthy(3);
+    await eventuallyWithin(waitLimitMs, () => assert.ok(!cloud.nodePids().includes(victim)));
+    await eventuallyWithin(waitLimitMs, () => assert.equal(cloud.nodePids().length, 3));
+    await cluster.untilHealthy(3);
     await assertAll(collection);
   } finally {
     await app.close();

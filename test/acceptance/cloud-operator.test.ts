@@ -5,17 +5,16 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { operator } from '../support/cloud-operator.ts';
+import { launcher } from '../support/node-process.ts';
 
-const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const token = 'x'.repeat(32);
-const other = 'y'.repeat(32);
-const nowhere = '00000000-0000-4000-8000-000000000000';
+const otherToken = 'y'.repeat(32);
+const unknownProject = '00000000-0000-4000-8000-000000000000';
 const west = { name: 'west', provider: 'gcp', region: 'us-west1', cidr: '10.2.0.0/16' };
 const ada = { name: 'Ada', email: 'ada@example.com' };
 
-describe('the operator', () => {
+describe('an operator', () => {
   let folder: string;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'divan-operator-'));
@@ -55,14 +54,17 @@ describe('the operator', () => {
         { tokens: [{ ...reader, role: 'projectOwner' }] },
         /: tokens\.0\.project: .*is required with the roles/,
       ],
-      [{ tokens: [{ ...reader, project: nowhere }] }, /: tokens\.0\.project: is required with the roles/],
       [
-        { tokens: [{ role: 'projectOwner', token, project: nowhere }] },
+        { tokens: [{ ...reader, project: unknownProject }] },
+        /: tokens\.0\.project: is required with the roles/,
+      ],
+      [
+        { tokens: [{ role: 'projectOwner', token, project: unknownProject }] },
         /: tokens\.0\.project: there is no project/,
       ],
       [{ tokens: [reader, reader] }, /: tokens: must not contain the same token twice/],
       [
-        { tokens: [token, other].map((value) => ({ ...reader, token: value, accessKey: 'same-key' })) },
+        { tokens: [token, otherToken].map((value) => ({ ...reader, token: value, accessKey: 'same-key' })) },
         /: tokens: must not contain the same accessKey twice/,
       ],
     ];
@@ -88,7 +90,7 @@ describe('the operator', () => {
       /^divan: ID is missing; the form is divan cloud token revoke ID\n/,
     );
     refuses(operator(cloud, 'user', 'list'), /^divan: --data-dir: there is no cloud in .*new\n$/);
-    const forProject = ['--role', 'projectOwner', '--project', nowhere];
+    const forProject = ['--role', 'projectOwner', '--project', unknownProject];
     refuses(
       operator(cloud, 'token', 'create', ...forProject),
       /^divan: --data-dir: there is no cloud in .*new\n$/,
@@ -124,16 +126,16 @@ describe('the operator', () => {
 
   test('gets an error for an unusable database, without its password', () => {
     const dataDir = join(folder, 'unused');
-    const away = start('--data-dir', dataDir, '--database', 'postgres://u:secret-7@127.0.0.1:1/x');
-    refuses(away, /^divan: --database: cannot use 127\.0\.0\.1:1\/x: .*ECONNREFUSED/);
-    assert.doesNotMatch(away.stderr, /secret-7/);
+    const unreachable = start('--data-dir', dataDir, '--database', 'postgres://u:secret-7@127.0.0.1:1/x');
+    refuses(unreachable, /^divan: --database: cannot use 127\.0\.0\.1:1\/x: .*ECONNREFUSED/);
+    assert.doesNotMatch(unreachable.stderr, /secret-7/);
     refuses(
       start('--data-dir', dataDir, '--database', join(folder, 'nowhere', 'x.db')),
       /^divan: --database: cannot use .*x\.db: ENOENT: no such file or directory/,
     );
   });
 
-  test('keeps the permissions of a file and of a shared folder', () => {
+  test('cannot choose a file or a folder with files of other users as data folder, and both keep their permissions', () => {
     const file = join(folder, 'file');
     writeFileSync(file, '', { mode: 0o644 });
     refuses(start('--data-dir', file), /^divan: --data-dir: cannot use .*file: it is a file/);

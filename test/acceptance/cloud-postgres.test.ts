@@ -14,26 +14,29 @@ import { Network } from '../support/network.ts';
 import { eventually } from '../support/node-process.ts';
 import { Postgres } from '../support/postgres.ts';
 
-/** Repeats a request until the returned function is called, with pauses in which the servers and the test have the processors. */
+/** Two clients repeat a request until the returned function is called, with pauses in which the servers and the test have the processors. */
 function startReaders(cloud: CloudProcess, path: string): () => Promise<void> {
   let isRunning = true;
-  const one = async (): Promise<void> => {
+  const read = async (): Promise<void> => {
     while (isRunning) {
       assert.equal((await cloud.request('GET', path)).status, 200);
       await new Promise((resolve) => setTimeout(resolve, 3));
     }
   };
-  const all = [one(), one()];
+  const readers = [read(), read()];
   return async () => {
     isRunning = false;
-    await Promise.all(all);
+    await Promise.all(readers);
   };
 }
 
 describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
   let server: Postgres;
-  let count = 0;
-  const database = async (): Promise<string[]> => ['--database', await server.database(`cloud_${++count}`)];
+  let databases = 0;
+  const database = async (): Promise<string[]> => [
+    '--database',
+    await server.database(`cloud_${++databases}`),
+  ];
   before(async () => {
     server = await Postgres.start();
   });
@@ -43,7 +46,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
 
   describe('several API servers', () => {
     const keys = mkdtempSync(join(tmpdir(), 'divan-key-'));
-    /** The options of their database. */
+    /** The options of the servers' database. */
     let shared: string[];
     let one: CloudProcess;
     let other: CloudProcess;
@@ -59,7 +62,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       rmSync(keys, { recursive: true });
     });
 
-    test('serves one organization from several API servers', async () => {
+    test('serve one organization', async () => {
       const created = await one.request('POST', '/v2/projects', { name: 'shared' });
       assert.deepEqual((await other.request('GET', `/v2/projects/${created.body.id}`)).body, created.body);
       const names = Array.from({ length: 20 }, (_, i) => `p${i}`);
@@ -73,7 +76,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       assert.deepEqual(pages[0]?.body.data, pages[1]?.body.data);
     });
 
-    test('a server reads what another has written, at once', async () => {
+    test('read at once what another one has written', async () => {
       const list = async (cloud: CloudProcess): Promise<string[]> =>
         (await cloud.request('GET', '/v2/projects?perPage=100')).body.data.map(
           ({ id }: { id: string }) => id,
@@ -97,7 +100,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       await stopReaders();
     });
 
-    test('refuses a revoked token on every server, and accepts a new one', async () => {
+    test('refuse a token that another one has revoked, and accept its new ones', async () => {
       const stopReaders = startReaders(other, '/v2/clouds');
       const client = new pg.Client({ connectionString: shared[1] as string });
       await client.connect();
@@ -114,20 +117,21 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       await client.end();
     });
 
-    test('every server can use and delete the clusters of the others, whose nodes keep running on their server', async () => {
+    test('use and delete the clusters of the others, whose nodes run on the server that made them', async () => {
       const { path } = await aCluster(one);
       const bucket = { name: 'orders', memoryQuota: 100, replicas: 0 };
       assert.equal((await other.request('POST', `${path}/buckets`, bucket)).status, 201);
       assert.equal((await one.request('GET', `${path}/buckets`)).body[0].name, 'orders');
-      const fraction = { cidrBlock: '10.0.0.1', ruleType: 'temporary', duration: '1.0006s' };
-      assert.equal((await other.request('POST', `${path}/allowlist`, fraction)).status, 202);
+      // The database has whole milliseconds only.
+      const brief = { cidrBlock: '10.0.0.1', ruleType: 'temporary', duration: '1.0006s' };
+      assert.equal((await other.request('POST', `${path}/allowlist`, brief)).status, 202);
       assert.deepEqual([one.nodePids().length, other.nodePids().length], [1, 0]);
       assert.equal((await other.request('DELETE', path)).status, 202);
       await untilGone(other, path);
       assert.deepEqual(one.nodePids(), []);
     });
 
-    test('of concurrent allowlists from several servers, one applies completely', async () => {
+    test('apply one of several concurrent allowlists completely', async () => {
       const { path } = await aCluster(one);
       const blocks = (from: number) => [0, 1, 2].map((n) => `10.${from + n}.0.0/16`);
       const lists = Array.from({ length: 12 }, (_, i) => blocks(i % 4));
@@ -228,6 +232,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     const projectId = (await cloud.request('POST', '/v2/projects', { name: 'cut' })).body.id;
     const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
     const created = await cloud.request('POST', '/v2/clusters', { name: 'orders', cloudId, projectId });
+    const path = created.headers.get('location') as string;
     network.cut();
     // Answered while the network is cut: without a limit of its own the cloud would wait until the network is back.
     const refused = await cloud.request('GET', '/v2/projects');
@@ -236,9 +241,9 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     await eventually(() => assert.equal(network.remaining, 0));
     network.mend();
     await eventually(async () => assert.equal((await cloud.request('GET', '/v2/projects')).status, 200));
-    await untilStatus(cloud, created.headers.get('location') as string, 'ready');
+    await untilStatus(cloud, path, 'ready');
     assert.equal(cloud.nodePids().length, 1);
-    assert.equal((await cloud.request('DELETE', created.headers.get('location') as string)).status, 202);
-    await untilGone(cloud, created.headers.get('location') as string);
+    assert.equal((await cloud.request('DELETE', path)).status, 202);
+    await untilGone(cloud, path);
   });
 });

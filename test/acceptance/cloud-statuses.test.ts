@@ -56,18 +56,23 @@ interface Case {
   status: number;
 }
 
-const isList = /^GET .*\/(clouds|users|projects|clusters|buckets|allowlist)$/;
+const listOperation = /^GET .*\/(clouds|users|projects|clusters|buckets|allowlist)$/;
+/** An id that nothing has. */
 const nobody = '00000000-0000-4000-8000-000000000000';
 const password = 'correct-Horse-7';
 const entry = { cidrBlock: '10.0.0.0/8', ruleType: 'permanent' };
 
-describe('statuses', () => {
+describe('the cloud', () => {
   let cloud: CloudProcess;
   let cloudId: string;
   let projectId: string;
+  /** The id of a cluster of v2. */
   let vpc: string;
+  /** The id of a cluster of v3. */
   let hosted: string;
-  let operation: string;
+  /** The id of the operation that created the cluster of v3. */
+  let operationId: string;
+  /** `orphan`: the owner of a project that was deleted. */
   let tokens: Record<'projectOwner' | 'projectViewer' | 'reader' | 'otherOwner' | 'orphan', string>;
 
   const project = async (name: string): Promise<string> =>
@@ -79,7 +84,7 @@ describe('statuses', () => {
     ({ id: vpc, projectId } = await aCluster(cloud));
     const created = await cloud.request('POST', '/v3/clusters', hostedCluster(projectId));
     const location = created.headers.get('location') as string;
-    operation = created.headers.get('divan-operation')?.split('/').at(-1) as string;
+    operationId = created.headers.get('divan-operation')?.split('/').at(-1) as string;
     hosted = (await untilStatus(cloud, location, 'healthy')).id;
     const [other, gone] = [await project('other'), await project('gone')];
     const token = (role: string, of: string) => createToken(cloud, '--role', role, '--project', of).token;
@@ -145,14 +150,15 @@ describe('statuses', () => {
     ];
   }
 
-  async function cases(): Promise<Case[]> {
+  /** All other requests; the last ones delete the clusters. */
+  async function otherCases(): Promise<Case[]> {
     const spare = await project('spare');
     const { servers, supportPackage } = hostedCluster(projectId);
     const another = hostedCluster(projectId, { clusterName: 'another' });
     return [
       {
         operation: 'GET /v3/operations/{id}',
-        params: { id: operation },
+        params: { id: operationId },
         status: 200,
       },
       { operation: 'GET /v2/status', status: 200 },
@@ -205,6 +211,7 @@ describe('statuses', () => {
       assert.notEqual(answer.body.message, '');
       statuses.push(status);
     };
+    // Needs no token.
     if (testCase.operation === 'GET /v2/status') return statuses;
     await refused(401, { token: '' });
     await refused(401, { token: 'made-up' });
@@ -228,7 +235,7 @@ describe('statuses', () => {
           continue;
         await refused(422, { body });
       }
-    } else if (isList.test(testCase.operation)) {
+    } else if (listOperation.test(testCase.operation)) {
       await refused(422, { path: `${pathOf(testCase)}?unheardOf=1` });
       if (testCase.params === undefined) {
         for (const query of [
@@ -263,7 +270,8 @@ describe('statuses', () => {
         for (const role of ['projectOwner', 'projectViewer', 'reader'] as const) {
           if (description === '' || path.includes('operations')) continue;
           const may = description.includes(role);
-          if (may && method !== 'get') continue; // tested below
+          // The test of all statuses sends the changes that are permitted.
+          if (may && method !== 'get') continue;
           const answer = await cloud.request(
             method.toUpperCase(),
             concrete,
@@ -296,7 +304,7 @@ describe('statuses', () => {
       );
   });
 
-  /** A valid body. */
+  /** A valid body of the operation. */
   function bodyFor(method: string, path: string): unknown {
     if (method === 'get') return undefined;
     const all = [...contents('v2', vpc), ...contents('v3', hosted)];
@@ -315,7 +323,7 @@ describe('statuses', () => {
 
   test('answers every operation with each status that is specified for it', async () => {
     const seen = new Map<string, Set<number>>();
-    const table = [...contents('v2', vpc), ...contents('v3', hosted), ...(await cases())];
+    const table = [...contents('v2', vpc), ...contents('v3', hosted), ...(await otherCases())];
     for (const row of table) {
       const statuses = seen.get(row.operation) ?? new Set<number>();
       if (!seen.has(row.operation)) for (const status of await refusalsOf(row)) statuses.add(status);
@@ -361,7 +369,7 @@ describe('statuses', () => {
       }
     }
     for (const path of ['/v2', '/v2/', '/v2/status/', '/v4/clusters', '/v2/clusters/', '/V2/status']) {
-      const { status, body } = await cloud.request('GET', `${path}`);
+      const { status, body } = await cloud.request('GET', path);
       assert.equal(status, 404, path);
       assert.match(body.message, /there is no .*\/docs\/api/, path);
     }

@@ -1,4 +1,4 @@
-// Database users of the cloud get exactly the requested access, also with concurrent requests.
+// The access of the cloud's database users is exactly the requested one, also after concurrent requests and deletions of buckets.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { aCluster } from '../support/cloud-cluster.ts';
@@ -23,14 +23,14 @@ describe('database users', () => {
     (await cloud.request('GET', v2)).body.find((user: { username: string }) => user.username === username)
       ?.access;
 
-  test('refuses names of buckets and scopes that would result in another role', async () => {
-    const smuggled = 'orders],admin,data_reader[orders';
+  test('are refused with names of buckets and scopes that would result in another role', async () => {
+    const otherRole = 'orders],admin,data_reader[orders';
     const reader = ['data_reader'];
     const refusals: [path: string, bucket: object, message: RegExp][] = [
-      [v2, { bucketName: smuggled, bucketAccess: reader }, /^buckets\.0\.bucketName: must be the name/],
+      [v2, { bucketName: otherRole, bucketAccess: reader }, /^buckets\.0\.bucketName: must be the name/],
       [v2, { bucketName: 'orders:_default', bucketAccess: reader }, /^buckets\.0\.bucketName: must be/],
-      [v3, { name: smuggled, scope: '*', access: 'data_reader' }, /^buckets\.0\.name: must be the name/],
-      [v3, { name: 'orders', scope: smuggled, access: 'data_reader' }, /^buckets\.0\.scope: must be the/],
+      [v3, { name: otherRole, scope: '*', access: 'data_reader' }, /^buckets\.0\.name: must be the name/],
+      [v3, { name: 'orders', scope: otherRole, access: 'data_reader' }, /^buckets\.0\.scope: must be the/],
       [v3, { name: '*', scope: '_default', access: 'data_reader' }, /^buckets\.0\.scope: must be \*/],
       [v3, { bucketName: '*', scope: 's', bucketAccess: reader }, /^buckets\.0\.scope: must be \*/],
     ];
@@ -46,7 +46,7 @@ describe('database users', () => {
     assert.equal(await accessOf('x'), undefined);
   });
 
-  test('accepts the access that it returns', async () => {
+  test('can be changed to the access that the cloud reports', async () => {
     const buckets = [{ name: 'orders', scope: '_default', access: 'data_reader' }];
     assert.equal((await cloud.request('POST', v3, { username: 's', password, buckets })).status, 201);
     const shown = await accessOf('s');
@@ -56,7 +56,7 @@ describe('database users', () => {
     assert.deepEqual(await accessOf('s'), shown);
   });
 
-  test('creates one user of a name for concurrent requests', async () => {
+  test('are created once by concurrent requests for one name', async () => {
     const bodies = Array.from({ length: 8 }, (_, i) => ({ username: 'one', password: `${password}-${i}` }));
     const answers = await Promise.all(bodies.map((body) => cloud.request('POST', v2, body)));
     const created = answers.filter(({ status }) => status === 201);
@@ -67,7 +67,7 @@ describe('database users', () => {
     }
   });
 
-  test('removes the access of users to a deleted bucket', async () => {
+  test('lose their access to a deleted bucket, also to a new one of its name', async () => {
     const buckets = v2.replace('users', 'buckets');
     const shortLived = { name: 'short-lived', memoryQuota: 100 };
     assert.equal((await cloud.request('POST', buckets, shortLived)).status, 201);

@@ -1,4 +1,4 @@
-// The bounded form of `test/stress/cluster-faults.ts`.
+// The short form of `test/stress/cluster-faults.ts`: rounds of faults with one cluster.
 import { test } from 'node:test';
 import { faultRounds } from '../stress/cluster-faults.ts';
 import { needs } from '../support/needs.ts';
@@ -6,27 +6,29 @@ import { aSeed } from '../support/random.ts';
 
 const skip = needs('namespaces') || needs('mount') || needs('compiler');
 const timeout = 900_000;
+const rounds = 2;
+const oneCluster = (): boolean => true;
 
-test('three nodes under faults answer as one register per document would, and their copies end equal', {
+test('three nodes under faults answer as one register for each document would, and their copies are equal in the end', {
   skip,
   timeout,
 }, async (t) => {
   await faultRounds({
-    isEnough: () => true,
-    rounds: 2,
+    isEnough: oneCluster,
+    rounds,
     random: aSeed(t),
     report: (line) => t.diagnostic(line),
   });
 });
 
-test('three nodes under faults, with their configuration on three NATS servers, answer as one register, too', {
+test('three nodes under faults with their configuration on three NATS servers do so, too', {
   skip: skip || needs('nats-server'),
   timeout,
 }, async (t) => {
   await faultRounds({
     engine: 'nats',
-    isEnough: () => true,
-    rounds: 2,
+    isEnough: oneCluster,
+    rounds,
     random: aSeed(t),
     report: (line) => t.diagnostic(line),
   });
