@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
-const anyMs = 240_000;
+const waitLimitMs = 240_000;
 
 interface Group {
   name: string;
@@ -24,6 +24,7 @@ interface Task {
   errorMessage?: string;
 }
 
+/** Sends what the tool sends, and accepts what the tool accepts. */
 class Tool {
   readonly #node: NodeProcess;
 
@@ -37,7 +38,7 @@ class Tool {
     return answer.json() as Promise<T>;
   }
 
-  /** Success is any 200 or 202. */
+  /** Both 200 and 202 are successes. */
   async post(path: string, form: Record<string, string>): Promise<void> {
     const answer = await this.#node.request(path, 'POST', form);
     assert.ok([200, 202].includes(answer.status), `${path}: ${answer.status} ${await answer.text()}`);
@@ -69,11 +70,12 @@ class Tool {
   async rebalance(ejectedNodes = ''): Promise<void> {
     const knownNodes = (await this.nodes()).map(([name]) => name).join(',');
     await this.post('/controller/rebalance', { knownNodes, ejectedNodes });
-    await this.ended();
+    await this.untilEnded();
   }
 
-  ended(): Promise<void> {
-    return eventuallyWithin(anyMs, async () => {
+  /** Waits until the last rebalance or graceful failover has ended without an error. */
+  untilEnded(): Promise<void> {
+    return eventuallyWithin(waitLimitMs, async () => {
       const tasks = await this.read<Task[]>('/pools/default/tasks');
       const { status, errorMessage } =
         tasks.find(({ type }) => type === 'rebalance') ?? assert.fail('no task');
@@ -135,7 +137,7 @@ test('the command-line tool adds, groups, fails over, recovers and removes nodes
   // failover, recovery --recovery-type delta
   await tool.rebalance();
   await tool.post('/controller/startGracefulFailover', { otpNode: other });
-  await tool.ended();
+  await tool.untilEnded();
   assert.deepEqual((await tool.nodes())[1], [other, 'inactiveFailed']);
   await tool.post('/controller/setRecoveryType', { otpNode: other, recoveryType: 'delta' });
   await tool.rebalance();

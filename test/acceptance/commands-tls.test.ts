@@ -20,7 +20,7 @@ describe('commands over TLS', () => {
     rmSync(scratch, { recursive: true, force: true });
   });
 
-  const run = (line: string, environment: Record<string, string> = {}) =>
+  const run = (line: string, environment: Record<string, string | undefined> = {}) =>
     runCommand(line.split(' '), {
       DIVAN_URL: node.ready.node.restTls,
       DIVAN_CA: ca,
@@ -32,13 +32,14 @@ describe('commands over TLS', () => {
     assert.equal(status, 0, `${line}: ${error}`);
     return out;
   };
+  /** Commands for the REST API, the data port, both of them and the query service fail with the status and the message. */
   const refused = async (
     status: number,
     message: RegExp,
     environment: Record<string, string | undefined>,
   ) => {
     for (const line of ['bucket list', 'doc get b k', `backup ${join(scratch, 'none')}`, 'query SELECT(1)']) {
-      const ended = await run(line, environment as Record<string, string>);
+      const ended = await run(line, environment);
       assert.equal(ended.status, status, `${line}: ${ended.error}`);
       assert.match(ended.error, message, line);
       assert.doesNotMatch(ended.error, /\n {4}at /);
@@ -73,9 +74,9 @@ describe('commands over TLS', () => {
     assert.match(await done('doc get restored in_1'), /"n": ?1/);
   });
 
-  it('reach the query service, at its own address and at one that the REST API names', async () => {
-    const { queryTls } = node.ready.node as { queryTls?: string };
-    for (const url of [node.ready.node.restTls, queryTls as string])
+  it('reach the query service, at its own address and at the one that the REST API reports', async () => {
+    const { restTls, queryTls } = node.ready.node;
+    for (const url of [restTls, queryTls as string])
       assert.equal(await done('query SELECT(1)+1 --json', { DIVAN_URL: url }), '{"$1":2}\n');
   });
 
@@ -83,12 +84,8 @@ describe('commands over TLS', () => {
     const unknown = /no authority that is trusted here issued.*--ca FILE.*\/pools\/default\/certificate/;
     await refused(1, unknown, { DIVAN_CA: undefined });
     const other = join(scratch, 'other.pem');
-    const stranger = await NodeProcess.start({});
-    try {
-      writeFileSync(other, await (await stranger.request('/pools/default/certificate')).text());
-    } finally {
-      await stranger[Symbol.asyncDispose]();
-    }
+    await using stranger = await NodeProcess.start();
+    writeFileSync(other, await (await stranger.request('/pools/default/certificate')).text());
     await refused(1, unknown, { DIVAN_CA: other });
   });
 

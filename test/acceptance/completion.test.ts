@@ -1,4 +1,4 @@
-// The completions of shells: run by bash, read by zsh and fish where they are installed.
+// The completion scripts of shells: bash runs its script; zsh and fish check the syntax of theirs where they are installed.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -36,7 +36,7 @@ test('bash completes commands, verbs, options, values and files', () => {
   assert.deepEqual(
     offered(script, 'import', 'et'),
     ['etc'],
-    'no file is offered for an argument that is one',
+    'no file is offered for an argument that is a file',
   );
 });
 

@@ -1,4 +1,4 @@
-// Pages of the console beyond documents: queries, indexes, users, settings, metrics, servers, replication.
+// Pages of the console beyond documents: queries, indexes, backups, users, settings, metrics, servers, replication.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -16,9 +16,9 @@ import { needs } from '../../support/needs.ts';
 import { eventuallyWithin, NodeProcess } from '../../support/node-process.ts';
 
 const waitMs = 240_000;
-const many = 'ARRAY_RANGE(0, 10000)';
-/** Takes longer than any test waits. */
-const endless = `SELECT COUNT(*) FROM ${many} a, ${many} b, ${many} c`;
+const tenThousand = 'ARRAY_RANGE(0, 10000)';
+/** A statement that takes longer than any test waits. */
+const endless = `SELECT COUNT(*) FROM ${tenThousand} a, ${tenThousand} b, ${tenThousand} c`;
 
 describe('the console', { skip: needs('chromium') }, () => {
   let browser: Browser;
@@ -191,16 +191,16 @@ describe('the console', { skip: needs('chromium') }, () => {
     assert.deepEqual(problems, []);
   });
 
-  it('cancels a statement, which then no longer runs', async () => {
+  it('cancels a statement, which then does not run any more', async () => {
     await using opened = await signedIn();
     const { page } = opened;
     await goTo(page, 'Query');
     await page.getByLabel('Statement', { exact: true }).fill(endless);
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await eventuallyWithin(waitMs, async () => assert.deepEqual(await running(), [endless]));
+    await eventuallyWithin(waitMs, async () => assert.deepEqual(await runningStatements(), [endless]));
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('The statement runs…').waitFor({ state: 'detached' });
-    await eventuallyWithin(waitMs, async () => assert.deepEqual(await running(), []));
+    await eventuallyWithin(waitMs, async () => assert.deepEqual(await runningStatements(), []));
   });
 
   it('creates, edits and deletes a user', async () => {
@@ -296,8 +296,8 @@ describe('the console', { skip: needs('chromium') }, () => {
     await dialog.getByRole('alert').locator('p').waitFor();
   });
 
-  /** The statements that the query service runs, without this one. */
-  async function running(): Promise<string[]> {
+  /** The statements that the query service runs, without the one that asks for them. */
+  async function runningStatements(): Promise<string[]> {
     const own = 'SELECT RAW statement FROM system:active_requests WHERE statement NOT LIKE "%active%"';
     const answer = await node.request('/_p/query/query/service', 'POST', { statement: own });
     return ((await answer.json()) as { results: string[] }).results;

@@ -8,8 +8,13 @@ import { needs } from '../../support/needs.ts';
 import { NodeProcess } from '../../support/node-process.ts';
 
 const docs = '/pools/default/buckets/travel/docs';
-const linesOfMany = 2_000;
-const storedOfMany = 20;
+/** The longest line that an import accepts. */
+const lineBytesMax = 10 << 20;
+const linesOfCancelled = 2_000;
+const storedOfCancelled = 20;
+const listed = 3_000;
+/** The documents that the page reads at a time. */
+const readAtOnce = 500;
 
 describe('documents in bulk in the console', { skip: needs('chromium') }, () => {
   let browser: Browser;
@@ -24,9 +29,9 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
   });
 
   it('imports JSON lines, reports broken ones by their number, and exports the documents again', async () => {
-    await using opened = await documents();
+    await using opened = await openDocuments();
     const { page, problems } = opened;
-    const long = 'x'.repeat((10 << 20) + 1);
+    const long = 'x'.repeat(lineBytesMax + 1);
     const lines = [
       '{"_key":"in_1","stars":12345678901234567890}',
       '{"_key":"in_2",',
@@ -83,15 +88,15 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
     assert.deepEqual(problems, []);
   });
 
-  it('cancels an import, whose documents stay', async () => {
-    await using opened = await documents();
+  it('cancels an import, and keeps the documents that were stored before', async () => {
+    await using opened = await openDocuments();
     const { page } = opened;
     const line = (_: unknown, index: number) => JSON.stringify({ _key: `cancelled_${index}` });
-    const buffer = Buffer.from(Array.from({ length: linesOfMany }, line).join('\n'));
+    const buffer = Buffer.from(Array.from({ length: linesOfCancelled }, line).join('\n'));
     let sent = 0;
     // Further requests get no answer, so that the import is cancelled in its middle on a machine of any speed.
     await page.route('**/docs/**', (route) =>
-      route.request().method() !== 'POST' || ++sent <= storedOfMany ? route.continue() : undefined,
+      route.request().method() !== 'POST' || ++sent <= storedOfCancelled ? route.continue() : undefined,
     );
     await page.getByRole('button', { name: 'Import' }).click();
     const dialog = page.getByRole('dialog');
@@ -100,26 +105,25 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
       .setInputFiles({ name: 'many.jsonl', mimeType: 'application/jsonl', buffer });
     await dialog.getByRole('button', { name: 'Import' }).click();
     await dialog.getByRole('progressbar').waitFor();
-    await dialog.getByText(`${storedOfMany} documents stored, 0 lines refused so far`).waitFor();
+    await dialog.getByText(`${storedOfCancelled} documents stored, 0 lines refused so far`).waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await dialog.getByText(`Cancelled: ${storedOfMany} documents stored, 0 lines refused`).waitFor();
+    await dialog.getByText(`Cancelled: ${storedOfCancelled} documents stored, 0 lines refused`).waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'cancelled_0', exact: true }).waitFor();
   });
 
   it('scrolls through all documents of a collection, with only the rows in sight in the page', async () => {
-    const statement =
-      'UPSERT INTO travel (KEY k, VALUE v) SELECT "many_" || SUBSTR(TO_STRING(100000 + n), 1) AS k, {"n": n} AS v FROM ARRAY_RANGE(0, 3000) AS n';
+    const statement = `UPSERT INTO travel (KEY k, VALUE v) SELECT "many_" || SUBSTR(TO_STRING(100000 + n), 1) AS k, {"n": n} AS v FROM ARRAY_RANGE(0, ${listed}) AS n`;
     assert.equal((await node.request('/_p/query/query/service', 'POST', { statement })).status, 200);
-    await using opened = await documents();
+    await using opened = await openDocuments();
     const { page, problems } = opened;
     await page.getByLabel('Key or its beginning').fill('many_');
     await page.getByRole('button', { name: 'Filter by beginning' }).click();
     await page.getByRole('button', { name: 'many_00000' }).waitFor();
     const list = page.getByRole('region', { name: 'Documents' });
-    for (let read = 500; read <= 3000; read += 500) {
+    for (let read = readAtOnce; read <= listed; read += readAtOnce) {
       await page
-        .getByText(read < 3000 ? `${read.toLocaleString('en')} documents, and more` : '3,000 documents')
+        .getByText(read < listed ? `${read.toLocaleString('en')} documents, and more` : '3,000 documents')
         .waitFor();
       await list.press('End');
     }
@@ -130,7 +134,7 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
     assert.deepEqual(problems, []);
   });
 
-  async function documents() {
+  async function openDocuments() {
     const opened = await openPage(browser, node.ready.node.rest);
     await signIn(opened.page);
     await goToDocuments(opened.page);

@@ -18,7 +18,7 @@ describe('the console of a node', { skip: needs('chromium') }, () => {
     await node?.[Symbol.asyncDispose]();
   });
 
-  it('shows the cluster after a login, keeps the session over a reload, and nothing after the sign-out', async () => {
+  it('shows the cluster after a login, keeps the session after a reload, and shows nothing after the sign-out', async () => {
     await using opened = await openPage(browser, node.ready.node.rest);
     const { page, problems } = opened;
     assert.equal(new URL(page.url()).pathname, '/ui/');
@@ -42,7 +42,7 @@ describe('the console of a node', { skip: needs('chromium') }, () => {
     assert.deepEqual(problems, []);
   });
 
-  it('creates a bucket, shows the problem of a field, and deletes a bucket once its name is typed', async () => {
+  it('creates, flushes and compacts a bucket, shows the problem of a field, and deletes the bucket once its name is typed', async () => {
     await using opened = await signedIn();
     const { page, problems } = opened;
     await goTo(page, 'Buckets');
@@ -170,7 +170,7 @@ describe('the console of a node', { skip: needs('chromium') }, () => {
     await dialog.getByLabel('Document as JSON').fill('{"a":2}');
     await dialog.getByLabel('Expires').fill('');
     await dialog.getByLabel('Extended attributes').fill('{"owner": 1}');
-    // The fastest of users: saves as soon as the new version is in the page, before the browser paints it.
+    // Saves the document faster than any user: as soon as the new version is in the page, before the browser paints it.
     await page.evaluate(`new MutationObserver((_, observer) => {
       const dialog = document.querySelector('dialog');
       if (dialog.querySelector('summary').textContent !== 'Expiry and extended attributes: owner') return;
@@ -211,7 +211,7 @@ describe('the console of a node', { skip: needs('chromium') }, () => {
 
   /** Compacts a bucket by the console, and cancels a compaction that takes time. */
   async function compact(page: Page, bucket: string): Promise<void> {
-    // A compaction of a bucket without documents ends at once: these are the tasks of a longer one.
+    // The test answers with the task of a long compaction: that of a bucket without documents ends at once.
     let isRunning = false;
     const statuses: number[] = [];
     await page.route('**/pools/default/tasks', (route) => {

@@ -1,4 +1,4 @@
-// A cluster grows and shrinks by the console.
+// A cluster gets and loses a node by the console.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';

@@ -1,4 +1,4 @@
-// What the console does with the unusual: odd keys, large and binary documents, thousands of collections, a node that is gone during a change.
+// The console with unusual data and events: odd keys, large and binary documents, thousands of collections, a node that is gone during a change.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
