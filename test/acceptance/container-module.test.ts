@@ -2,16 +2,17 @@
 // fields, and its checks of the answers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { QueryScanConsistency } from 'couchbase';
 import type { NodeAddresses } from '../../src/main/ready.ts';
 import { mapPort } from '../support/mapped-port.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
 const { username, password } = administrator;
-const signed = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+const withAccount = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 const bucket = 'mybucket';
 
-/** The module's name of each port, and the member of the ready file. */
+/** The module's name of each port, and the name of its address in the ready file. */
 const mappedPorts = {
   mgmt: 'rest',
   mgmtSSL: 'restTls',
@@ -34,17 +35,17 @@ class ContainerModule {
   }
 
   /** The module sends the account with each GET, also before the node has it. */
-  get = (path: string) => accepted(fetch(`${this.rest}${path}`, { headers: signed }));
+  get = (path: string) => accepted(fetch(`${this.rest}${path}`, { headers: withAccount }));
 
   send = (method: string, path: string, fields: Record<string, string>, headers = {}) =>
     accepted(fetch(`${this.rest}${path}`, { method, headers, body: new URLSearchParams(fields) }));
 
-  ping = () => accepted(fetch(`${this.query}/admin/ping`, { headers: signed }));
+  ping = () => accepted(fetch(`${this.query}/admin/ping`, { headers: withAccount }));
 
   async ask(statement: string): Promise<Record<string, unknown> | undefined> {
     const body = new URLSearchParams({ statement });
     const { results } = (await accepted(
-      fetch(`${this.query}/query/service`, { method: 'POST', headers: signed, body }),
+      fetch(`${this.query}/query/service`, { method: 'POST', headers: withAccount, body }),
     )) as { results: Record<string, unknown>[] };
     return results[0];
   }
@@ -62,7 +63,7 @@ async function accepted(sent: Promise<Response>) {
   }
 }
 
-test('the container module sets up queries and indexes, up to a primary index that is online', async () => {
+test('the container module sets up a bucket with a primary index, which an SDK uses through the mapped ports', async () => {
   await using node = await NodeProcess.start({ unprovisioned: true });
   const mapped = await Promise.all(
     Object.entries(mappedPorts).map(async ([name, member]) => {
@@ -79,12 +80,12 @@ test('the container module sets up queries and indexes, up to a primary index th
     await module.send('POST', '/node/controller/rename', { hostname: '127.0.0.1' });
     await module.send('POST', '/node/controller/setupServices', { services: 'kv,n1ql,index' });
     await module.send('POST', '/pools/default', { memoryQuota: '256', indexMemoryQuota: '256' });
-    // In a container the node has the port 8091, which the module sends.
+    // The module sends 8091, the node's port in a container.
     const { port } = new URL(node.ready.node.rest);
     await module.send('POST', '/settings/web', { username, password, port });
     const external = { hostname: 'localhost', ...ports };
-    await module.send('PUT', '/node/controller/setupAlternateAddresses/external', external, signed);
-    await module.send('POST', '/settings/indexes', { storageMode: 'memory_optimized' }, signed);
+    await module.send('PUT', '/node/controller/setupAlternateAddresses/external', external, withAccount);
+    await module.send('POST', '/settings/indexes', { storageMode: 'memory_optimized' }, withAccount);
     await eventually(async () => {
       assert.equal((await module.get('/pools/default')).nodes[0].status, 'healthy');
       await module.ping();
@@ -98,7 +99,7 @@ test('the container module sets up queries and indexes, up to a primary index th
 
 async function createBucket(module: ContainerModule): Promise<void> {
   const fields = { name: bucket, ramQuotaMB: '100', flushEnabled: '0', replicaNumber: '0' };
-  await module.send('POST', '/pools/default/buckets', fields, signed);
+  await module.send('POST', '/pools/default/buckets', fields, withAccount);
   await eventually(async () => {
     const { nodesExt } = await module.get(`/pools/default/b/${bucket}`);
     for (const { services } of nodesExt)
@@ -115,13 +116,13 @@ async function createBucket(module: ContainerModule): Promise<void> {
   await eventually(async () => assert.equal((await module.ask(online))?.['online'], true));
 }
 
-/** An SDK that reaches only the mapped ports. */
+/** Uses the SDK with the alternate addresses of the node, which are the mapped ports. */
 async function useSdk(kvPort: string): Promise<void> {
   const cluster = await connect(`couchbase://localhost:${kvPort}?network=external`, administrator);
   try {
     await cluster.bucket(bucket).defaultCollection().upsert('mapped', { through: 'ports' });
     const { rows } = await cluster.query(`SELECT RAW d.through FROM \`${bucket}\` AS d`, {
-      scanConsistency: 'request_plus' as never,
+      scanConsistency: QueryScanConsistency.RequestPlus,
     });
     assert.deepEqual(rows, ['ports']);
   } finally {

@@ -1,13 +1,15 @@
 // Limits of the data port, set over REST, at once and after a restart.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Feature } from '#wire/features.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { Opcode } from '../support/opcodes.ts';
 
 const path = '/pools/default/settings/memcached/global';
 /** The smallest `max_connections` that the node accepts. */
-const leastLimit = 2000;
-const noop = { opcode: 0x0a };
+const connectionsMin = 2000;
+const noop = { opcode: Opcode.noop };
 
 const portOf = (node: NodeProcess): number => Number(node.ready.node.kv.split(':')[1]);
 
@@ -36,6 +38,8 @@ test('closes idle connections, also after a restart, and logs connections', asyn
   await assertIdleClientClosed(again);
 });
 
+const connectedAtOnce = 32;
+
 /** Logs in, since unauthenticated clients get only a part of the connections; null when the node refuses the connection. */
 async function loggedInOrNull(node: NodeProcess): Promise<KvConnection | null> {
   const client = await KvConnection.open(portOf(node));
@@ -48,23 +52,26 @@ async function loggedInOrNull(node: NodeProcess): Promise<KvConnection | null> {
 
 test('refuses clients above the limit, and serves those below it', async () => {
   await using node = await NodeProcess.start({ args: ['--services', 'kv'] });
-  await node.request(path, 'POST', { max_connections: `${leastLimit}` });
+  const changed = await node.request(path, 'POST', { max_connections: `${connectionsMin}` });
+  assert.equal(changed.status, 202);
   const client = await clientOf(node);
+  const refused = 10;
   const others: (KvConnection | null)[] = [];
-  while (others.length < leastLimit + 9) {
-    const batch = Math.min(32, leastLimit + 9 - others.length);
+  const wanted = connectionsMin - 1 + refused;
+  while (others.length < wanted) {
+    const batch = Math.min(connectedAtOnce, wanted - others.length);
     others.push(...(await Promise.all(Array.from({ length: batch }, () => loggedInOrNull(node)))));
   }
-  assert.equal(others.filter((other) => other === null).length, 10);
+  assert.equal(others.filter((other) => other === null).length, refused);
   assert.equal((await client.ask(noop)).status, 0);
   for (const other of others) other?.close();
   await eventually(async () => (await clientOf(node)).close());
   client.close();
 });
 
-test('compressed values and durations can be switched off for new connections', async () => {
+test('compression of values and durations in replies can be switched off for new connections', async () => {
   await using node = await NodeProcess.start();
-  const [snappy, tracing, xerror] = [0x0a, 0x0f, 0x07];
+  const { snappy, tracing, xerror } = Feature;
   const granted = async () => {
     const client = await KvConnection.open(portOf(node));
     const { value } = await client.hello([snappy, tracing, xerror]);

@@ -4,10 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { dataClient, get, keyOf, persisted, set } from '../support/data-client.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
+import { Opcode } from '../support/opcodes.ts';
 
 const path = '/pools/default/settings/memcached/global';
 const filesPerBucket = 4;
-const evictKey = 0x93;
 /** Large enough that evicting it frees memory. */
 const text = 'x'.repeat(1000);
 
@@ -18,7 +18,7 @@ function threadsOf(node: NodeProcess, name: string): number {
   return names.filter((found) => found === name).length;
 }
 
-async function write(node: NodeProcess, settings: Record<string, string>): Promise<void> {
+async function change(node: NodeProcess, settings: Record<string, string>): Promise<void> {
   const { status } = await node.request(path, 'POST', settings);
   assert.equal(status, 202);
 }
@@ -29,13 +29,13 @@ async function addBucket(node: NodeProcess, name: string): Promise<void> {
   assert.equal(status, 202);
 }
 
-/** Evicts one document of each file of the bucket, and reads them concurrently with one client each. */
+/** Evicts a document of each file of the bucket, and reads these documents concurrently, each with a client of its own. */
 async function fetchFromEachFile(node: NodeProcess, bucket: string): Promise<void> {
   const vbuckets = Array.from({ length: filesPerBucket }, (_, file) => file);
   const clients = await Promise.all(vbuckets.map(() => dataClient(node, bucket)));
   for (const [vb, client] of clients.entries()) {
     const stored = await client.ask(set('document', text, { vb, framing: persisted }));
-    const evicted = await client.ask({ opcode: evictKey, key: keyOf('document'), vb });
+    const evicted = await client.ask({ opcode: Opcode.evictKey, key: keyOf('document'), vb });
     assert.deepEqual([stored.status, evicted.status], [0, 0]);
   }
   const replies = await Promise.all(clients.map((client, vb) => client.ask(get('document', { vb }))));
@@ -43,11 +43,11 @@ async function fetchFromEachFile(node: NodeProcess, bucket: string): Promise<voi
   for (const client of clients) client.close();
 }
 
-test('one thread reads and one writes by default, and as many as an administrator sets', async () => {
+test('one thread reads and one writes by default, or as many as an administrator sets, also after kill -9', async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   await fetchFromEachFile(node, 'b');
   assert.deepEqual([threadsOf(node, 'disk writer'), threadsOf(node, 'disk reader')], [1, 1]);
-  await write(node, { num_reader_threads: '3', num_writer_threads: 'disk_io_optimized' });
+  await change(node, { num_reader_threads: '3', num_writer_threads: 'disk_io_optimized' });
   await eventually(async () => {
     await fetchFromEachFile(node, 'b');
     assert.equal(threadsOf(node, 'disk reader'), 3);
@@ -56,7 +56,7 @@ test('one thread reads and one writes by default, and as many as an administrato
   await addBucket(node, 'c');
   await fetchFromEachFile(node, 'c');
   assert.ok(threadsOf(node, 'disk writer') >= filesPerBucket);
-  await write(node, { num_reader_threads: 'default', num_writer_threads: '2' });
+  await change(node, { num_reader_threads: 'default', num_writer_threads: '2' });
   await eventually(() => assert.equal(threadsOf(node, 'disk reader'), 1));
   await node.stop('SIGKILL');
   await using again = await NodeProcess.start({ dataDir: node.dataDir });

@@ -1,4 +1,4 @@
-// Events of a real node, compared before and after kill -9.
+// Events of a real node before and after kill -9.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { KvConnection } from '../support/kv-connection.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 
-test('keeps events and their users through kill -9', async (t) => {
+test('keeps events, with the users that caused them, after kill -9', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-events-'));
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
   const eventsOf = async (node: NodeProcess) => {

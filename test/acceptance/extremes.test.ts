@@ -1,4 +1,4 @@
-// The bounded form of `test/stress/extremes.ts`.
+// The short form of `test/stress/extremes.ts`.
 import { test } from 'node:test';
 import { moreThanMemory, type Policy, tombstones } from '../stress/extreme-data.ts';
 import { collections, olderCopy, outOfMemory, readOnly, resident } from '../stress/extreme-nodes.ts';
@@ -19,23 +19,28 @@ test('tombstones of a bucket that has all keys in memory stay within its quota',
 });
 
 test('hundreds of collections accept documents while half of them are dropped', async (t) => {
-  t.diagnostic(await collections(300, 10, aSeed(t)));
+  const [made, documentsInEach] = [300, 10];
+  t.diagnostic(await collections(made, documentsInEach, aSeed(t)));
 });
 
 test('a bucket with more data than its quota makes the process grow by three times the quota at most', async (t) => {
-  t.diagnostic(await resident(100, 1.5));
+  const [quotaMegabytes, timesQuota] = [100, 1.5];
+  t.diagnostic(await resident(quotaMegabytes, timesQuota));
 });
 
 test('writes acknowledged as persisted survive an out-of-memory kill of the node', async (t) => {
-  t.diagnostic(await outOfMemory(40));
+  const writtenMegabytes = 40;
+  t.diagnostic(await outOfMemory(writtenMegabytes));
 });
 
 test('a node whose file system becomes read-only acknowledges no write, and serves what it has', {
   skip: needs('mount') || needs('mkfs.ext4'),
 }, async (t) => {
-  t.diagnostic(await readOnly(100));
+  const documents = 100;
+  t.diagnostic(await readOnly(documents));
 });
 
 test('an older copy of the whole data folder is served as it was, and streams that are ahead roll back', async (t) => {
-  t.diagnostic(await olderCopy(256));
+  const documents = 256;
+  t.diagnostic(await olderCopy(documents));
 });

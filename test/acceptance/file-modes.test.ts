@@ -1,4 +1,4 @@
-// Files of a node and of the cloud are readable by their owner only, also in a folder that others may enter.
+// Only their owner may read the files of a node and of the cloud, also in a folder that others may enter.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,16 +17,16 @@ test('files of a node are private, and the next start makes a readable one priva
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-modes-'));
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
   chmodSync(dataDir, 0o755);
-  const first = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
+  await using first = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
   const files = readdirSync(dataDir, { recursive: true }).map(String);
   const data = files.find((name) => /data-[\d.]+\.db$/.test(name));
   assert.ok(data, files.join(' '));
   assert.deepEqual(filesOpenToOthers(dataDir), []);
   await first.stop();
   chmodSync(join(dataDir, data), 0o644);
-  const second = await NodeProcess.start({ dataDir });
+  await using second = await NodeProcess.start({ dataDir });
   assert.deepEqual(filesOpenToOthers(dataDir), []);
-  await second.stop();
+  assert.equal(await second.stop(), 0);
 });
 
 test('files of the cloud database are private', async (t) => {

@@ -1,4 +1,4 @@
-// Ports open shortly before the first start is complete: no other client may set up the node meanwhile, and statements wait for its bucket.
+// Ports open shortly before the first start is complete: no other client may set up the node meanwhile, and statements wait for the bucket.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,18 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { freePorts } from '../support/free-port.ts';
-import { launcher, portFlags } from '../support/node-process.ts';
+import { launcher, portFlagsOf } from '../support/node-process.ts';
 
 const basic = (name: string) => `Basic ${Buffer.from(`${name}:password`).toString('base64')}`;
 
-test('a node can be set up only with its credentials, and answers early statements once its bucket exists', {
+test('nobody else can set up a node during its first start, and early statements are answered once its bucket exists', {
   timeout: 600_000,
 }, async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-first-'));
   const ready = join(dataDir, 'ready.json');
-  const [port, queryPort] = await freePorts(2);
-  const ports: Readonly<Record<string, unknown>> = { '--rest-port': port, '--query-port': queryPort };
-  const flags = portFlags.map((flag, at) => String(ports[portFlags[at - 1] ?? ''] ?? flag));
+  const [port = 0, queryPort = 0] = await freePorts(2);
+  const flags = portFlagsOf({ rest: port, query: queryPort });
   flags.push('--services', 'kv,index,n1ql', '--bucket', 'shop');
   const options = ['--username', 'Administrator', '--password', 'password', '--ready-file', ready];
   const child = spawn(process.execPath, [launcher, 'node', '--data-dir', dataDir, ...flags, ...options], {
@@ -33,7 +32,7 @@ test('a node can be set up only with its credentials, and answers early statemen
   const rest = `http://127.0.0.1:${port}`;
   const body = new URLSearchParams({ username: 'intruder', password: 'password', port: 'SAME' });
   const answers: number[] = [];
-  const attack = async (authorization: string | null) => {
+  const setUpRepeatedly = async (authorization: string | null) => {
     while (!existsSync(ready) && child.exitCode === null) {
       const headers = authorization === null ? {} : { authorization };
       const answer = await fetch(`${rest}/settings/web`, { method: 'POST', body, headers }).catch(() => null);
@@ -41,6 +40,7 @@ test('a node can be set up only with its credentials, and answers early statemen
       else await new Promise((resolve) => setImmediate(resolve));
     }
   };
+  /** Sends a statement until the port is open; the first answer must be right. */
   const earlyStatement = async () => {
     const headers = { authorization: basic('Administrator') };
     const body = new URLSearchParams({ statement: 'SELECT COUNT(*) AS n FROM shop' });
@@ -52,10 +52,13 @@ test('a node can be set up only with its credentials, and answers early statemen
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  const early = earlyStatement();
-  await Promise.all([...Array.from({ length: 6 }, () => attack(null)), attack(basic('intruder'))]);
+  const statementAnswer = earlyStatement();
+  await Promise.all([
+    ...Array.from({ length: 6 }, () => setUpRepeatedly(null)),
+    setUpRepeatedly(basic('intruder')),
+  ]);
   assert.equal(child.exitCode, null, 'the node ended');
-  assert.deepEqual(await early, [200, [{ n: 0 }]]);
+  assert.deepEqual(await statementAnswer, [200, [{ n: 0 }]]);
   assert.ok(answers.length > 0);
   assert.deepEqual([...new Set(answers)], [401]);
   const whoami = async (name: string) =>

@@ -1,4 +1,4 @@
-// Commands whose address is that of another server: each says so, whatever JSON the server answers.
+// Commands whose address is that of another server: each says so, whatever the server answers.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -19,7 +19,7 @@ const commands = [
   'sample travel',
 ];
 
-test('says that a server is no node, without a stack', async (t) => {
+test('commands say that a server is no node, without a stack', async (t) => {
   let answer = '';
   const server = createServer((_request, response) => response.end(answer)).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -28,9 +28,9 @@ test('says that a server is no node, without a stack', async (t) => {
   for (answer of answers)
     for (const command of commands) {
       const run = await runCommand([...command.split(' '), '--url', url], { DIVAN_PASSWORD: 'secret' });
-      const title = `${command}: ${answer.slice(0, 20)}: ${run.error}`;
-      assert.ok(run.status !== 0 && run.out === '', title);
-      assert.doesNotMatch(run.error, /\n {4}at |TypeError/, title);
-      assert.match(run.error, /^divan: .*(is http.* the address of|not reach|no sample)/, title);
+      const context = `${command}: ${answer.slice(0, 20)}: ${run.error}`;
+      assert.ok(run.status !== 0 && run.out === '', context);
+      assert.doesNotMatch(run.error, /\n {4}at |TypeError/, context);
+      assert.match(run.error, /^divan: .*(is http.* the address of|not reach|no sample)/, context);
     }
 });

@@ -1,19 +1,19 @@
-// Three processes: the founder, which stores the configuration, is killed while a client writes. A member that restarts meanwhile serves from
+// The founder of three nodes, which stores their configuration, is killed while a client writes. A member that restarts meanwhile serves from
 // its copy of the configuration; an unsafe failover makes it the founder, and the old founder follows it when it returns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Collection, connect, DurabilityLevel } from 'couchbase';
+import { type Collection, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies } from '../support/cluster-copies.ts';
-import { addNode } from '../support/join-nodes.ts';
+import { joinNodes, rebalance } from '../support/join-nodes.ts';
 import { administrator, eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
 const bucket = { name: 'b', ramQuotaMB: '100', replicaNumber: '2' };
 const durable = { durabilityLevel: DurabilityLevel.Majority, timeout: 2_500 };
 
 interface Pool {
-  balanced: boolean;
   nodes: { otpNode: string; clusterMembership: string; thisNode?: boolean }[];
 }
 
@@ -30,17 +30,7 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
   assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
 }
 
-async function balance(node: NodeProcess): Promise<void> {
-  const { nodes } = await pool(node);
-  const knownNodes = nodes.map(({ otpNode }) => otpNode).join(',');
-  await post(node, '/controller/rebalance', { knownNodes, ejectedNodes: '' });
-  await eventuallyWithin(waitLimitMs, async () => {
-    const { balanced } = await pool(node);
-    assert.ok(balanced, await (await node.request('/pools/default/tasks')).text());
-  });
-}
-
-/** The ports that a node took, to start it there again. */
+/** The ports of a node, to start it there again. */
 async function portsOf(node: NodeProcess): Promise<Record<string, number>> {
   const { rest, restTls, kv, kvTls } = node.ready.node;
   const { ports } = await read<{ ports: { distTLS: number } }>(node, '/nodes/self');
@@ -94,8 +84,7 @@ test('a member takes over the configuration of a founder that was killed, and no
   const unprovisioned = { unprovisioned: true, args: ['--services', 'kv'] };
   await using second = await NodeProcess.start(unprovisioned);
   await using third = await NodeProcess.start(unprovisioned);
-  for (const node of [second, third]) await addNode(first, node);
-  await balance(first);
+  await joinNodes(first, [second, third]);
   // The least timeout: a restarted member serves in place of a failed node only when its promise to that node has ended.
   await post(first, '/settings/autoFailover', { enabled: 'false', timeout: '5' });
   await post(first, '/pools/default/buckets', bucket);
@@ -146,7 +135,7 @@ test('a member takes over the configuration of a founder that was killed, and no
     );
     assert.equal((await back.request('/pools/default/buckets/c')).status, 200);
     await post(second, '/controller/setRecoveryType', { otpNode: founder, recoveryType: 'full' });
-    await balance(second);
+    await rebalance(second);
     await load.continues();
     await load.stop();
     const documents = await assertEqualCopies([again, second, back], 'b', 2);

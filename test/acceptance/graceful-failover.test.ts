@@ -1,4 +1,4 @@
-// Two processes: while the official SDK writes, a graceful failover moves the shards of one to the other; then the node is recovered.
+// While the official SDK writes, a graceful failover moves the shards of one of two nodes to the other; then the node is recovered.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addNode } from '../support/join-nodes.ts';
@@ -6,7 +6,8 @@ import { administrator, eventuallyWithin, NodeProcess } from '../support/node-pr
 import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
-/** As a cluster names its first node, and the next one on the same machine. */
+const keys = 500;
+/** The names that a cluster gives its first node, and the next one with the same address. */
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1'] as const;
 
 async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
@@ -14,14 +15,21 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
   assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
 }
 
+interface Task {
+  type: string;
+  subtype?: string;
+  status: string;
+  errorMessage?: string;
+}
+
 const untilEnded = (node: NodeProcess, subtype: string): Promise<void> =>
   eventuallyWithin(waitLimitMs, async () => {
-    const tasks = (await (await node.request('/pools/default/tasks')).json()) as Record<string, unknown>[];
-    const { status, errorMessage, ...task } = tasks.find(({ type }) => type === 'rebalance') ?? {};
-    assert.deepEqual([status, task['subtype'], errorMessage], ['notRunning', subtype, undefined]);
+    const tasks = (await (await node.request('/pools/default/tasks')).json()) as Task[];
+    const task = tasks.find(({ type }) => type === 'rebalance');
+    assert.deepEqual([task?.status, task?.subtype, task?.errorMessage], ['notRunning', subtype, undefined]);
   });
 
-const members = async (node: NodeProcess): Promise<string[]> => {
+const memberships = async (node: NodeProcess): Promise<string[]> => {
   const { nodes } = (await (await node.request('/pools/default')).json()) as {
     nodes: { clusterMembership: string }[];
   };
@@ -39,13 +47,15 @@ test('a graceful failover loses and refuses no write, and a recovery makes the n
   await untilEnded(first, 'rebalance');
   await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
   const cluster = await connect(`couchbase://${first.ready.node.kv}`, administrator);
+  await using closing = new AsyncDisposableStack();
+  closing.defer(() => cluster.close());
   const collection = cluster.bucket('b').defaultCollection();
-  await eventuallyWithin(waitLimitMs, () => collection.upsert('warm', {}));
+  await eventuallyWithin(waitLimitMs, () => collection.upsert('first', {}));
   const written = new Map<string, number>();
   let isOver = false;
   const writing = (async () => {
     for (let i = 0; !isOver; i++) {
-      const key = `key-${i % 500}`;
+      const key = `key-${i % keys}`;
       await collection.upsert(key, { i }, { timeout: 60_000 });
       written.set(key, i);
     }
@@ -53,16 +63,15 @@ test('a graceful failover loses and refuses no write, and a recovery makes the n
   try {
     await post(first, '/controller/startGracefulFailover', { otpNode: names[1] });
     await untilEnded(first, 'gracefulFailover');
-    assert.deepEqual(await members(first), ['active', 'inactiveFailed']);
+    assert.deepEqual(await memberships(first), ['active', 'inactiveFailed']);
     await post(first, '/controller/setRecoveryType', { otpNode: names[1], recoveryType: 'full' });
     await rebalance();
     await untilEnded(first, 'rebalance');
-    assert.deepEqual(await members(first), ['active', 'active']);
+    assert.deepEqual(await memberships(first), ['active', 'active']);
   } finally {
     isOver = true;
     await writing;
   }
   assert.ok(written.size > 0);
   for (const [key, i] of written) assert.equal((await collection.get(key)).content.i, i);
-  await cluster.close();
 });

@@ -1,4 +1,4 @@
-// The commands and calls of the backup guide run as it prints them, with other addresses and folders.
+// The commands and calls of the backup guide run as the guide prints them, with other addresses and folders.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ function commandsOf(section: string): string[] {
   return commands;
 }
 
-/** The options of curl that the guide uses, so that the test needs no curl. */
+/** A program with the options of curl that the guide uses, so that the test needs no curl. */
 const curl = `
 const words = process.argv.slice(2);
 const option = (name) => (words.includes(name) ? words.splice(words.indexOf(name), 2)[1] : undefined);
@@ -101,7 +101,7 @@ ${command}`
     await run(mergeDays);
   });
 
-  it('move data to other names', async () => {
+  it('move data to another node and to other names', async () => {
     const [save = '', ...restores] = commandsOf('Move data to another node');
     assert.equal(restores.length, 3);
     const scopes = '/pools/default/buckets/travel/scopes';
@@ -129,16 +129,16 @@ ${command}`
   it('make a plan and a repository, back up, show and restore', async () => {
     const calls = commandsOf('Backups by plan').filter((command) => command.startsWith('curl'));
     assert.equal(calls.length, 5);
-    const idle = () =>
+    const untilIdle = () =>
       eventually(async () => {
         const tasks = await api.history('travel');
         assert.ok(tasks.every(({ status }) => status !== 'running'));
       });
     for (const call of calls.slice(0, 3)) await run(call);
-    await idle();
+    await untilIdle();
     assert.match(await run(calls[3] as string), /"count":1/);
     assert.match(await run(calls[4] as string), /"task_name":"restore-/);
-    await idle();
+    await untilIdle();
     const [restored] = await api.history('travel');
     assert.deepEqual([restored?.type, restored?.status, restored?.error], ['RESTORE', 'done', undefined]);
     assert.deepEqual([...(await stateOf(backupNode(node), 'copy')).keys()], ['_default._default/first']);

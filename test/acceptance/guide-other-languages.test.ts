@@ -24,7 +24,7 @@ with divan_node(${JSON.stringify(program)}, "--bucket", "test", timeout=300) as 
     print(urllib.request.urlopen(ready["node"]["rest"] + "/pools/default/certificate").status, ready["pid"])
 try:
     os.kill(ready["pid"], 0)
-    print("it still runs")
+    print("still running")
 except ProcessLookupError:
     print("ended")
 `;

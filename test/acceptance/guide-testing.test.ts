@@ -35,7 +35,7 @@ test('the example for node:test passes, in two files at the same time', async ()
   assert.match(report, /^# fail 0$/m);
 });
 
-test('the example for Vitest passes with functions of the same names', async () => {
+test('the example for Vitest passes with functions of node:test under the names of Vitest', async () => {
   const standIn = `
     import assert from 'node:assert/strict';
     export { after as afterAll, before as beforeAll, beforeEach, test } from 'node:test';

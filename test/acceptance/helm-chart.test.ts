@@ -59,7 +59,7 @@ describe('the Helm chart', { skip: needs('go') }, () => {
   });
   after(() => rmSync(scratch, { recursive: true, force: true }));
 
-  /** `administrator` replaces that part of the values. */
+  /** Renders the chart; `administrator` replaces that part of its values. */
   function render(administrator: object): { resources: Resource[]; problem: string } {
     const templates = globSync('templates/*', { cwd: chart });
     const values = { ...(parse(read(join(chart, 'values.yaml'))) as object), administrator };
@@ -105,6 +105,7 @@ describe('the Helm chart', { skip: needs('go') }, () => {
     const services = resources.filter(({ kind }) => kind === 'Service');
     const headless = services.find(({ spec: { clusterIP } }) => clusterIP === 'None') as Resource;
     assert.equal(spec.serviceName, headless.metadata.name);
+    assert.ok(services.some((service) => service !== headless && service.spec.clusterIP === undefined));
     for (const { spec: service } of services)
       for (const [label, value] of Object.entries(service.selector))
         assert.equal(
@@ -181,6 +182,8 @@ describe('the Helm chart', { skip: needs('go') }, () => {
   });
 });
 
+const [natsClientPort, natsClusterPort] = [4222, 6222];
+
 const instructions = read(join(checkout, 'Dockerfile'))
   .replaceAll('\\\n', ' ')
   .split('\n')
@@ -195,7 +198,7 @@ function exposedPorts(): number[] {
   return ports.map(Number);
 }
 
-it('the image brings the NATS server that the tests run, in a folder of PATH, and opens its ports', () => {
+it('the image has the NATS server that the tests run, in a folder of PATH, and opens its ports', () => {
   const version = / v(\d+\.\d+\.\d+)/.exec(
     read(join(checkout, 'tools/nats-server/go.mod'))
       .split('\n')
@@ -203,11 +206,11 @@ it('the image brings the NATS server that the tests run, in a folder of PATH, an
   )?.[1];
   assert.ok(
     instructions.includes(`FROM nats:${version}-scratch AS nats`),
-    `it is of another version than ${version}`,
+    `the server of the image is of another version than ${version}`,
   );
   assert.ok(instructions.includes('COPY --from=nats /nats-server /usr/local/bin/nats-server'));
   assert.deepEqual(
-    [4222, 6222].filter((port) => !exposedPorts().includes(port)),
+    [natsClientPort, natsClusterPort].filter((port) => !exposedPorts().includes(port)),
     [],
   );
 });

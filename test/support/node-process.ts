@@ -59,9 +59,9 @@ const portNames = [
   'backup',
   'backup-tls',
 ];
-const flagsOf = (ports: Readonly<Record<string, number>>): string[] =>
+export const portFlagsOf = (ports: Readonly<Record<string, number>>): string[] =>
   portNames.flatMap((name) => [`--${name}-port`, String(ports[name] ?? 0)]);
-export const portFlags = flagsOf({});
+export const portFlags = portFlagsOf({});
 async function portsOfNode(): Promise<Record<string, number>> {
   const ports: Record<string, number> = {};
   for (const name of portNames) ports[name] = await freePort();
@@ -148,7 +148,7 @@ function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
     dataDir,
     '--ready-file',
     readyFile,
-    ...flagsOf(settings.ports ?? {}),
+    ...portFlagsOf(settings.ports ?? {}),
     ...credentials,
   ];
   const path = settings.launcher ?? launcher;
