@@ -12,7 +12,7 @@ const config = {
   ],
 };
 
-test('names the data ports with and without TLS in the order of the map', () => {
+test('the data ports are listed with and without TLS in the order of the map', () => {
   assert.deepEqual(dataAddresses(config, false), config.vBucketServerMap.serverList);
   assert.deepEqual(dataAddresses(config, true), ['$HOST:11207', '10.0.0.2:21207', undefined]);
   assert.deepEqual(

@@ -35,7 +35,7 @@ async function withClient(use: (client: BucketClient, port: number) => Promise<v
   }
 }
 
-test('stores and reads thousands of documents at once, with replies in the order of the keys', () =>
+test('thousands of documents are stored and read at once, with replies in the order of the keys', () =>
   withClient(async (client) => {
     const keys = Array.from({ length: 5_000 }, (_, index) => `key ${index}`);
     const stored = await client.storeMany(
@@ -87,13 +87,13 @@ test('a write with expiry `keep` leaves the expiry of the document unchanged', (
     assert.equal(await expiryOf(), '0');
   }));
 
-test('acknowledges durable writes once they are on disk', () =>
+test('a durable write is acknowledged with success', () =>
   withClient(async (client) => {
     const [reply] = await client.storeMany(0, [storing('a', '1', { durability: 'persistToMajority' })]);
     assert.equal(reply?.status, Status.success);
   }));
 
-test('writes and reads extended attributes with the body', () =>
+test('extended attributes are written and read with the body', () =>
   withClient(async (client) => {
     const attribute = (name: string, value: string) => ({
       opcode: SubdocOpcode.dictUpsert,
@@ -123,7 +123,7 @@ test('writes and reads extended attributes with the body', () =>
     assert.equal(none, Status.keyNotFound);
   }));
 
-test('inflates compressed values', async () => {
+test('compressed values are inflated', async () => {
   await using service = await startService();
   const text = JSON.stringify({ text: 'divan '.repeat(1_000) });
   const other = await service.ready();
@@ -136,7 +136,7 @@ test('inflates compressed values', async () => {
   client.close();
 });
 
-test('scans a collection by vbucket, with keys only or with documents', () =>
+test('a collection is scanned by vbucket, with keys only or with documents', () =>
   withClient(async (client) => {
     const keys = Array.from({ length: 3_000 }, (_, index) => `k${index}`);
     await client.storeMany(
@@ -168,7 +168,7 @@ test('scans a collection by vbucket, with keys only or with documents', () =>
     assert.equal(await client.itemCount(orders), 3_000);
   }));
 
-test('resolves the name of a collection to its id, and an unknown name to undefined', () =>
+test('the name of a collection is resolved to its id, and an unknown name to undefined', () =>
   withClient(async (client) => {
     assert.equal(await client.collectionId('shop', 'carts'), 9);
     assert.equal(await client.collectionId('shop', 'boats'), undefined);

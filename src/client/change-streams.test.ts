@@ -40,7 +40,7 @@ const optionsFor = (port: number, seen: SeenChanges, collections?: number[]) => 
   ...(collections && { collections }),
 });
 
-test('receives existing and later changes of the requested collections', async () => {
+test('a client receives existing and later changes of the requested collections', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   await client.storeMany(orders, [storing('a', '{"n":1}')]);
@@ -151,7 +151,7 @@ test('a stream requested up to the latest change ends there', async () => {
   connection.close();
 });
 
-test('rolls back changes that the server does not have, and continues from there', async () => {
+test('a client rolls back changes that the server does not have, and continues from there', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   await client.storeMany(0, [storing('a', '1')]);
@@ -173,7 +173,7 @@ test('rolls back changes that the server does not have, and continues from there
   client.close();
 });
 
-test('reconnects after a connection loss and receives only missing changes', async () => {
+test('a client reconnects after a lost connection and receives only the changes that it lacks', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   const vb = vbucketOf('a');
@@ -198,7 +198,7 @@ test('reconnects after a connection loss and receives only missing changes', asy
   client.close();
 });
 
-test('reports a dropped collection, and a rollback to zero after a flush', async () => {
+test('a client learns of a dropped collection, and of a rollback to zero after a flush', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   const vb = vbucketOf('a');

@@ -32,7 +32,7 @@ const writing = (key: string, text = `"${key}"`): StoreRequest => ({
 const clientOf = (nodes: DataNodes, routes = nodes.routes()): Promise<ClusterBucketClient> =>
   ClusterBucketClient.openAll({ ...nodes.accessOf(), routes, clock: realClock });
 
-test('reads, writes and counts documents, seqnos and histories of two nodes as if they were one', async () => {
+test('documents, seqnos and histories of two nodes are read, written and counted as if the nodes were one', async () => {
   await using nodes = await DataNodes.start();
   const client = await clientOf(nodes);
   const replies = await client.storeMany(
@@ -65,7 +65,7 @@ test('reads, writes and counts documents, seqnos and histories of two nodes as i
   await assert.rejects(client.getMany(orders, ['key-1']), DataPortError);
 });
 
-test('follows a vbucket to the node that the map names', async () => {
+test('the client follows a vbucket to the node that the map names', async () => {
   await using nodes = await DataNodes.start();
   const client = await clientOf(nodes);
   const key = keys.find((candidate) => vbucketOf(candidate) % 64 === 1) as string;
@@ -82,7 +82,7 @@ test('follows a vbucket to the node that the map names', async () => {
   client.close();
 });
 
-test('reads all seqnos although at no time all vbuckets are served', async () => {
+test('all seqnos are read although at no time all vbuckets are served', async () => {
   await using nodes = await DataNodes.start();
   const state = nodes.stateOf(nodes.nodes[0] as DataNode);
   const without = (shard: number) => ({
@@ -101,7 +101,7 @@ test('reads all seqnos although at no time all vbuckets are served', async () =>
   client.close();
 });
 
-test('fails for the documents of a node that is down, and not for the others', async () => {
+test('requests fail for the documents of a node that is down, and not for the others', async () => {
   await using nodes = await DataNodes.start();
   const client = await clientOf(nodes);
   const [onFirst, onSecond] = [0, 1].map(

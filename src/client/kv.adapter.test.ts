@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
+import { Magic } from '#wire/frame.ts';
+import { Status } from '#wire/status.ts';
 import { KvClient } from './kv.adapter.ts';
 
-const temporaryFailure = 0x86;
 const document = { collectionId: 0, key: 'k' };
 
 /** Answers requests with the given statuses in order, then always with the last one. */
@@ -13,7 +14,7 @@ async function withServer(statuses: number[], use: (client: KvClient) => Promise
   const server = createServer((socket) => {
     socket.on('data', (request) => {
       const reply = Buffer.alloc(24);
-      reply[0] = 0x81;
+      reply[0] = Magic.response;
       request.copy(reply, 12, 12, 16); // the opaque
       reply.writeUInt16BE(statuses[Math.min(requests++, statuses.length - 1)] as number, 6);
       socket.write(reply);
@@ -30,18 +31,18 @@ async function withServer(statuses: number[], use: (client: KvClient) => Promise
   return requests;
 }
 
-test('retries a write until the bucket has loaded', async () => {
-  const requests = await withServer([temporaryFailure, temporaryFailure, 0], (client) =>
+test('a write is retried until the bucket has loaded', async () => {
+  const requests = await withServer([Status.temporaryFailure, Status.temporaryFailure, 0], (client) =>
     client.set(document, Buffer.from('1'), 0, 5_000),
   );
   assert.equal(requests, 3);
 });
 
-test('fails a write when its retries take too long, or when the bucket refuses it', async () => {
-  await withServer([temporaryFailure], (client) =>
+test('a write fails when its retries take too long, or when the bucket refuses it', async () => {
+  await withServer([Status.temporaryFailure], (client) =>
     assert.rejects(client.set(document, Buffer.from('1'), 0, 30), /storing "k": status 0x86/),
   );
-  const requests = await withServer([3], (client) =>
+  const requests = await withServer([Status.tooBig], (client) =>
     assert.rejects(client.set(document, Buffer.from('1'), 0, 5_000), /storing "k": status 0x3/),
   );
   assert.equal(requests, 1);

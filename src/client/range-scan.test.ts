@@ -26,7 +26,7 @@ function aDataPort(body: Buffer): RequestSender {
 const pageOf = (body: Buffer, keysOnly: boolean) =>
   new RangeScanner(aDataPort(body), { vb: 0, collectionId: 0, keysOnly, withXattrs: true }).next();
 
-test('reads the keys of a page, and rejects a page that ends within a length, a key or a document', async () => {
+test('the keys of a page are read, and a page that ends within a length, a key or a document is rejected', async () => {
   const keys = Buffer.from('\u0001a\u0002bc');
   assert.deepEqual(
     (await pageOf(keys, true))?.map(({ key }) => key),

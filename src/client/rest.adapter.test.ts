@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { rest } from './rest.adapter.ts';
 
-test('refuses an answer that is larger than the limit, however long it would become', async (t) => {
+test('an answer that is larger than the limit is refused, however long it would become', async (t) => {
   const server = createServer((request, response) => {
     const more = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(10_000)));
@@ -22,7 +22,7 @@ test('refuses an answer that is larger than the limit, however long it would bec
   });
 });
 
-test('refuses an answer that is not complete in time, even if its bytes keep coming', async (t) => {
+test('an answer that is not complete in time is refused, even if its bytes keep coming', async (t) => {
   const responses: ServerResponse[] = [];
   const server = createServer((_request, response) => {
     responses.push(response);

@@ -27,7 +27,7 @@ async function endsWithLimit(
   }
 }
 
-test('closes the connection to a server that stays silent after reading was paused for longer than the time limit', () =>
+test('the connection to a server that stays silent after reading was paused for longer than the time limit is closed', () =>
   endsWithLimit(async (connection, limitPassed) => {
     connection.send({ opcode: GetAllVbSeqnos.opcode }, () => true);
     connection.pause();
@@ -35,7 +35,7 @@ test('closes the connection to a server that stays silent after reading was paus
     connection.resume();
   }));
 
-test('closes the connection to a server that does not answer the first request after an idle time above the limit', () =>
+test('the connection to a server that does not answer the first request after an idle time above the limit is closed', () =>
   endsWithLimit(async (connection, limitPassed) => {
     await limitPassed();
     connection.send({ opcode: GetAllVbSeqnos.opcode }, () => true);

@@ -6,7 +6,7 @@ import { certificateUser } from './client-certificate.ts';
 
 const rule = (path: string, prefix = '', delimiter = '') => ({ path, prefix, delimiter }) as never;
 
-test('finds the user by the path, prefix and delimiter of the rules', () => {
+test('the user is found by the path, prefix and delimiter of the rules', () => {
   using authority = new OpensslAuthority();
   const { certificate } = authority.issue('/O=Example/CN=www.alice;rest', {
     names: 'URI:urn:user:bob/extra,DNS:carol.example.com,email:dave@example.com,DNS:second.example.com',
@@ -24,7 +24,7 @@ test('finds the user by the path, prefix and delimiter of the rules', () => {
   assert.equal(found(rule('subject.cn', 'www.alice;rest')), null);
 });
 
-test('does not split a quoted value at the separators in it', () => {
+test('a quoted value is not split at the separators in it', () => {
   using authority = new OpensslAuthority();
   const { certificate } = authority.issue('/CN=x', {
     names: '@all\n[all]\nURI.1=http://x/?a=, email:root@example.com',
@@ -33,7 +33,7 @@ test('does not split a quoted value at the separators in it', () => {
   assert.equal(certificateUser({ subject, subjectAltName }, [rule('san.email', '', '@')]), null);
 });
 
-test('finds a common name only where one is, whatever the other values of the subject contain', () => {
+test('a common name is found only where one is, whatever the other values of the subject contain', () => {
   const rules = [rule('subject.cn')];
   const userOf = (subject: string) => certificateUser({ subject, subjectAltName: undefined }, rules);
   for (const separator of ['\u2028', '\u2029', '\\0A', '\\0D', ' \\+ ']) {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { isAddressRange } from './address-ranges.ts';
 import { ClientGate } from './client-gate.ts';
 
-test('parses addresses and networks of IPv4 and IPv6', () => {
+test('addresses and networks of IPv4 and IPv6 are recognized, and nothing else', () => {
   for (const right of ['10.0.0.1', '10.0.0.0/8', '0.0.0.0/0', '::1', 'fd00::/8', '1.2.3.4/32']) {
     assert.equal(isAddressRange(right), true, right);
   }
@@ -24,7 +24,7 @@ test('parses addresses and networks of IPv4 and IPv6', () => {
   }
 });
 
-test('admits every address until it has a list, then only the listed networks', () => {
+test('a gate admits every address until it has a list, then only the listed networks', () => {
   const gate = new ClientGate();
   assert.equal(gate.admits('8.8.8.8'), true);
   gate.admitOnly(['10.0.0.0/8', 'fd00::/8', '127.0.0.1']);
@@ -40,7 +40,7 @@ test('admits every address until it has a list, then only the listed networks', 
   assert.equal(gate.admits('127.0.0.2'), true);
 });
 
-test('closes the connections of addresses that leave the list', async () => {
+test('the connections of addresses that leave the list are closed', async () => {
   const gate = new ClientGate();
   const accepted: Socket[] = [];
   const server = createServer((socket) => {

@@ -13,7 +13,7 @@ async function aFolder(): Promise<{ path: string } & AsyncDisposable> {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
-test('refuses a second holder, naming the folder and the process that has it', async () => {
+test('a second holder is refused with the folder and the process that has it', async () => {
   await using folder = await aFolder();
   const lock = lockFolder(folder.path);
   assert.throws(() => lockFolder(folder.path), {
@@ -40,7 +40,7 @@ test('the holder of a folder is a process that exists and has the lock', async (
   assert.equal(holderOf(folder.path), null);
 });
 
-test('creates the folder if it is absent', async () => {
+test('the folder is created if it is absent', async () => {
   await using folder = await aFolder();
   lockFolder(join(folder.path, 'deep', 'below')).release();
 });

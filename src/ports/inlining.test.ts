@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { cachedDataVersionTag } from 'node:v8';
 import { inlineMore } from './inlining.ts';
 
-test('raises the inlining budget of V8 once', () => {
+test('the inlining budget of V8 is raised once', () => {
   const before = cachedDataVersionTag();
   inlineMore();
   const after = cachedDataVersionTag();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 
-test('runs the work of one key in order, also after a failure, and that of other keys concurrently', async () => {
+test('the work of one key runs in order, also after a failure, and that of other keys concurrently', async () => {
   const queue = new KeyedQueue();
   const gate = deferred<void>();
   const done: string[] = [];

@@ -4,7 +4,7 @@ import { getPriority, setPriority } from 'node:os';
 import { test } from 'node:test';
 import { lowerPriority } from './low-priority.ts';
 
-test('lowers the priority of a thread, and does not raise one that is lower', (context) => {
+test('the priority of a thread is lowered, and one that is lower is not raised', (context) => {
   if (process.platform !== 'linux') return context.skip('a thread has a priority of its own on Linux only');
   const before = getPriority();
   lowerPriority();

@@ -23,7 +23,7 @@ function resolvedImports(withResolver: boolean): Record<string, string> {
   return JSON.parse(stdout) as Record<string, string>;
 }
 
-test('resolves every module of a node to the same URL as Node', () => {
+test('every module of a node is resolved to the same URL as by Node', () => {
   const alone = resolvedImports(false);
   assert.ok(Object.keys(alone).length > 500);
   assert.deepEqual(resolvedImports(true), alone);

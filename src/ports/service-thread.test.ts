@@ -68,7 +68,7 @@ async function aService() {
   };
 }
 
-test('starts the thread once, with its data, and sends the state to it', async () => {
+test('the thread is started once, with its data, and gets the state', async () => {
   await using service = await aService();
   const { thread, received } = service;
   thread.send({ kind: 'number', value: 1 });
@@ -78,7 +78,7 @@ test('starts the thread once, with its data, and sends the state to it', async (
   assert.deepEqual(received, [{ kind: 'report', value: 7, workerData: 'data' }]);
 });
 
-test('restarts a thread that ends unexpectedly, after pauses that double until it reports again', async () => {
+test('a thread that ends unexpectedly is restarted, after pauses that double until it reports again', async () => {
   await using service = await aService();
   const { thread, clock, received, pauses, state } = service;
   state.value = 0;
@@ -94,7 +94,7 @@ test('restarts a thread that ends unexpectedly, after pauses that double until i
   await eventually(() => assert.deepEqual(pauses, [100, 200, 400, 100]));
 });
 
-test('tries again after the same pauses when a thread cannot be started', async () => {
+test('a thread that cannot be started is tried again after the same pauses', async () => {
   await using service = await aService();
   const { thread, clock, received, pauses, problems } = service;
   problems.push(new Error('no memory for another thread'));

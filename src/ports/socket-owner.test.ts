@@ -12,7 +12,7 @@ const table = [
   '   2: 0100407F:1F9B 0100FF7F:D431 01 00000000:00000000 00:00000000 00000000     0        0 12347 1 0',
 ].join('\n');
 
-test('finds the user of the other end of an open connection, and null for a closed one', () => {
+test('the user of the other end of an open connection is found, and of a closed one none', () => {
   const localEnd = hexOf('127.64.0.1', 8091);
   assert.equal(localEnd, '0100407F:1F9B');
   assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd431), localEnd), 1001);
@@ -22,7 +22,7 @@ test('finds the user of the other end of an open connection, and null for a clos
 
 const skip = process.platform !== 'linux' && 'only Linux reports the owners of connections';
 
-test('recognizes a connection of this process, also through an operator entry of a client gate', {
+test('a connection of this process is recognized, also by the operator entry of a client gate', {
   skip,
 }, async () => {
   const gate = new ClientGate();
@@ -46,7 +46,7 @@ test('recognizes a connection of this process, also through an operator entry of
   server.close();
 });
 
-test('finds the user of a connection over IPv6 in the table of IPv6, and refuses one that the table lacks', {
+test('the user of a connection over IPv6 is found in the table of IPv6, and one that the table lacks is refused', {
   skip,
 }, async (t) => {
   const localEnd = hexOf('::1', 8091);

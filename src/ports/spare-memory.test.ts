@@ -37,15 +37,15 @@ async function garbageOf({ isBusy }: { isBusy: boolean }): Promise<string> {
   return message;
 }
 
-test('collects the garbage of an idle thread', async () => {
+test('the garbage of an idle thread is collected', async () => {
   assert.equal(await garbageOf({ isBusy: false }), 'collected');
 });
 
-test('does not collect in a busy thread', async () => {
+test('nothing is collected in a busy thread', async () => {
   assert.equal(await garbageOf({ isBusy: true }), 'kept');
 });
 
-test('collects the garbage of the calling thread at once', async () => {
+test('collectGarbage collects the garbage of the calling thread at once', async () => {
   const worker = new Worker(
     `import(${module}).then(({ collectGarbage }) => {
       let garbage = new WeakRef({});
@@ -62,7 +62,7 @@ test('collects the garbage of the calling thread at once', async () => {
   assert.equal(isCollected, true);
 });
 
-test('does not keep a thread alive', async () => {
+test('the collection in idle times does not keep a thread alive', async () => {
   const worker = new Worker(
     `import(${module}).then((found) => found.releaseMemoryWhenIdle({ checkEveryMs: 100 }))`,
     { eval: true },

@@ -29,7 +29,7 @@ class FakeSocket extends EventEmitter {
 
 const from = (address: string): Socket => new FakeSocket(address) as unknown as Socket;
 
-test('limits the connections of clients without a login for each source and in all', () => {
+test('the connections of clients without a login are limited for each source and in all', () => {
   const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 2, total: 3 }), new ManualClock());
   const [first, second, third] = [from('10.0.0.1'), from('::ffff:10.0.0.1'), from('10.0.0.1')];
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('an IPv6 network is one source', () => {
   assert.ok(unauthenticated.enter(from('2001:db8:1:3::1')));
 });
 
-test('closes a TLS handshake after half a minute, whatever the client sends meanwhile', () => {
+test('a TLS handshake is closed after half a minute, whatever the client sends meanwhile', () => {
   const clock = new ManualClock();
   const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 9, total: 9 }), clock);
   const [slow, fast] = [from('10.0.0.1'), from('10.0.0.2')];
@@ -102,7 +102,7 @@ test('closes a TLS handshake after half a minute, whatever the client sends mean
   assert.equal(unauthenticated.total, 0);
 });
 
-test('divides the handles between files, REST connections and data connections', () => {
+test('the handles are divided between files, REST connections and data connections', () => {
   for (const limit of [64, 256, 1024, 20_000, 1_048_576]) {
     const { data, rest } = handleShares(limit);
     assert.ok(data >= 16 && rest >= 16);

@@ -18,7 +18,7 @@ async function aModule(text: string): Promise<{ url: URL; folder: string } & Asy
 const echo = `import { parentPort } from 'node:worker_threads';
 parentPort!.on('message', (text: string) => parentPort!.postMessage(text + text));`;
 
-test('runs the module and delivers messages that were sent before it was loaded', async () => {
+test('a worker runs its module and gets messages that were sent before that was loaded', async () => {
   await using module = await aModule(echo);
   const worker = startWorker(module.url);
   worker.postMessage('ab');
@@ -26,7 +26,7 @@ test('runs the module and delivers messages that were sent before it was loaded'
   await worker.terminate();
 });
 
-test('the thread uses the compile cache of the process', async () => {
+test('a worker uses the compile cache of the process', async () => {
   await using module = await aModule(`import { getCompileCacheDir } from 'node:module';
     import { parentPort } from 'node:worker_threads';
     parentPort!.postMessage(getCompileCacheDir());`);
@@ -45,7 +45,7 @@ test('the thread uses the compile cache of the process', async () => {
   assert.ok(stdout.startsWith(`true ${cache}`), stdout);
 });
 
-test('reports a module that cannot be loaded as an error of the worker', async () => {
+test('a module that cannot be loaded is an error of the worker', async () => {
   await using module = await aModule('throw new Error("no luck");');
   const worker = startWorker(module.url);
   const [error] = (await once(worker, 'error')) as [Error];

@@ -11,7 +11,7 @@ configStoreSuite('one that another can replace', {
   },
 });
 
-it('delays changes while it is held, and makes them after its release in the store that it has then', async () => {
+it('changes are delayed while the store is held, and made after its release in the store that it has then', async () => {
   const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
   const store = new SwitchingConfigStore(before);
   store.hold();
@@ -26,7 +26,7 @@ it('delays changes while it is held, and makes them after its release in the sto
   assert.equal((await after.get('a'))?.value, 1);
 });
 
-it('shows watchers the entries of a store that replaces the first one, and writes to that store from then on', async () => {
+it('watchers see the entries of a store that replaces the first one, which takes the changes from then on', async () => {
   const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
   await before.put('a', 1, 0);
   await before.put('b', 1, 0);

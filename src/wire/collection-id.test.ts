@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collectionIdBytes, readCollectionId, writeCollectionId } from './collection-id.ts';
 
-test('reads back what it writes, in the shortest form', () => {
+test('an id is read as it was written, in the shortest form', () => {
   for (const id of [
     0, 1, 8, 0x7f, 0x80, 0x3fff, 0x4000, 0x1fffff, 0x200000, 0xfffffff, 0x10000000, 0xffffffff,
   ]) {
@@ -14,7 +14,7 @@ test('reads back what it writes, in the shortest form', () => {
   }
 });
 
-test('refuses longer forms, truncated ids and ids above 32 bits', () => {
+test('longer forms, truncated ids and ids above 32 bits are refused', () => {
   for (const bytes of [
     [0x80, 0],
     [0x81, 0x80, 0],

@@ -57,7 +57,7 @@ test('the commands that may be durable or preserve the expiry are those of the p
   assert.deepEqual(names('preserveTtl').sort(), ['APPEND', 'DECR', 'INCR', 'PREPEND', 'REPLACE', 'SET']);
 });
 
-test('grants each known feature once, in the requested order, and none without the feature that it depends on', () => {
+test('each known feature is granted once, in the requested order, and none without the feature that it depends on', () => {
   assert.deepEqual(grantFeatures([0x12, 0x99, 0x03, 0x12]), [0x12, 0x03]);
   assert.equal(grantFeatures([0x0d]), null);
   assert.deepEqual(grantFeatures([0x0d, 0x0c]), [0x0d, 0x0c]);

@@ -35,7 +35,7 @@ test('bytes that arrive behind a large frame that waits do not make the reader c
   assert.equal(reader.take(frame).buffer, memory);
 });
 
-test('reads frames of all sizes in order, however they are split and whenever they wait', (t) => {
+test('frames of all sizes are read in order, however they are split and whenever they wait', (t) => {
   const random = aSeed(t);
   for (let round = 0; round < 60; round++) {
     const frames = Array.from({ length: 12 }, (_, opaque) =>

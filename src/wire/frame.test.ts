@@ -62,7 +62,7 @@ function readAll(chunks: Buffer[], bytesMax = frameBytesMax) {
 
 const expected = readAll([stream]).frames;
 
-test('reads every part of a frame', () => {
+test('every part of a frame is read', () => {
   assert.equal(expected.length, 4);
   assert.deepEqual(expected[1], {
     magic: Magic.request,
@@ -81,12 +81,12 @@ test('reads every part of a frame', () => {
   assert.equal(expected[3]?.opaque, 0xffffffff);
 });
 
-test('reads the same frames byte by byte', () => {
+test('frames that arrive byte by byte are read the same', () => {
   const bytes = [...stream].map((byte) => Buffer.from([byte]));
   assert.deepEqual(readAll(bytes), { frames: expected, result: FrameResult.needMore, unread: 0 });
 });
 
-test('reads the same frames at every split in two and in three', () => {
+test('frames are read the same at every split in two and in three', () => {
   for (let at = 0; at <= stream.length; at++) {
     assert.deepEqual(readAll([stream.subarray(0, at), stream.subarray(at)]).frames, expected);
     const middle = Math.floor((at + stream.length) / 2);
@@ -95,7 +95,7 @@ test('reads the same frames at every split in two and in three', () => {
   }
 });
 
-test('waits for the rest of every truncation', () => {
+test('the reader waits for the rest of every truncated frame', () => {
   for (let at = 0; at < stream.length; at++) {
     const { frames, result, unread } = readAll([stream.subarray(0, at)]);
     assert.deepEqual(frames, expected.slice(0, frames.length));
@@ -105,7 +105,7 @@ test('waits for the rest of every truncation', () => {
   }
 });
 
-test('never reads beyond its input, for random bytes', () => {
+test('random bytes are read the same whole and in two parts, so nothing beyond the input is read', () => {
   let seed = 12345;
   const random = () => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) / 2 ** 32;
   for (let round = 0; round < 3000; round++) {
@@ -122,7 +122,7 @@ test('never reads beyond its input, for random bytes', () => {
   }
 });
 
-test('refuses a frame above the limit once its header has arrived', () => {
+test('a frame above the limit is refused once its header has arrived', () => {
   const header = encodeRequest({ opcode: 1, opaque: 9 });
   header.writeUInt32BE(frameBytesMax - 23, 8);
   const { result } = readAll([header]);
@@ -131,7 +131,7 @@ test('refuses a frame above the limit once its header has arrived', () => {
   assert.equal(readAll([header]).result, FrameResult.needMore);
 });
 
-test('refuses inconsistent lengths and unknown magic bytes, with the header fields set', () => {
+test('inconsistent lengths and unknown magic bytes are refused, with the header fields set', () => {
   const frame = emptyFrame();
   const malformed = encodeRequest({ opcode: 4, opaque: 77 });
   malformed.writeUInt16BE(5, 2);
@@ -141,7 +141,7 @@ test('refuses inconsistent lengths and unknown magic bytes, with the header fiel
   assert.equal(readFrame(text, 0, text.length, frame, frameBytesMax), FrameResult.malformed);
 });
 
-test('returns a frame again after unread', () => {
+test('a frame that is unread is returned again', () => {
   const reader = new FrameReader(frameBytesMax);
   const frame = emptyFrame();
   const seen: number[] = [];
@@ -156,7 +156,7 @@ test('returns a frame again after unread', () => {
   assert.deepEqual(seen, [1, 1, 2, 2, 3, 3, 0xffffffff, 0xffffffff]);
 });
 
-test('allocates memory for received bytes, not for bytes that a header claims', () => {
+test('memory is allocated for received bytes, not for bytes that a header claims', () => {
   const reader = new FrameReader(frameBytesMax);
   const claim = encodeRequest({ opcode: 1 });
   claim.writeUInt32BE(20_000_000, 8);
@@ -166,7 +166,7 @@ test('allocates memory for received bytes, not for bytes that a header claims', 
   assert.equal(reader.unreadBytes, 24);
 });
 
-test('reads back the replies that it encodes, with and without the duration frame', () => {
+test('replies are read as they were encoded, with and without the frame of the duration', () => {
   const output = new Output(32);
   for (const duration of [-1, 513]) {
     output.clear(false);

@@ -8,14 +8,14 @@ const read = (...bytes: number[]) => {
   return { status: readFraming(Buffer.from(bytes), 0, bytes.length, framing), framing };
 };
 
-test('reads durability with and without a time-out', () => {
+test('durability is read with and without a time-out', () => {
   assert.equal(read(0x11, 3).framing.durabilityLevel, 3);
   const timed = read(0x13, 1, 0x23, 0x28);
   assert.equal(timed.status, Status.success);
   assert.equal(timed.framing.durabilityTimeoutMs, 9000);
 });
 
-test('reads several frames, and ids and lengths in their long form', () => {
+test('several frames are read, and ids and lengths in their long form', () => {
   const { status, framing } = read(0x50, 0x00, 0x11, 1);
   assert.equal(status, Status.success);
   assert.deepEqual([framing.preserveTtl, framing.barrier, framing.durabilityLevel], [true, true, 1]);
@@ -23,7 +23,7 @@ test('reads several frames, and ids and lengths in their long form', () => {
   assert.equal(read(0xf0, 0).status, Status.unknownFrameInfo);
 });
 
-test('refuses invalid levels, time-outs and sizes, unknown ids and every truncation', () => {
+test('invalid levels, time-outs and sizes, unknown ids and every truncation are refused', () => {
   assert.equal(read(0x11, 4).status, Status.durabilityInvalidLevel);
   assert.equal(read(0x11, 0).status, Status.durabilityInvalidLevel);
   assert.equal(read(0x13, 1, 0, 0).status, Status.invalidArguments);
@@ -36,7 +36,7 @@ test('refuses invalid levels, time-outs and sizes, unknown ids and every truncat
   }
 });
 
-test('encodes durations that decode to about the same value', () => {
+test('a duration is decoded to about the value that was encoded', () => {
   for (const microseconds of [1, 10, 1000, 123_456, 5_000_000]) {
     const decoded = encodeDuration(microseconds) ** 1.74 / 2;
     assert.ok(Math.abs(decoded - microseconds) <= microseconds * 0.5 + 1, `${microseconds} gave ${decoded}`);

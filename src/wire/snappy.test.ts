@@ -17,7 +17,7 @@ function roundTrip(bytes: Buffer): Buffer {
   return packed;
 }
 
-test('inflates each kind of element as the format describes it', () => {
+test('each kind of element is inflated as the format describes it', () => {
   assert.equal(inflate('00'), '');
   assert.equal(inflate('03 08 616263'), 'abc');
   assert.equal(inflate('06 08 616263 0a 0300'), 'abcabc', 'copy with a 2-byte offset');
@@ -36,7 +36,7 @@ test('inflates each kind of element as the format describes it', () => {
   }
 });
 
-test('refuses blocks with a wrong length, offset or end', () => {
+test('blocks with a wrong length, offset or end are refused', () => {
   const broken = {
     'no bytes': '',
     'endless preamble': 'ffffffffffff',
@@ -58,7 +58,7 @@ test('refuses blocks with a wrong length, offset or end', () => {
   for (const [name, hex] of Object.entries(broken)) assert.equal(inflate(hex), undefined, name);
 });
 
-test('refuses a claimed size above the limit, or above what its input can produce, before allocating memory', () => {
+test('a claimed size above the limit, or above what its input can produce, is refused before memory is allocated', () => {
   const packed = snappyCompress(Buffer.alloc(1000, 'a'), 0, 1000);
   assert.equal(snappyInflate(packed, 0, packed.length, 999), null);
   assert.ok(snappyInflate(packed, 0, packed.length, 1000));
@@ -81,7 +81,7 @@ function aMixture(random: Random, parts: number): Buffer {
   return Buffer.concat(chunks);
 }
 
-test('inflates what it compressed: random mixtures, every small length, several blocks', (t) => {
+test('what was compressed is inflated to the same: random mixtures, every small length, several blocks', (t) => {
   const random = aSeed(t);
   for (let length = 0; length < 200; length++) roundTrip(Buffer.alloc(length, 'ab'));
   for (let length = 0; length < 70; length++) roundTrip(randomBytes(random, length));
@@ -93,7 +93,7 @@ test('inflates what it compressed: random mixtures, every small length, several 
   }
 });
 
-test('compresses part of a buffer and inflates into the middle of another', () => {
+test('a part of a buffer is compressed, and inflated into the middle of another', () => {
   const bytes = Buffer.from('xxaaaaaaaaaaaaaaaaaaaaaaaayy');
   const packed = snappyCompress(bytes, 2, 26);
   const out = Buffer.alloc(30, '.');
@@ -103,7 +103,7 @@ test('compresses part of a buffer and inflates into the middle of another', () =
   assert.equal(snappyInflateInto(Buffer.from('05080102', 'hex'), 0, 4, out, 0), -1);
 });
 
-test('refuses every truncation, and does not throw for any changed byte or random input', (t) => {
+test('every truncation is refused, and changed bytes and random input cause no exception', (t) => {
   const random = aSeed(t);
   const bytes = aMixture(random, 12);
   const packed = snappyCompress(bytes, 0, bytes.length);

@@ -6,7 +6,7 @@ import { bucketKinds, tryBucketKind } from '../../../test/support/bucket-command
 import { printedSeed } from '../../../test/support/seed.ts';
 
 for (const kind of bucketKinds) {
-  test(`behaves as its model: ${kind.name}`, async (t) => {
+  test(`a bucket acts as its model: ${kind.name}`, async (t) => {
     const seed = printedSeed(t);
     const tally = await tryBucketKind(kind, { seed, ...kind.size });
     t.diagnostic(JSON.stringify(tally));

@@ -32,7 +32,7 @@ function gatedDisk(): { disk: MemoryDisk; hold: () => void; release: () => void 
   return { disk, hold: () => void (gate = Promise.withResolvers<void>()), release: () => gate.resolve() };
 }
 
-test('serves every document after a restart, with its history', async () => {
+test('every document is served after a restart, and the history is the same', async () => {
   const disk = new MemoryDisk();
   const first = await onDisk(disk);
   for (let i = 0; i < 500; i++) first.store(`k${i}`, { vb: i % 64, value: `v${i}`, flags: i, expiry: 0 });
@@ -65,7 +65,7 @@ test('serves every document after a restart, with its history', async () => {
   assert.equal(second.view.rev, 3, 'a document that is created again has a revision above its old one');
 });
 
-test('writes changes to disk in the background, only the last of several of one key', async () => {
+test('changes are written to disk in the background, only the last of several of one key', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   for (let i = 0; i < 100; i++) b.store('k', { value: `v${i}` });
@@ -222,7 +222,7 @@ test('writes to a file are persisted after a commit of another file has failed',
   );
 });
 
-test('reports when a seqno is persisted, or that it was not in time', async () => {
+test('a wait for a seqno ends when that is persisted, or when its time is over', async () => {
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   const answers: boolean[] = [];
@@ -243,7 +243,7 @@ test('reports when a seqno is persisted, or that it was not in time', async () =
   assert.deepEqual(answers, [true, true, false]);
 });
 
-test('bounds the calls and the durable writes that wait for the disk', async () => {
+test('the calls and the durable writes that wait for the disk are bounded', async () => {
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   hold();

@@ -72,7 +72,7 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
     }
   });
 
-  test(`${evictionPolicy}: changes documents that are on disk only as if they were in memory`, async () => {
+  test(`${evictionPolicy}: documents that only the disk has are changed as if they were in memory`, async () => {
     const b = await onDisk(new MemoryDisk(), { evictionPolicy });
     const xattrs = withXattrs({ _sys: '1', user: '2' }, 'body');
     const names = ['set', 'remove', 'touch', 'lock', 'add', 'xset', 'xremove', 'gone'];
@@ -185,7 +185,7 @@ test('a smaller quota takes effect at once', async () => {
   await b.bucket.stop();
 });
 
-test('one read serves all requests that wait for a document; a failed one answers a temporary failure', async () => {
+test('one read serves all requests that wait for a document; if it fails, each gets a temporary failure', async () => {
   let reads = 0;
   let fails = false;
   const disk = new MemoryDisk({

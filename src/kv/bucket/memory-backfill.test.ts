@@ -58,7 +58,7 @@ function apply(copy: Map<string, number>, { batch }: BackfillPage, after: number
     }
 }
 
-test('lists a large vbucket once, over several turns, and returns every document in the order of seqnos', async () => {
+test('a large vbucket is listed once, over several turns, and each document returned in the order of seqnos', async () => {
   const { page } = await aBucket();
   const copy = new Map<string, number>();
   let turns = 0;

@@ -94,7 +94,7 @@ const kinds: Record<string, () => Partial<Omit<BucketOptions, 'clock'>>> = {
 };
 
 for (const [name, options] of Object.entries(kinds)) {
-  test(`${name}: expires by reads and by the pager in active vbuckets alone`, async () => {
+  test(`${name}: documents expire by reads and by the pager in active vbuckets alone`, async () => {
     const b = await filled(options());
     await b.bucket.followShards(shards);
     b.tick(101_000);
@@ -114,7 +114,7 @@ for (const [name, options] of Object.entries(kinds)) {
     await b.bucket.stop();
   });
 
-  test(`${name}: drops and creates collections in active vbuckets alone`, async () => {
+  test(`${name}: collections are dropped and created in active vbuckets alone`, async () => {
     const b = await filled(options());
     // With fullEviction these documents are on disk only.
     for (const vb of vbs) b.bucket.keys.evict(vb, keyOf('8:other'));
@@ -141,7 +141,7 @@ for (const [name, options] of Object.entries(kinds)) {
   });
 }
 
-test('deletes for lack of memory in active vbuckets alone', async () => {
+test('documents are deleted for lack of memory in active vbuckets alone', async () => {
   const b = await filled({ evictionPolicy: 'nruEviction' });
   await b.bucket.followShards(shards);
   const before = allOf(b);
@@ -155,7 +155,7 @@ test('deletes for lack of memory in active vbuckets alone', async () => {
     assert.equal(findReplica(b, 'stays', vb), Status.success);
 });
 
-test('begins a new history after a crash in active vbuckets alone', async () => {
+test('new histories begin after a crash in active vbuckets alone', async () => {
   const disk = new MemoryDisk();
   const storage = { disk: disk.engine(), files };
   const b = await filled({ storage });

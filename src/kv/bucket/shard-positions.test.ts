@@ -4,7 +4,7 @@ import { VbucketState } from '../data/vbucket-state.ts';
 import { VbucketColumns } from '../vbucket/columns.ts';
 import { shardPositions } from './shard-positions.ts';
 
-test('adds the seqnos of the vbuckets of each shard that has a copy here', () => {
+test('the position of a shard that has a copy here is the sum of the seqnos of its vbuckets', () => {
   const columns = new VbucketColumns(4);
   columns.highSeqno.set([10, 20, 3, 4]);
   columns.epoch.set([2, 5, 1, 5]);

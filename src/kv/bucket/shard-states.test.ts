@@ -21,7 +21,7 @@ function findReplica(b: BucketUnderTest, key: string, vb: number): DocumentResul
   return b.bucket.documents.findReplica(vb, bytes, 0, bytes.length, b.view);
 }
 
-test('answers as active only where the vbucket is active, as replica only where it is one', async () => {
+test('a bucket answers as the active only where the vbucket is active, and as a replica only where it is one', async () => {
   const b = await onDisk(new MemoryDisk());
   for (const vb of [1, 2, 3, 4]) assert.equal(b.store('k', { vb }), Status.success);
   assert.equal(findReplica(b, 'k', 1), Status.notMyVbucket);
@@ -59,7 +59,7 @@ test('a copy that is not in sync answers no reads', async () => {
   assert.equal(b.find('k', 1), Status.success);
 });
 
-test('ends the waiting writes of a shard that becomes a replica as ambiguous; other writes keep waiting', async () => {
+test('the waiting writes of a shard that becomes a replica end as ambiguous; other writes keep waiting', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   const tokens = [1, 2].map((vb) => {

@@ -34,7 +34,7 @@ function diskHeldAt(engine: DiskEngine, ...names: ('load' | 'largeItems')[]) {
   return { disk, release: () => gate.resolve() };
 }
 
-test('serves once all keys are loaded, fetches large values on demand, and loads the others in the background', async () => {
+test('a bucket serves once all keys are loaded, fetches large values on demand, and loads the others in the background', async () => {
   const stored = new MemoryDisk();
   await fill(stored);
   const { disk, release } = diskHeldAt(stored.engine(), 'largeItems');
@@ -62,7 +62,7 @@ test('serves once all keys are loaded, fetches large values on demand, and loads
   await b.bucket.stop();
 });
 
-test('reports the counts before the keys are loaded, and serves no requests until then', async () => {
+test('a bucket reports its counts before the keys are loaded, and serves no requests until then', async () => {
   const stored = new MemoryDisk();
   await fill(stored);
   const { disk, release } = diskHeldAt(stored.engine(), 'load');
@@ -77,7 +77,7 @@ test('reports the counts before the keys are loaded, and serves no requests unti
   await b.bucket.stop();
 });
 
-test('counts no documents of copies as items before the keys are loaded', async () => {
+test('documents of copies are not counted as items before the keys are loaded', async () => {
   const stored = new MemoryDisk();
   await fill(stored);
   const { disk, release } = diskHeldAt(stored.engine(), 'load');
@@ -134,7 +134,7 @@ test('a flush during the warm-up leaves an empty bucket that serves', async () =
   await b.bucket.stop();
 });
 
-test('waits for disk space to open its files, says so, and then has every document', async () => {
+test('a bucket waits for disk space to open its files, says so, and then has every document', async () => {
   const stored = new MemoryDisk();
   await fill(stored);
   stored.hasNoSpaceToOpen = true;

@@ -5,7 +5,7 @@ import { Privilege } from '../admin.ts';
 import { BucketAccess } from './access.ts';
 import { Collections } from './collections.ts';
 
-test('finds the privileges of scopes and collections by their ids in lower-case hexadecimal', () => {
+test('the privileges in scopes and collections are found by their ids in lower-case hexadecimal', () => {
   const { manifest } = aBucket('b');
   const collection = (uid: number) => ({ uid: uid.toString(16), name: `c${uid}` });
   const ids = [15, 16, 26, 31, 0x1ab];

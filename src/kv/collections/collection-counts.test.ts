@@ -6,7 +6,7 @@ import { Collections } from './collections.ts';
 
 const { manifest } = aBucket('b');
 
-test('counts by collection, and the bucket as their sum', () => {
+test('operations are counted by collection, and those of the bucket are their sum', () => {
   const counts = new CollectionCounts();
   counts.countsOf(8).gets += 2;
   counts.countsOf(9).gets += 3;
@@ -16,7 +16,7 @@ test('counts by collection, and the bucket as their sum', () => {
   assert.deepEqual([orders?.gets, orders?.sets, carts?.gets], [2, 1, 3]);
 });
 
-test('keeps the operations of a dropped collection in the sum', () => {
+test('the operations of a dropped collection stay in the sum', () => {
   const counts = new CollectionCounts();
   counts.countsOf(8).gets += 2;
   counts.countsOf(9).gets += 3;

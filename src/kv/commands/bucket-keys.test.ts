@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
-import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
   aBucket,
@@ -50,7 +50,7 @@ async function serviceWith(evictionPolicy: 'valueOnly' | 'fullEviction') {
 }
 
 for (const policy of ['valueOnly', 'fullEviction'] as const) {
-  test(`evicts a document that is on disk and reads it back, with ${policy}`, async () => {
+  test(`a document that is on disk is evicted and read back, with ${policy}`, async () => {
     await using service = await serviceWith(policy);
     const client = await service.ready();
     await set(client, 'k', '{"text":"long enough to be worth it, and then some more of the same text"}');
@@ -62,7 +62,7 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
     assert.equal((await evict(client, 'missing')).status, Status.keyNotFound);
   });
 
-  test(`finds a random document that is only on disk, with ${policy}`, async () => {
+  test(`a random document may be one that only the disk has, with ${policy}`, async () => {
     await using service = await serviceWith(policy);
     const client = await service.ready();
     const text = `{"text":"${'x'.repeat(100)}"}`;
@@ -80,7 +80,7 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
   });
 }
 
-test('evicts only for administrators, and only in buckets with a disk', async () => {
+test('only administrators evict, and only in buckets with a disk', async () => {
   const node = { ...fullGrants(), node: 0 };
   await using service = await startService(
     aDesired({
@@ -94,7 +94,7 @@ test('evicts only for administrators, and only in buckets with a disk', async ()
   assert.equal((await evict(await service.ready({ user: 'writer' }), 'k')).status, Status.noAccess);
 });
 
-test('finds a random document of a small collection among many others without blocking other clients', async () => {
+test('a random document of a small collection is found among many others', async () => {
   await using service = await startService();
   const client = await service.ready();
   for (let vb = 0; vb < 60; vb++) {
@@ -116,14 +116,17 @@ test('finds a random document of a small collection among many others without bl
   assert.equal((await random(client, 99)).status, Status.unknownCollection);
 });
 
-test('returns a random document with its attributes if they are requested', async () => {
+test('a random document comes with its attributes if they are requested', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask({
     opcode: Opcode.subdocMultiMutation,
     key: key('k'),
-    extras: Buffer.from([1]),
-    value: Buffer.concat([Buffer.from([SubdocOpcode.dictUpsert, 4, 0, 1, 0, 0, 0, 1]), Buffer.from('a1')]),
+    extras: Buffer.from([DocFlag.mkdoc]),
+    value: Buffer.concat([
+      Buffer.from([SubdocOpcode.dictUpsert, PathFlag.xattr, 0, 1, 0, 0, 0, 1]),
+      Buffer.from('a1'),
+    ]),
   });
   const query = (flag: number) => Buffer.concat([u32(0), Buffer.from([flag])]);
   const bare = await client.ask({ opcode: Opcode.getRandomKey, extras: query(0) });
@@ -139,7 +142,7 @@ test('returns a random document with its attributes if they are requested', asyn
   );
 });
 
-test('lists the requested number of keys of a collection in a vbucket from a start key', async () => {
+test('GET_KEYS lists the requested number of keys of a collection in a vbucket from a start key', async () => {
   await using service = await startService();
   const client = await service.ready();
   for (const name of ['a', 'b', 'c']) await set(client, name, '1');
@@ -161,7 +164,7 @@ test('lists the requested number of keys of a collection in a vbucket from a sta
   );
 });
 
-test('lists keys of documents that are only on disk', async () => {
+test('GET_KEYS lists keys of documents that only the disk has', async () => {
   await using service = await serviceWith('fullEviction');
   const client = await service.ready();
   for (const name of ['a', 'b', 'c']) await set(client, name, '1');
@@ -170,7 +173,7 @@ test('lists keys of documents that are only on disk', async () => {
   assert.deepEqual([reply.status, keysIn(reply.value)], [0, ['\0a', '\0b', '\0c']]);
 });
 
-test('returns the state of a vbucket', async () => {
+test('GET_VBUCKET returns the state of a vbucket', async () => {
   await using service = await startService();
   const client = await service.ready();
   assert.equal(

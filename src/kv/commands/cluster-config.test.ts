@@ -14,7 +14,7 @@ const get = { opcode: Opcode.get, key: Buffer.from('\0k') };
 const withPushes = [Feature.xerror, Feature.json, Feature.duplex];
 const clustermapChange = 0x01;
 
-test('returns the configuration of the bucket, and of the cluster to users with the privilege', async () => {
+test('a client gets the configuration of its bucket, and with the privilege that of the cluster', async () => {
   const clusterConfig = { revEpoch: 1, rev: 7, json: '{"rev":7}' };
   const reader = aUser('reader', 'password', { node: 0, buckets: { b: { privileges: Privilege.read } } });
   await using service = await startService(
@@ -47,7 +47,7 @@ test('returns the configuration of the bucket, and of the cluster to users with 
   assert.equal((await client.ask({ opcode: Opcode.getClusterConfig })).status, Status.noAccess);
 });
 
-test('pushes a new configuration to clients that negotiated it', async () => {
+test('a new configuration is pushed to clients that negotiated that', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [...withPushes, Feature.clustermapPush] });
   const bucket = aBucket('b', { clusterConfig: { revEpoch: 1, rev: 2, json: '{"rev":2}' } });
@@ -61,7 +61,7 @@ test('pushes a new configuration to clients that negotiated it', async () => {
   assert.equal((await client.ask({ opcode: Opcode.noop })).status, Status.success);
 });
 
-test('pushes only the revision to clients that negotiated the brief form', async () => {
+test('only the revision is pushed to clients that negotiated the brief form', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [...withPushes, Feature.clustermapPushBrief] });
   const silent = await service.ready({ features: withPushes });
@@ -76,7 +76,7 @@ test('pushes only the revision to clients that negotiated the brief form', async
   assert.equal((await silent.ask({ opcode: Opcode.noop })).opcode, Opcode.noop);
 });
 
-test('sends each configuration once with NOT_MY_VBUCKET if the client negotiated deduplication', async () => {
+test('NOT_MY_VBUCKET has each configuration once if the client negotiated deduplication', async () => {
   await using service = await startService();
   const client = await service.ready({
     features: [Feature.xerror, Feature.json, Feature.collections, Feature.dedupeNotMyVbucket],

@@ -21,7 +21,7 @@ const numbers = [
   12345678901234567890n,
 ];
 
-test('reads and writes decimal text up to 2^64 - 1', () => {
+test('decimal text is read and written up to 2^64 - 1', () => {
   for (const n of numbers) {
     assert.ok(parse(String(n)));
     assert.equal(value(), n);
@@ -30,7 +30,7 @@ test('reads and writes decimal text up to 2^64 - 1', () => {
   }
 });
 
-test('refuses text that is not an unsigned 64-bit number', () => {
+test('text that is not an unsigned 64-bit number is refused', () => {
   for (const text of [
     '',
     '-1',
@@ -46,7 +46,7 @@ test('refuses text that is not an unsigned 64-bit number', () => {
   }
 });
 
-test('adds with wrap-around and subtracts down to zero', () => {
+test('a sum wraps around, and a difference ends at zero', () => {
   for (const a of numbers) {
     for (const b of numbers) {
       put(a);

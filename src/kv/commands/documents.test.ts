@@ -9,6 +9,7 @@ import { usualFeatures } from '../../../test/support/client-features.ts';
 import { aBucket, aDesired, persistToMajority, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
 import { observeKeysMax } from './observe.ts';
 
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
@@ -33,7 +34,7 @@ const cas = (value: bigint) => ({ casHi: Number(value >> 32n), casLo: Number(val
 const bodyOf = async (connection: KvConnection, name: string) =>
   (await connection.ask(get(name))).value.toString();
 
-test('stores, reads, replaces and deletes a document', async () => {
+test('a document is stored, read, replaced and deleted', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stored = await client.ask(set('k', '{"a":1}'));
@@ -82,7 +83,7 @@ test('quiet commands reply only in case of errors, quiet reads only on a hit', a
   );
 });
 
-test('increments with wrap-around, decrements to zero, and creates a counter only if requested', async () => {
+test('a counter wraps around when it is incremented, ends at zero when decremented, and is created only if requested', async () => {
   await using service = await startService();
   const client = await service.ready();
   const count = (opcode: number, delta: number, initial: number, expiry: number) =>
@@ -100,7 +101,7 @@ test('increments with wrap-around, decrements to zero, and creates a counter onl
   assert.equal((await count(Opcode.increment, 1, 0, 0)).status, Status.deltaBadValue);
 });
 
-test('appends and prepends to the stored value, keeping its flags', async () => {
+test('bytes are put behind and in front of the stored value, whose flags stay', async () => {
   await using service = await startService();
   const client = await service.ready();
   const concat = (opcode: number, value: string) =>
@@ -158,7 +159,7 @@ test('GET_META shows the expiry that touch and get-and-touch set, and that a doc
   assert.equal((await client.ask({ opcode: Opcode.getMeta, key: key('never') })).status, Status.keyNotFound);
 });
 
-test('stores a compressed value unchanged, and inflates it for clients without compression', async () => {
+test('a compressed value is stored as it is, and inflated for clients without compression', async () => {
   await using service = await startService();
   const client = await service.ready();
   const text = Buffer.from(JSON.stringify({ text: 'abc'.repeat(500) }));
@@ -180,14 +181,14 @@ test('stores a compressed value unchanged, and inflates it for clients without c
   assert.ok(snappyInflate(block, 0, block.length, 1e6));
 });
 
-test('refuses a compressed value that inflates above the limit of documents', async () => {
+test('a compressed value that inflates above the limit of documents is refused', async () => {
   await using service = await startService();
   const client = await service.ready();
   const claim = Buffer.from([0xff, 0xff, 0xff, 0x7f, 0]);
   assert.equal((await client.ask(set('k', claim, { datatype: 2 }))).status, Status.tooBig);
 });
 
-test('refuses a body above 20 MiB and stores one of 20 MiB', async () => {
+test('a body above 20 MiB is refused, and one of 20 MiB stored', async () => {
   await using service = await startService();
   const client = await service.ready();
   const bytes = 20 * 1024 * 1024;
@@ -196,7 +197,7 @@ test('refuses a body above 20 MiB and stores one of 20 MiB', async () => {
   assert.equal((await client.ask(get('k'))).value.length, bytes);
 });
 
-test('replies to a durable write once it is persisted, and keeps replies in order', async () => {
+test('a durable write is answered once it is persisted, and replies stay in order', async () => {
   await using service = await startService();
   const client = await service.ready();
   const durable = { framing: persistToMajority, opaque: 1 };
@@ -227,7 +228,6 @@ test('replies to a durable write once it is persisted, and keeps replies in orde
 test('with unordered execution, reads overtake a durable write until a barrier', async () => {
   let release = () => {};
   const gate = new Promise<void>((resolve) => (release = resolve));
-  const { MemoryDisk } = await import('../disk/memory-engine.ts');
   let isHeld = false;
   const disk = new MemoryDisk({ sync: () => (isHeld ? gate : Promise.resolve()) });
   await using service = await startService(undefined, { disk: disk.engine() });
@@ -261,7 +261,7 @@ test('with unordered execution, reads overtake a durable write until a barrier',
   );
 });
 
-test('replies NOT_MY_VBUCKET with the configuration for a vbucket that the node does not serve', async () => {
+test('the reply for a vbucket that the node does not serve is NOT_MY_VBUCKET with the configuration', async () => {
   await using service = await startService();
   const client = await service.ready();
   const reply = await client.ask(get('k', { vb: 5000 }));
@@ -269,7 +269,7 @@ test('replies NOT_MY_VBUCKET with the configuration for a vbucket that the node 
   assert.equal((JSON.parse(reply.value.toString()) as { name: string }).name, 'b');
 });
 
-test('refuses counters on a locked document, whatever its value', async () => {
+test('counters on a locked document are refused, whatever its value', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('n', '{}'));
@@ -278,7 +278,7 @@ test('refuses counters on a locked document, whatever its value', async () => {
   assert.equal(counted.status, Status.locked);
 });
 
-test('lists the highest seqnos of a collection, after a restart too', async () => {
+test('GET_ALL_VB_SEQNOS lists the highest seqnos of a collection, after a restart too', async () => {
   await using service = await startService();
   const client = await service.ready();
   const inCollection = { key: key('k', 8), framing: persistToMajority };
@@ -303,7 +303,7 @@ test('lists the highest seqnos of a collection, after a restart too', async () =
   assert.equal(await seqnos(plain), seqnoOf(later));
 });
 
-test('lists the seqnos of an existing collection, and refuses an unknown one', async () => {
+test('GET_ALL_VB_SEQNOS refuses an unknown collection', async () => {
   await using service = await startService();
   const client = await service.ready();
   assert.equal(
@@ -316,7 +316,7 @@ test('lists the seqnos of an existing collection, and refuses an unknown one', a
   );
 });
 
-test('observes many keys in one request, up to a limit', async () => {
+test('OBSERVE takes many keys in one request, up to a limit', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k', '1'));
@@ -335,7 +335,7 @@ test('observes many keys in one request, up to a limit', async () => {
   assert.equal((await client.ask({ opcode: Opcode.noop })).status, Status.success);
 });
 
-test('observes seqnos and keys, and lists the failover log', async () => {
+test('a client observes seqnos and keys, and gets the failover log', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stored = await client.ask(set('k', 'v', { framing: persistToMajority }));

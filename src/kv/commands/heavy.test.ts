@@ -7,7 +7,7 @@ import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { packedBytesMax, snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
-import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { usualFeatures } from '../../../test/support/client-features.ts';
 import { aDesired, aUser, persistToMajority, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
@@ -110,9 +110,10 @@ test('other clients are served while a large document is looked up', async () =>
   assert.equal(reply?.cas, cas);
   assert.deepEqual(
     reply?.value,
-    Buffer.from(
-      '000000000005333030303000000000000622686572652200000000000532393939 39'.replaceAll(' ', ''),
-      'hex',
+    Buffer.concat(
+      ['30000', '"here"', '29999'].map((text) =>
+        Buffer.from(`\0\0\0\0\0${String.fromCharCode(text.length)}${text}`),
+      ),
     ),
   );
   assert.equal(
@@ -138,7 +139,7 @@ test('a client with unordered execution gets other replies first', async () => {
   assert.equal((await client.next())?.opaque, 9, 'two requests of a connection were in heavy work at once');
 });
 
-test('answers a lookup whose large document comes from disk while other heavy work of its connection runs', async () => {
+test('a lookup whose large document comes from disk is answered while other heavy work of its connection runs', async () => {
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
   const client = await service.ready({ features: [...usualFeatures, Feature.unorderedExecution] });
@@ -168,7 +169,7 @@ test('answers a lookup whose large document comes from disk while other heavy wo
   );
 });
 
-test('changes the current version of a large document if it changed during the work', async () => {
+test('a mutation changes the current version of a large document if that changed during the work', async () => {
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
   const [client, other] = [await service.ready(), await service.ready()];
@@ -181,13 +182,13 @@ test('changes the current version of a large document if it changed during the w
   assert.equal((await other.ask(get('large'))).value.toString(), '{"n":11}');
 });
 
-test('counts one read, and no hit, of a missing document that a large mutation creates', async () => {
+test('a large mutation that creates its document counts as one read and no hit', async () => {
   await using service = await startService();
   const client = await service.ready();
   const text = JSON.stringify('x'.repeat(200_000));
-  const head = Buffer.from([0xc8, 0, 0, 1, 0, 0, 0, 0]);
+  const head = Buffer.from([SubdocOpcode.dictUpsert, 0, 0, 1, 0, 0, 0, 0]);
   head.writeUInt32BE(text.length, 4);
-  const createsDocument = Buffer.from([1]);
+  const createsDocument = Buffer.from([DocFlag.mkdoc]);
   const value = Buffer.concat([head, Buffer.from(`a${text}`)]);
   const created = await client.ask({
     opcode: Opcode.subdocMultiMutation,
@@ -207,7 +208,7 @@ test('counts one read, and no hit, of a missing document that a large mutation c
   );
 });
 
-test('fails temporarily if the document changes during every attempt', async () => {
+test('a mutation fails temporarily if its document changes during every attempt', async () => {
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });
   const [client, other] = [await service.ready(), await service.ready()];
@@ -224,22 +225,22 @@ test('fails temporarily if the document changes during every attempt', async () 
   assert.equal((await client.next())?.status, Status.temporaryFailure);
 });
 
-test('expands the macros of a large document to CAS and seqno of its mutation', async () => {
+test('macros of a large document are expanded to the CAS and the seqno of its mutation', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [...usualFeatures, Feature.multipleXattrKeys] });
   await client.ask(set('large', document));
-  const macros = 0x14;
+  const macros = PathFlag.xattr | PathFlag.expandMacros;
   const reply = await client.ask(
     mutation(
       'large',
-      change(SubdocOpcode.dictUpsert, 'x.cas', `"\${Mutation.CAS}"`, macros | 1),
+      change(SubdocOpcode.dictUpsert, 'x.cas', `"\${Mutation.CAS}"`, macros | PathFlag.mkdirP),
       change(SubdocOpcode.dictUpsert, 'x.seqno', `"\${Mutation.seqno}"`, macros),
       change(SubdocOpcode.replace, 'n', '2'),
     ),
   );
   assert.equal(reply.status, 0);
   const { value } = await client.ask(
-    lookup('large', spec(SubdocOpcode.get, 'x', 0x04), spec(SubdocOpcode.get, 'n')),
+    lookup('large', spec(SubdocOpcode.get, 'x', PathFlag.xattr), spec(SubdocOpcode.get, 'n')),
   );
   const x = JSON.parse(value.toString('utf8', 6, 6 + value.readUInt32BE(2)));
   const cas = Buffer.alloc(8);
@@ -251,7 +252,7 @@ test('expands the macros of a large document to CAS and seqno of its mutation', 
   assert.equal(value.toString('utf8', value.length - 1), '2');
 });
 
-test('stores and refuses large values like small ones: JSON, compressed, appended to', async () => {
+test('large values are stored and refused like small ones: JSON, compressed, appended to', async () => {
   await using service = await startService(undefined, { heavy: new HeavyThread(realClock) });
   const client = await service.ready();
   const compressed = snappyCompress(document, 0, document.length);
@@ -282,7 +283,7 @@ test('stores and refuses large values like small ones: JSON, compressed, appende
   assert.equal((await client.ask(set('big', Buffer.alloc(20 * 1024 * 1024 + 1)))).status, Status.tooBig);
 });
 
-test('serves users round robin, and drops jobs of closed connections', async () => {
+test('users are served round robin, and jobs of closed connections dropped', async () => {
   const gate = new Gate();
   const queue = new HeavyQueue(gate);
   const order: string[] = [];

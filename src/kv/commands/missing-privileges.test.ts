@@ -10,7 +10,7 @@ import { Opcode } from '../../../test/support/opcodes.ts';
 const context = (value: Buffer): string =>
   value.length > 0 ? (JSON.parse(value.toString()) as { error: { context: string } }).error.context : '';
 
-test('names the missing privilege where a command checks its collection itself', async () => {
+test('a command that checks its collection itself names the missing privilege', async () => {
   const { dcpProducer, dcpStream, insert, read, simpleStats } = Privilege;
   const bits = (...all: number[]) => all.reduce((sum, bit) => sum | bit, 0);
   const scopes = {
@@ -53,7 +53,7 @@ test('names the missing privilege where a command checks its collection itself',
   }
 });
 
-test('names the missing privilege to a client without collections, from which the default collection is hidden', async () => {
+test('a client without collections, from which the default collection is hidden, is told the missing privilege', async () => {
   const scopes = { '8': { privileges: 0, collections: { '8': Privilege.read } } };
   const user = aUser('clerk', 'password', { node: 0, buckets: { b: { privileges: 0, scopes } } });
   await using service = await startService(aDesired({ users: [user] }));

@@ -20,7 +20,11 @@ const unordered = [...usualFeatures, Feature.unorderedExecution];
 
 const key = (name: string) => Buffer.from(`\0${name}`);
 const text = (i: number): string => JSON.stringify({ n: i, text: 'x'.repeat(1000) });
-const get = (i: number, opcode = 0): RequestParts => ({ opcode, key: key(`k${i}`), opaque: i });
+const get = (i: number, opcode: number = Opcode.get): RequestParts => ({
+  opcode,
+  key: key(`k${i}`),
+  opaque: i,
+});
 const expiry = (seconds: number): Buffer => {
   const extras = Buffer.alloc(4);
   extras.writeUInt32BE(seconds);
@@ -61,7 +65,7 @@ for (const [name, features] of [
   ['in order', usualFeatures],
   ['out of order where the client allows it', unordered],
 ] as const) {
-  test(`answers pipelined reads of documents on disk ${name}`, async () => {
+  test(`pipelined reads of documents on disk are answered ${name}`, async () => {
     const { service, client } = await overfull(features);
     await using _ = service;
     const wanted = Array.from({ length: 300 }, (_, i) => (i * 37) % count);
@@ -81,7 +85,7 @@ for (const [name, features] of [
   });
 }
 
-test('fetches the value for every command that needs it; quiet commands stay quiet', async () => {
+test('the value is fetched for every command that needs it; quiet commands stay quiet', async () => {
   const { service, client } = await overfull(usualFeatures);
   await using _ = service;
   const ask = (i: number, parts: Partial<RequestParts>): Promise<Reply> =>
@@ -171,7 +175,7 @@ async function continueScan(client: KvConnection, id: Buffer): Promise<Set<numbe
 }
 
 for (const policy of ['valueOnly', 'fullEviction'] as const) {
-  test(`scans non-resident documents with ${policy}`, async () => {
+  test(`a scan has documents that are not in memory, with ${policy}`, async () => {
     const { service, client } = await overfull(usualFeatures, policy);
     await using _ = service;
     assert.equal((await scan(client)).size, count);
@@ -179,7 +183,7 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
 }
 
 for (const policy of ['valueOnly', 'fullEviction'] as const) {
-  test(`scans non-resident documents with ${policy} while memory is full because the disk is slow`, async () => {
+  test(`a scan has documents that are not in memory, with ${policy}, while memory is full because the disk is slow`, async () => {
     let gate = deferred<void>();
     gate.resolve();
     const disk = new MemoryDisk({ sync: () => gate.promise });
@@ -228,7 +232,7 @@ for (const [policy, features] of [
   ['fullEviction', unordered],
 ] as const) {
   const order = features === unordered ? 'out of order' : 'in order';
-  test(`reads every document ${order} with ${policy} while memory is full because the disk does not answer`, async () => {
+  test(`every document is read ${order}, with ${policy}, while memory is full because the disk does not answer`, async () => {
     let gate = deferred<void>();
     gate.resolve();
     const disk = new MemoryDisk({ sync: () => gate.promise });

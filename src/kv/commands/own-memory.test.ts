@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeRequest, type RequestParts } from '#wire/output.ts';
+import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { aBareConnection, type BareConnection } from '../../../test/support/bare-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
@@ -89,11 +90,11 @@ test('heavy work reads a large document where it is, and a long result is sent f
   send(bare, get);
   const sharedPart = bare.sent.find(isShared) as Buffer;
   bare.sent.length = 0;
-  const wholeDocument = Buffer.from([0x00, 0, 0, 0]);
+  const wholeDocument = Buffer.from([SubdocOpcode.getDoc, 0, 0, 0]);
   send(bare, {
     opcode: Opcode.subdocMultiLookup,
     key,
-    value: Buffer.concat([wholeDocument, Buffer.from([0xd2, 0, 0, 0]), wholeDocument]),
+    value: Buffer.concat([wholeDocument, Buffer.from([SubdocOpcode.getCount, 0, 0, 0]), wholeDocument]),
   });
   await eventually(() => {
     for (const connection of bare.woken.splice(0)) connection.resume();
@@ -165,7 +166,7 @@ test('a large document is stored in the memory that heavy work made, whichever c
   assert.equal(appended.buffer, resultOf(bare).buffer);
   assert.ok(appended.equals(Buffer.concat([value, Buffer.from(' ')])));
 
-  const replaceFirst = Buffer.from([0xca, 0, 0, 3, 0, 0, 0, 1, ...Buffer.from('[0]7')]);
+  const replaceFirst = Buffer.from([SubdocOpcode.replace, 0, 0, 3, 0, 0, 0, 1, ...Buffer.from('[0]7')]);
   await change(bare, { opcode: Opcode.subdocMultiMutation, key, value: replaceFirst });
   const edited = read(bare);
   assert.equal(edited.buffer, resultOf(bare).buffer);

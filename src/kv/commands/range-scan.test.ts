@@ -79,7 +79,7 @@ async function storing(service: TestService, names: readonly string[], collectio
   return client;
 }
 
-test('returns the keys between two bounds in order, with or without the bounds', async () => {
+test('a scan has the keys between two bounds in order, with or without the bounds', async () => {
   await using service = await startService();
   const client = await storing(service, ['d', 'b', 'a', 'c', 'bb']);
   const range = (fields: object) => scanKeys(client, { range: fields });
@@ -89,7 +89,7 @@ test('returns the keys between two bounds in order, with or without the bounds',
   assert.deepEqual(await range({ start: base64('x'), end: base64('y') }), []);
 });
 
-test('returns documents of one collection in several parts', async () => {
+test('a scan returns the documents of one collection in several parts', async () => {
   // The time does not run during a continued scan.
   await using service = await startService(undefined, { clock: new ManualClock() });
   await storing(service, ['elsewhere']);
@@ -108,7 +108,7 @@ test('returns documents of one collection in several parts', async () => {
   assert.equal((await client.ask(continueRequest(id))).status, Status.keyNotFound);
 });
 
-test('omits documents that were deleted after the scan was created', async () => {
+test('a scan omits documents that were deleted after it was created', async () => {
   await using service = await startService();
   const client = await storing(service, ['a', 'b']);
   const { value: id } = await create(client, { key_only: true, range: everything });
@@ -167,7 +167,7 @@ test('scans that a client sends at once take several turns of the thread', async
   assert.ok(clock.turns - before >= count - 5, `${clock.turns - before} turns`);
 });
 
-test('samples the same documents for the same seed', async () => {
+test('a sample has the same documents for the same seed', async () => {
   await using service = await startService();
   const client = await storing(
     service,
@@ -181,7 +181,7 @@ test('samples the same documents for the same seed', async () => {
   assert.equal((await sample(2, 100)).length, 40);
 });
 
-test('requires the snapshot that the client names', async () => {
+test('a scan needs the snapshot that the client names', async () => {
   await using service = await startService(
     aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] }),
   );
@@ -203,7 +203,7 @@ test('requires the snapshot that the client names', async () => {
   assert.equal(await at({ seqno: 1, seqno_exists: true }), Status.notStored);
 });
 
-test('refuses invalid scans, and users without the privilege', async () => {
+test('invalid scans are refused, and users without the privilege', async () => {
   const grants = { node: 0, buckets: { b: { privileges: Privilege.read } } };
   const users = [aUser('admin', 'password', fullGrants()), aUser('weak', 'password', grants)];
   await using service = await startService(aDesired({ users }));
@@ -229,7 +229,7 @@ test('refuses invalid scans, and users without the privilege', async () => {
   assert.equal((await create(weak, { range: everything })).status, Status.noAccess);
 });
 
-test('cancels a scan', async () => {
+test('a scan that was cancelled cannot be continued', async () => {
   await using service = await startService();
   const client = await storing(service, ['a']);
   const { value: id } = await create(client, { range: everything });

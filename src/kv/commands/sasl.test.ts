@@ -10,7 +10,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
 
-test('refuses a PLAIN login with another authorization identity', async () => {
+test('a PLAIN login with another authorization identity is refused', async () => {
   await using service = await startService(
     aDesired({ users: [aUser('admin', 'password'), aUser('other', 'password')] }),
   );

@@ -7,7 +7,7 @@ import { Opcode } from '../../../test/support/opcodes.ts';
 import type { Manifest } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 
-const opcode = 0x48;
+const opcode = Opcode.getAllVbSeqnos;
 const vbuckets = 1024;
 /** Enough for many turns in which their events are recorded. */
 const collections = 60;

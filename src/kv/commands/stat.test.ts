@@ -41,7 +41,7 @@ async function group(client: KvConnection, name: string): Promise<Figures> {
 const statusOf = async (client: KvConnection, name: string) =>
   (await client.ask({ opcode: Opcode.stat, key: Buffer.from(name) })).status;
 
-test('reports items, seqnos and unpersisted changes of a vbucket', async () => {
+test('statistics of a vbucket have its items, seqnos and unpersisted changes', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stored = await client.ask(set('k', '{}', { vb: 5 }));
@@ -72,7 +72,7 @@ test('reports items, seqnos and unpersisted changes of a vbucket', async () => {
   );
 });
 
-test('reports the current settings of a bucket', async () => {
+test('statistics of a bucket have its current settings', async () => {
   const buckets = [
     aBucket('b', {
       evictionPolicy: 'fullEviction',
@@ -99,7 +99,7 @@ test('reports the current settings of a bucket', async () => {
   assert.match((await group(client, 'info'))['version'] as string, /^7\.1\.0/);
 });
 
-test('counts commits and reads from disk by duration', async () => {
+test('commits and reads from disk are counted by duration', async () => {
   await using service = await startService(
     aDesired({ buckets: [aBucket('b', { evictionPolicy: 'fullEviction' })] }),
   );
@@ -121,7 +121,7 @@ test('counts commits and reads from disk by duration', async () => {
   }
 });
 
-test('reports the current limits', async () => {
+test('statistics have the current limits', async () => {
   await using started = await startService(aDesired(), { processors: 2 });
   const client = await started.ready();
   const settings = await group(client, 'settings');
@@ -141,7 +141,7 @@ test('reports the current limits', async () => {
   );
 });
 
-test('reports connections, clocks and limits to administrators, with and without a bucket', async () => {
+test('administrators get connections, clocks and limits, with and without a bucket', async () => {
   const reader = aUser('reader', 'password', { ...fullGrants(), node: 0 });
   await using service = await startService(aDesired({ users: [aUser('admin', 'password'), reader] }));
   const onBucket = await service.ready();
@@ -160,7 +160,7 @@ test('reports connections, clocks and limits to administrators, with and without
   assert.equal(await statusOf(await service.ready({ user: 'reader' }), 'connections'), Status.noAccess);
 });
 
-test('reports the domain of the user of each connection', async () => {
+test('each connection is listed with the domain of its user', async () => {
   const jane = { ...aUser('jane', 'password'), isExternal: true };
   await using service: TestService = await startService(
     aDesired({ users: [aUser('admin', 'password'), jane] }),
@@ -178,7 +178,7 @@ test('reports the domain of the user of each connection', async () => {
   );
 });
 
-test('reports change stream connections, each and aggregated by the prefix of their names', async () => {
+test('change stream connections are listed one by one, and added up by the prefix of their names', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k'));
@@ -197,7 +197,7 @@ const openStreams = (name: string) => ({
   extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
 });
 
-test('reports open range scans', async () => {
+test('open range scans are listed', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k'));
@@ -210,7 +210,7 @@ test('reports open range scans', async () => {
   assert.deepEqual(await group(client, 'range-scans'), {});
 });
 
-test('reports a document by name or id of its collection, to users who may read it', async () => {
+test('statistics of a document are found by name or id of its collection, by users who may read it', async () => {
   const user = aUser('counter', 'password', {
     node: 0,
     buckets: { b: { privileges: Privilege.simpleStats } },
@@ -228,7 +228,7 @@ test('reports a document by name or id of its collection, to users who may read 
   assert.equal(await statusOf(counter, 'key k 0 shop.orders'), Status.noAccess);
 });
 
-test('writes a long group in several turns, and serves other clients between them', async () => {
+test('a long group is written in several turns, and other clients are served between them', async () => {
   let turns = 0;
   const clock = {
     ...realClock,
@@ -257,7 +257,7 @@ test('writes a long group in several turns, and serves other clients between the
   assert.ok(turns - before > names.size / 1000, `${turns - before} turns`);
 });
 
-test('refuses a value above 64 KiB in a request that stores no document', async () => {
+test('a value above 64 KiB in a request that stores no document is refused', async () => {
   await using service = await startService();
   const client = await service.ready();
   const value = Buffer.alloc(64 * 1024 + 1, ' ');
@@ -269,7 +269,7 @@ test('refuses a value above 64 KiB in a request that stores no document', async 
     );
 });
 
-test('shows in one value whether a vbucket has another history than before', async () => {
+test('one value shows whether a vbucket has another history than before', async () => {
   const flushed = (incarnation: number) => aDesired({ buckets: [aBucket('b', { incarnation })] });
   await using service = await startService(flushed(1));
   const client = await service.ready();

@@ -58,7 +58,7 @@ const store = (client: KvConnection, value: string | Buffer, datatype = 0) =>
   client.ask({ opcode: Opcode.set, key, extras: Buffer.alloc(8), value: Buffer.from(value), datatype });
 const body = async (client: KvConnection) => (await client.ask({ opcode: Opcode.get, key })).value.toString();
 
-test('looks up several paths, of a compressed document too', async () => {
+test('several paths are looked up at once, of a compressed document too', async () => {
   await using service = await startService();
   const client = await service.ready();
   const text = Buffer.from(JSON.stringify({ a: { b: [1, 2] }, filler: 'x'.repeat(500) }));
@@ -81,7 +81,7 @@ test('looks up several paths, of a compressed document too', async () => {
   assert.equal((await client.ask({ opcode: Op.multiLookup, key })).status, Status.subdocInvalidCombo);
 });
 
-test('changes several paths at once or none, with the token of the mutation', async () => {
+test('several paths are changed at once or none, with the token of the mutation', async () => {
   await using service = await startService();
   const client = await service.ready();
   await store(client, '{"n":1}');
@@ -108,7 +108,7 @@ test('changes several paths at once or none, with the token of the mutation', as
   assert.deepEqual(JSON.parse(await body(client)), { n: 6, x: 'y' });
 });
 
-test('checks CAS and lock before the paths', async () => {
+test('CAS and lock are checked before the paths', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stored = await store(client, '{}');
@@ -138,7 +138,7 @@ test('single-path commands answer in the header', async () => {
   assert.equal((await single(Op.dictUpsert, 'n', 'not json')).status, Status.subdocValueCantInsert);
 });
 
-test('creates a document as deleted, sees it with access to deleted ones, and revives it', async () => {
+test('a document that is created as deleted is seen with access to deleted ones, and revived', async () => {
   await using service = await startService();
   const client = await service.ready();
   const staged = await client.ask(
@@ -200,7 +200,7 @@ test('attributes survive a new version of the document, and system attributes it
   );
 });
 
-test('expands macros to CAS and seqno of the mutation', async () => {
+test('macros are expanded to the CAS of the mutation', async () => {
   await using service = await startService();
   const client = await service.ready();
   const specs = [
@@ -221,7 +221,7 @@ test('expands macros to CAS and seqno of the mutation', async () => {
   ]);
 });
 
-test('replies to a durable sub-document write once it is durable', async () => {
+test('a durable sub-document write is answered once it is durable', async () => {
   await using service = await startService();
   const client = await service.ready();
   const framing = persistToMajority;
@@ -248,7 +248,7 @@ test('system attributes and deletion require separate privileges', async () => {
   assert.match(refused.value.toString(), /Requires privilege: Delete"/);
 });
 
-test('refuses replica reads of a vbucket that is active here', async () => {
+test('replica reads of a vbucket that is active here are refused', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [...usualFeatures, Feature.subdocReplicaRead] });
   const specs = Buffer.concat([Buffer.from([Op.get, 0, 0, 1]), Buffer.from('a')]);

@@ -21,10 +21,9 @@ const desired = (limits: Partial<DataUserLimits> | null) =>
       { ...aUser('app', 'password'), ...(limits && { limits: { ...unlimited, ...limits } }) },
     ],
   });
-const [get, set] = [0x00, 0x01];
 const key = Buffer.from('\0k');
-const read = { opcode: get, key };
-const setting = (value: Buffer) => ({ opcode: set, extras: Buffer.alloc(8), key, value });
+const read = { opcode: Opcode.get, key };
+const setting = (value: Buffer) => ({ opcode: Opcode.set, extras: Buffer.alloc(8), key, value });
 
 describe('a limited user', () => {
   it('has a limited number of operations per minute over all connections; other users have no limit', async () => {

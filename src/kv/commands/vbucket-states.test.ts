@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EndReason, StreamFlag } from '#wire/dcp.ts';
+import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
+import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { usualFeatures } from '../../../test/support/client-features.ts';
 import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
 import { DcpClient } from '../../../test/support/dcp-client.ts';
@@ -11,7 +13,6 @@ import type { ShardSpec } from '../admin.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 import { VbucketState, type VbucketStateName } from '../data/vbucket-state.ts';
 
-const subdocReplicaRead = 0x1c;
 /** With the manifest of a new bucket, which adds no system events: the first document has seqno 1. */
 const desired = (type: 'native' | 'ephemeral', others: Record<number, VbucketStateName> = {}) => {
   const shards = Array.from({ length: 64 }, (_, shard): ShardSpec => {
@@ -29,9 +30,9 @@ async function inTurn<T, R>(all: readonly T[], ask: (item: T) => Promise<R>): Pr
 const u32 = (value: number) => Buffer.from([value >>> 24, value >>> 16, value >>> 8, value]);
 
 for (const type of ['native', 'ephemeral'] as const) {
-  test(`${type}: answers each vbucket by its state, with the configuration where it is not active here`, async () => {
+  test(`${type}: each vbucket is answered by its state, with the configuration where it is not active here`, async () => {
     await using service = await startService(desired(type));
-    const kv = await service.ready({ features: [...usualFeatures, subdocReplicaRead] });
+    const kv = await service.ready({ features: [...usualFeatures, Feature.subdocReplicaRead] });
     for (const vb of [0, 1, 2, 3])
       await kv.ask({ opcode: Opcode.set, vb, key, extras: Buffer.alloc(8), value: Buffer.from('1') });
     await service.service.apply(desired(type, states));
@@ -53,8 +54,8 @@ for (const type of ['native', 'ephemeral'] as const) {
         opcode: Opcode.subdocMultiLookup,
         vb,
         key,
-        extras: Buffer.from([0x20]),
-        value: Buffer.from([0, 0, 0, 0]),
+        extras: Buffer.from([DocFlag.replicaRead]),
+        value: Buffer.from([SubdocOpcode.getDoc, 0, 0, 0]),
       });
     assert.equal((await lookup(1)).status, Status.success);
     assert.equal((await lookup(0)).status, Status.notMyVbucket);
@@ -80,7 +81,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     assert.deepEqual([shownState.key.toString(), shownState.value.toString()], ['vb_1', 'replica']);
   });
 
-  test(`${type}: streams replicas, except to requests for active vbuckets only`, async () => {
+  test(`${type}: replicas are streamed, except to requests for active vbuckets only`, async () => {
     await using service = await startService(desired(type));
     const kv = await service.ready();
     await kv.ask({ opcode: Opcode.set, vb: 1, key, extras: Buffer.alloc(8), value: Buffer.from('1') });

@@ -7,6 +7,7 @@ import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
+import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { WithMetaOption } from '#wire/with-meta.ts';
 import { withXattrs } from '../../../test/support/a-bucket.ts';
 import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
@@ -74,7 +75,7 @@ async function metaOf(client: KvConnection, name: string) {
 const words = (cas: bigint) => ({ casHi: Number(cas >> 32n), casLo: Number(cas & 0xffffffffn) });
 const statusOf = async (reply: Promise<Reply>) => (await reply).status;
 
-test('keeps the metadata of the version, in all four layouts', async () => {
+test('the metadata of the version is kept, in all four layouts', async () => {
   await using service = await startService();
   const client = await service.ready();
   const expiry = Math.floor(Date.now() / 1000) + 1000;
@@ -93,7 +94,7 @@ test('keeps the metadata of the version, in all four layouts', async () => {
   assert.ok(changed.cas > casBase);
 });
 
-test('counts versions that are further from the clock than the bucket allows, by limits that change live', async () => {
+test('versions that are further from the clock than the bucket allows are counted, by limits that change live', async () => {
   const limits = (ahead: number) =>
     aDesired({
       buckets: [aBucket('b', { conflictResolution: 'lww', clockDriftMs: { ahead, behind: 60_000 } })],
@@ -121,7 +122,7 @@ test('counts versions that are further from the clock than the bucket allows, by
   assert.deepEqual({ ...(await drift()), us: 0 }, { us: 0, writes: 4, ahead: 2, behind: 1 });
 });
 
-test('assigns later writes a higher CAS than a version from a cluster whose clock is ahead', async () => {
+test('later writes get a higher CAS than a version from a cluster whose clock is ahead', async () => {
   await using service = await startService();
   const client = await service.ready();
   const ahead = BigInt(Date.now() + 3_600_000) * 1_000_000n;
@@ -169,7 +170,7 @@ test('the last write wins in buckets with that conflict resolution, if the sende
   assert.notEqual((await metaOf(client, 'k'))?.cas, casBase);
 });
 
-test('refuses invalid options, CAS values and revisions', async () => {
+test('invalid options, CAS values and revisions are refused', async () => {
   await using service = await startService();
   const client = await service.ready();
   const set = (meta: Meta) => statusOf(client.ask(write(setWithMeta, 'k', meta, '1')));
@@ -199,7 +200,7 @@ test('a CAS in the header must be that of the stored document', async () => {
   assert.equal((await set(2, casBase)).status, Status.success);
 });
 
-test('adds only if there is no live document', async () => {
+test('a version is added only if there is no live document', async () => {
   await using service = await startService();
   const client = await service.ready();
   const add = (rev: number) => statusOf(client.ask(write(addWithMeta, 'k', { rev }, '1')));
@@ -208,7 +209,7 @@ test('adds only if there is no live document', async () => {
   assert.equal(await add(4), Status.success);
 });
 
-test('keeps attributes of documents and of deletions', async () => {
+test('attributes of documents and of deletions are kept', async () => {
   await using service = await startService();
   const client = await service.ready();
   const xattrs = (body: string) => withXattrs({ _sync: '{"rev":1}' }, body);
@@ -223,7 +224,7 @@ test('keeps attributes of documents and of deletions', async () => {
   assert.deepEqual([meta?.deleted, meta?.datatype], [1, 4]);
 });
 
-test('accepts compressed values, also attributes of deletions', async () => {
+test('compressed values are accepted, also attributes of deletions', async () => {
   await using service = await startService();
   const client = await service.ready();
   const packed = (value: Buffer) => snappyCompress(value, 0, value.length);
@@ -244,11 +245,11 @@ test('accepts compressed values, also attributes of deletions', async () => {
     client.ask(write(deleteWithMeta, 'gone', { rev: 3 }, packed(value), { datatype: 6 }));
   assert.equal(await statusOf(deletion(withXattrs({ _by: '1' }, 'body'))), Status.invalidArguments);
   assert.equal(await statusOf(deletion(xattrs)), Status.success);
-  const specs = Buffer.concat([Buffer.from([0xc5, 4, 0, 3]), Buffer.from('_by')]);
+  const specs = Buffer.concat([Buffer.from([SubdocOpcode.get, PathFlag.xattr, 0, 3]), Buffer.from('_by')]);
   const seen = await client.ask({
     opcode: Opcode.subdocMultiLookup,
     key: key('gone'),
-    extras: Buffer.from([4]),
+    extras: Buffer.from([DocFlag.accessDeleted]),
     value: specs,
   });
   assert.equal(seen.value.toString('latin1', 6), '"somebody"');

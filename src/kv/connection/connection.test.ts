@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { realClock } from '#ports/clock.ts';
 import { encodeRequest } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
+import { makeCertificate } from '../../../test/support/certificate.ts';
 import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -20,7 +21,7 @@ const set = (value: Buffer, opaque = 0) => ({
 });
 const get = { opcode: Opcode.get, key: Buffer.from('\0k') };
 
-test('replies EINVAL to a malformed frame, then closes the connection', async () => {
+test('a malformed frame is answered with EINVAL, then the connection is closed', async () => {
   await using service = await startService();
   const client = await service.connect();
   client.socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -28,7 +29,7 @@ test('replies EINVAL to a malformed frame, then closes the connection', async ()
   assert.equal(await client.next(), null);
 });
 
-test('refuses frames above 64 KiB of unauthenticated clients, and above 30 MiB of others', async () => {
+test('frames above 64 KiB of unauthenticated clients are refused, and above 30 MiB of others', async () => {
   await using service = await startService();
   const unauthenticated = await service.connect();
   const large = encodeRequest(set(Buffer.alloc(connectionLimits.unauthenticatedFrameBytesMax)));
@@ -58,7 +59,7 @@ test('replies are the same however requests are split into chunks', async () => 
   }
 });
 
-test('stops reading from a client that does not accept its replies, and continues when it does', async () => {
+test('a client that does not accept its replies is not read from until it does', async () => {
   await using service = await startService();
   const client = await service.ready();
   const value = Buffer.from(Uint32Array.from({ length: 256 * 1024 }, (_, at) => at).buffer);
@@ -81,7 +82,6 @@ test('stops reading from a client that does not accept its replies, and continue
 
 for (const kind of ['plain', 'TLS'])
   test(`a client that ends its side at once gets a large reply whole: ${kind}`, async () => {
-    const { makeCertificate } = await import('../../../test/support/certificate.ts');
     const certificate = await makeCertificate();
     const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true, ...certificate } as const;
     await using service = await startService(aDesired({ tls }));
@@ -104,7 +104,7 @@ for (const kind of ['plain', 'TLS'])
     assert.equal(await client.next(), null);
   });
 
-test('accepts no more connections than its limit', async () => {
+test('no more connections are accepted than the limit', async () => {
   await using service = await startService(undefined, { connectionsMax: 2 });
   const first = await service.connect();
   const second = await service.connect();
@@ -140,7 +140,7 @@ test('a client of a service that stops gets an answer or the end of its connecti
   );
 });
 
-test('closes connections without a login after the time limit, but not idle ones', async () => {
+test('connections without a login are closed after the time limit, but not idle ones', async () => {
   const clock = new ManualClock();
   await using service = await startService(undefined, { clock });
   const idle = await service.ready();
@@ -153,7 +153,7 @@ test('closes connections without a login after the time limit, but not idle ones
   assert.equal((await idle.ask({ opcode: Opcode.noop })).status, 0);
 });
 
-test('reports that there are clients only when two connections are open at once', async () => {
+test('the service says that there are clients only when two connections are open at once', async () => {
   let calls = 0;
   await using service = await startService(undefined, { onSecondClient: () => calls++ });
   const first = await service.ready();
@@ -167,7 +167,7 @@ test('reports that there are clients only when two connections are open at once'
   for (const { socket } of [second, third]) socket.destroy();
 });
 
-test('runs many pipelined requests of a client in several turns, in order', async () => {
+test('many pipelined requests of a client run in several turns, in order', async () => {
   let nowMs = 0;
   let turns = 0;
   const clock = {
@@ -207,7 +207,7 @@ test('large incomplete requests of one user wait for each other, those of other 
   for (const client of clients) assert.equal((await client.next())?.status, 0);
 });
 
-test('does not read a large request without memory for it, and closes the connection of a slow one', async () => {
+test('a large request is not read without memory for it, and the connection of a slow one is closed', async () => {
   const clock = new ManualClock();
   const input = { perUser: 10 * mebibyte, total: 20 * mebibyte };
   await using service = await startService(undefined, { clock, input });

@@ -80,7 +80,9 @@ async function repliesTo(client: KvConnection, request: RequestParts) {
   return { replies, isOver: true };
 }
 
-test(`replies to every opcode in every shape (seed ${seed})`, { timeout: 600_000 }, async () => {
+test(`every opcode is answered in every shape of its frame (seed ${seed})`, {
+  timeout: 600_000,
+}, async () => {
   const failures: object[] = [];
   const log = {
     ...silentLog,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { type Prng, prng } from '#base/prng.ts';
 import { silentLog } from '#ports/log.ts';
 import { commands } from '#wire/commands/index.ts';
 import { Feature } from '#wire/features.ts';
@@ -18,25 +19,13 @@ const frameCount = 4000;
 /** All but unordered execution: the replies are expected in the order of the requests. */
 const allFeatures = Object.values(Feature).filter((code) => code !== Feature.unorderedExecution);
 
-function randomness(start: number) {
-  let state = start >>> 0;
-  const next = () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-  const below = (limit: number) => Math.floor(next() * limit);
-  const bytes = (count: number) => Buffer.from(Array.from({ length: count }, () => below(256)));
-  return { below, bytes };
-}
-type Randomness = ReturnType<typeof randomness>;
-
 /** Opcodes that end the connection or the login are excluded: they would end the attack too early. */
 const attackCommands = commands.filter(
   (command) => !command.name.startsWith('SASL') && !command.name.startsWith('QUIT'),
 );
 
 /** A frame with the layout of some command and random content. */
-function plausible({ below, bytes }: Randomness): RequestParts {
+function plausible({ below, bytes }: Prng): RequestParts {
   const command = attackCommands[below(attackCommands.length)]!;
   const sizes = command.request?.extras ?? [0];
   const parts: RequestParts = { opcode: command.opcode, vb: below(10) === 0 ? below(65536) : below(4) };
@@ -50,7 +39,7 @@ function plausible({ below, bytes }: Randomness): RequestParts {
   return parts;
 }
 
-function subdocument({ below, bytes }: Randomness): Buffer {
+function subdocument({ below, bytes }: Pick<Prng, 'below' | 'bytes'>): Buffer {
   const specs = Array.from({ length: below(4) }, () => {
     const path = ['a', 'a.b[0]', '$document', '_s.x', '$XTOC', ''][below(6)]!;
     const value = ['1', '{"a":[1]}', '"x"', 'rubbish'][below(4)]!;
@@ -61,7 +50,7 @@ function subdocument({ below, bytes }: Randomness): Buffer {
 }
 
 /** Usually a complete frame with a byte or two changed in its body, so that the following frames are still found. */
-function mutated(random: Randomness): Buffer {
+function mutated(random: Prng): Buffer {
   const frame = encodeRequest(plausible(random));
   const { below } = random;
   if (frame.length > 24 && below(3) === 0) frame[24 + below(frame.length - 24)] = below(256);
@@ -79,7 +68,7 @@ const refusals: readonly number[] = [
 ];
 
 /** Returns how many of the frames reached a command. */
-async function attack(client: KvConnection, random: Randomness, count: number): Promise<number> {
+async function attack(client: KvConnection, random: Prng, count: number): Promise<number> {
   for (let sent = 0; sent < count && !client.socket.destroyed; sent++) {
     client.socket.write(mutated(random));
     if (sent % 50 === 0) await turn();
@@ -107,7 +96,7 @@ test(`random and mutated frames neither crash the service nor affect other clien
   };
   await using service = await startService(undefined, { log });
   const wellBehaved = await service.ready();
-  const random = randomness(seed);
+  const random = prng(seed);
   let answered = 0;
   for (let round = 0; round < 20; round++) {
     const client = round % 4 === 3 ? await service.connect() : await service.ready({ features: allFeatures });

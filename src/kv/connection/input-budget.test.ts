@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InputBudget } from './input-budget.ts';
 
-test('limits the memory of each user and of all, and notifies waiting connections when memory is released', () => {
+test('the memory of each user and of all is limited, and waiting connections are notified when memory is released', () => {
   const budget = new InputBudget({ perUser: 10, total: 15 });
   const notified: string[] = [];
   const waiting = (name: string) => ({ roomFreed: () => void notified.push(name) });

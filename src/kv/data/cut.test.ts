@@ -21,7 +21,7 @@ const anItem = (seqno: number, key: string, value: string): CutItem => {
   };
 };
 
-test('decodes the cuts that it encoded, across growth of the buffer', () => {
+test('cuts are decoded as they were encoded, also when the buffer grew between them', () => {
   const writer = new CutWriter(16);
   const failover = Uint8Array.from({ length: 16 }, (_, i) => i);
   const state = {
@@ -60,7 +60,7 @@ test('decodes the cuts that it encoded, across growth of the buffer', () => {
   assert.equal(reader.nextCut(), false);
 });
 
-test('frees the buffers that it has outgrown, and its own when all is taken, at once', () => {
+test('the writer frees the buffers that it has outgrown, and its own when all is taken, at once', () => {
   const mebibyte = 2 ** 20;
   const value = Buffer.alloc(mebibyte);
   const bufferBytes = (): number => process.memoryUsage().arrayBuffers;
@@ -75,7 +75,7 @@ test('frees the buffers that it has outgrown, and its own when all is taken, at 
   assert.ok(bufferBytes() - before < cuts.length + mebibyte, `${bufferBytes() - before} bytes once taken`);
 });
 
-test('hands a large item over in the buffer in which it was encoded, and continues with another buffer', () => {
+test('the writer hands a large item over in the buffer in which it was encoded, and continues with another buffer', () => {
   const writer = new CutWriter();
   const values = ['a', 'b'].map((letter) => Buffer.alloc(2 ** 21, letter));
   const cutsOfEach = values.map((value) => {

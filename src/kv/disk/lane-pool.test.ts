@@ -51,7 +51,7 @@ describe('a pool of lanes', () => {
     assert.deepEqual(running(), [1]);
   });
 
-  it('ends lanes of a pool without idle lanes when their calls have ended', async () => {
+  it('that keeps no idle lanes ends each when its calls have ended', async () => {
     const { pool, running } = aPool({ keepsIdle: false });
     const [first, second] = [pool.enter(), pool.enter()];
     await pool.leave(first);

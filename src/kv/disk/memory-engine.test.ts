@@ -13,7 +13,7 @@ function aGatedDisk() {
   return { gate, disk: new MemoryDisk({ sync: () => gate.promise }) };
 }
 
-test('fails the next commit on request, and later ones of that file, but not of others', async () => {
+test('the next commit fails on request, and later ones of that file, but not of others', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
   await engine.open(files);
@@ -23,7 +23,7 @@ test('fails the next commit on request, and later ones of that file, but not of 
   await engine.commit(files.bucketUuid, 1, commitOf('b', 1));
 });
 
-test('acknowledges a commit only once it is synced', async () => {
+test('a commit is acknowledged only once it is synced', async () => {
   const { gate, disk } = aGatedDisk();
   const engine = disk.engine();
   await engine.open(files);
@@ -57,7 +57,7 @@ for (const [fate, left] of [
   });
 }
 
-test('makes no change after a crash that was requested before it', async () => {
+test('a change that was requested before a crash is not made after it', async () => {
   const { gate, disk } = aGatedDisk();
   const engine = disk.engine();
   await engine.open(files);

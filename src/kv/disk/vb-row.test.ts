@@ -14,7 +14,7 @@ function selected(row: readonly unknown[]): unknown[] {
 const state = aState({ vb: 5, endSeqno: 7, manifestUid: 2 });
 const row = selected(vbRow(state));
 
-test('reads back what it writes: snapshot, epoch and phase of the copy too', () => {
+test('a row is read as it was written: snapshot, epoch and phase of the copy too', () => {
   assert.deepEqual(readVbRow(row), recordOf(state));
   assert.deepEqual(stateOf(recordOf(state)), { ...state, startSeqno: 0 });
 });
@@ -27,7 +27,7 @@ test('a row with any column changed or missing is refused', (t) => {
   }
 });
 
-test('reads a row of format 1, whose check does not cover the snapshot', () => {
+test('a row of format 1, whose check does not cover the snapshot, is read', () => {
   const [id, high, purge, cas, rev, failover, uid, items, deleted] = row as [number, ...unknown[]];
   const numbers = Float64Array.from([id, high, purge, uid, items, deleted] as number[]);
   const blobs = [cas, rev, failover] as Uint8Array[];

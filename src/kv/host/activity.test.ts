@@ -23,7 +23,7 @@ const count = (opcode: number, name: string, expiry: number) => {
   return { opcode, key: key(name), extras };
 };
 
-test('counts reads, writes, deletions and counters by result', async () => {
+test('reads, writes, deletions and counters are counted by result', async () => {
   await using service = await startService();
   const client = await service.ready();
   const stored = await client.ask(set('k'));
@@ -55,7 +55,7 @@ test('counts reads, writes, deletions and counters by result', async () => {
   assert.equal(ops, 4 + 3 + 2 + 2 + 2);
 });
 
-test('counts by collection', async () => {
+test('operations are counted by collection', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('a', { key: key('a', 8) }));
@@ -79,7 +79,7 @@ test('counts by collection', async () => {
   );
 });
 
-test('counts connections, logins and bytes', async () => {
+test('connections, logins and bytes are counted', async () => {
   await using service = await startService();
   const client = await service.ready();
   const before = (await service.service.report()).traffic;
@@ -95,7 +95,7 @@ test('counts connections, logins and bytes', async () => {
   assert.deepEqual([traffic.connections, traffic.logins, traffic.refusedLogins], [1, 1, 0]);
 });
 
-test('counts queued changes and durations of commits', async () => {
+test('queued changes and durations of commits are counted', async () => {
   await using service = await startService();
   const client = await service.ready();
   const durable = { framing: persistToMajority };

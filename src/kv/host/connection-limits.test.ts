@@ -140,7 +140,7 @@ describe('clients that have not logged in', () => {
   });
 });
 
-it('closes connections beyond the number of file handles that are reserved for data connections', async () => {
+it('connections beyond the number of file handles that are reserved for them are closed', async () => {
   await using started = await startService(undefined, { handles: { data: 2, rest: 16 } });
   const first = await started.ready();
   const second = await started.ready();

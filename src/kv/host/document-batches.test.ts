@@ -31,7 +31,7 @@ async function served() {
 
 const request = { id: 1, bucket: 'b', collection: 8, keysOnly: true };
 
-test('answers batches in turns that it shares with clients', async () => {
+test('batches are answered in turns that they share with clients', async () => {
   await using node = await served();
   const count = 50;
   const all = new Promise<void>((resolve) => {

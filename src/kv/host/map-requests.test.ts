@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { MapRequest } from '../admin.ts';
 import { MapRequests, mapRequestsMax } from './map-requests.ts';
 
-test('bounds the changes that wait for the manager', async () => {
+test('the number of changes that wait for the manager is bounded', async () => {
   const sent: MapRequest[] = [];
   const requests = new MapRequests((request) => void sent.push(request));
   const change = { bucketUuid: 'b', changes: [] };

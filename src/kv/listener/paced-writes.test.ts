@@ -131,7 +131,7 @@ test('outputs that are written while a large one waits are sent after it, in ord
   assert.equal(peer.drains, 1);
 });
 
-test('writes a small output at once, in one piece, also when the time of the turn is over', async () => {
+test('a small output is written at once, in one piece, also when the time of the turn is over', async () => {
   const { peers } = aThread(2);
   const [first, second] = peers as [Peer, Peer];
   assert.equal(first.writes.write(Buffer.alloc(largeBytes), largeBytes), false);
@@ -139,7 +139,7 @@ test('writes a small output at once, in one piece, also when the time of the tur
   assert.equal(second.receivedBytes, 32);
 });
 
-test('drops what waits when the socket is gone', async () => {
+test('what waits is dropped when the socket is gone', async () => {
   const { clock, peers } = aThread(1);
   const peer = peers[0] as Peer;
   peer.writes.write(Buffer.alloc(largeBytes), largeBytes);
@@ -149,7 +149,7 @@ test('drops what waits when the socket is gone', async () => {
   assert.deepEqual([peer.receivedBytes, peer.writes.unsentBytes, peer.drains], [before, 0, 0]);
 });
 
-test('joins small outputs that wait, in order', async () => {
+test('small outputs that wait are joined, in order', async () => {
   const { clock, peers } = aThread(1);
   const peer = peers[0] as Peer;
   peer.roomBytes = 0;

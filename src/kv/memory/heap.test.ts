@@ -14,7 +14,7 @@ test('every size class fits the sizes mapped to it and wastes at most a sixteent
   assert.ok(classOf(classUnitsMax) < classCount);
 });
 
-test('allocates chunks that do not overlap, and releases empty pages', () => {
+test('chunks do not overlap, and empty pages are released', () => {
   const heap = new Heap();
   const sizes = [1, 16, 17, 100, 333, 4096, 70_000, 400_000, pageBytes, 3 * pageBytes + 5];
   const pieces: { address: number; size: number; mark: number }[] = [];
@@ -37,7 +37,7 @@ test('allocates chunks that do not overlap, and releases empty pages', () => {
   assert.deepEqual([heap.usedBytes, heap.touchedBytes, heap.allocatedBytes], [0, 0, 0]);
 });
 
-test('counts only the touched part of a page, and nothing for a chunk that reuses freed memory', () => {
+test('only the touched part of a page counts, and a chunk that reuses freed memory adds nothing', () => {
   const heap = new Heap();
   const first = heap.allocate(100);
   assert.equal(heap.touchedBytes, 112);
@@ -49,7 +49,7 @@ test('counts only the touched part of a page, and nothing for a chunk that reuse
   assert.equal(heap.growth(100), 112);
 });
 
-test('reports whether a larger or smaller size would use the same chunk', () => {
+test('the heap knows whether a larger or smaller size would use the same chunk', () => {
   const heap = new Heap();
   const small = heap.allocate(100);
   assert.ok(heap.fits(small, 97) && heap.fits(small, 112) && !heap.fits(small, 113) && !heap.fits(small, 96));
@@ -59,7 +59,7 @@ test('reports whether a larger or smaller size would use the same chunk', () => 
   );
 });
 
-test('knows a page without values until a value is allocated there, also during a scan', () => {
+test('the heap knows that a page has no values until a value is allocated there, also during a scan', () => {
   const heap = new Heap();
   const pageOf = (address: number): number => address >>> 16;
   const page = pageOf(heap.allocate(64));
@@ -91,7 +91,7 @@ test('knows a page without values until a value is allocated there, also during 
   assert.equal(heap.isValueFree(page), true);
 });
 
-test('returns memory to the system, also between pages that stay', async () => {
+test('memory is returned to the system, also between pages that stay', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const fill = (heap: Heap) => {

@@ -17,7 +17,7 @@ for (const [title, bits] of [
   ['well spread hashes', 0xffffffff],
   ['hashes that collide a lot', 0x7],
 ] as const) {
-  test(`finds what a map finds, through growth and removal, with ${title}`, () => {
+  test(`the index finds what a map finds, through growth and removal, with ${title}`, () => {
     const heap = new Heap();
     const index = new KeyIndex(heap, 2);
     const model = new Map<string, number>();
@@ -48,7 +48,7 @@ for (const [title, bits] of [
   });
 }
 
-test('states the work of a table that grows, the bytes of the new tables', () => {
+test('the work of a table that grows is stated: the bytes of the new table', () => {
   const heap = new Heap();
   const index = new KeyIndex(heap, 1);
   let workBytes = 0;

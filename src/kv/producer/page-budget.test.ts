@@ -10,7 +10,7 @@ const takeAll = (budget: PageBudget): number[] => {
   return taken;
 };
 
-test('reads many small pages ahead while vbuckets are small, otherwise few large ones of the same total size', () => {
+test('many small pages are read ahead while vbuckets are small, otherwise few large ones of the same total size', () => {
   const budget = new PageBudget();
   const small = takeAll(budget);
   assert.deepEqual(new Set(small), new Set([smallPageBytes]));
@@ -30,7 +30,7 @@ test('reads many small pages ahead while vbuckets are small, otherwise few large
   assert.deepEqual([budget.pages, takeAll(budget)], [0, small]);
 });
 
-test('counts large documents by their size, and holds at most four pages of them', () => {
+test('large documents count by their size, and at most four pages of them are held', () => {
   const budget = new PageBudget();
   const held: number[] = [];
   while (budget.free > 0) held.push(budget.hold(budget.take(), 20 << 20));

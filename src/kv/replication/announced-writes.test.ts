@@ -1,4 +1,4 @@
-// When the documents of shards are written that are to be handed over to this node, and when other documents wait.
+// When a node writes the documents of shards that are to be handed over to it, and when other documents wait.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';

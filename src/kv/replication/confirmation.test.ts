@@ -54,7 +54,7 @@ function confirms(
   return changes.some(({ kind }) => kind === 'confirm');
 }
 
-it('waits for a promise of an earlier process only where an active may still count on it', () => {
+it('a promoted process waits for a promise of an earlier process only where an active may still count on it', () => {
   assert.equal(
     confirms({}),
     true,
@@ -78,7 +78,7 @@ it('waits for a promise of an earlier process only where an active may still cou
   );
 });
 
-it('waits until the vbuckets that it removes are removed', () => {
+it('a promoted process waits until the vbuckets that it removes are removed', () => {
   assert.equal(confirms({ isDropping: true }, 60_000), false);
 });
 

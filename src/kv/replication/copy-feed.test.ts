@@ -73,7 +73,7 @@ test('an answer to an earlier feed is ignored: the copy may have been emptied si
   feed.close();
 });
 
-test('accepts an answer without a feed number, as older nodes send it', () => {
+test('an answer without a feed number, as older nodes send it, is accepted', () => {
   const feed = aFeed([]);
   feed.open();
   feed.opened({ kind: 'opened', ...shard, rows: [{ vb: 0, high: 0, persisted: 0, failover: '' }] });
@@ -84,7 +84,7 @@ test('accepts an answer without a feed number, as older nodes send it', () => {
 const row = { vb: 0, high: 0, persisted: 0, failover: '' };
 const got = { shard: 0, epoch: 2, vb: 0, following: false };
 
-test('refuses positions that the copy cannot have: with them later writes would count as received', () => {
+test('positions that the copy cannot have are refused: with them later writes would count as received', () => {
   const reported: Positions = [];
   const feed = aFeed([], { reported });
   feed.open();
@@ -102,7 +102,7 @@ test('refuses positions that the copy cannot have: with them later writes would 
   feed.close();
 });
 
-test('does not feed a copy that names vbuckets twice, or of another shard', () => {
+test('a copy that names vbuckets twice, or of another shard, is not fed', () => {
   const reasons: string[] = [];
   const rowsOf = { twice: [row, row], another: [{ ...row, vb: 1 }] };
   for (const rows of Object.values(rowsOf)) {

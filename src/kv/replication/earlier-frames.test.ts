@@ -52,7 +52,7 @@ function decoded(frames: Buffer): PeerMessage[] {
   return messages;
 }
 
-it('reads the frames of 0.2.0, and writes frames that have the same content', () => {
+it('frames of 0.2.0 are read, and frames with the same content written', () => {
   for (const [message, base64] of recorded) {
     const bytes = Buffer.from(base64, 'base64');
     const read = earlierForm.decode(bytes, 0, bytes.length);
@@ -65,7 +65,7 @@ it('reads the frames of 0.2.0, and writes frames that have the same content', ()
   }
 });
 
-it('writes one position in each message, confirms every byte once, and omits what 0.2 does not know', () => {
+it('the form of 0.2 has one position in each message, confirms every byte once, and omits what 0.2 does not know', () => {
   const rows = [got, { ...got, vb: 67 }];
   assert.deepEqual(
     decoded(earlierForm.encode({ kind: 'got', bucket: 'b', bytes: 100, rows: rowsOf(rows) })),
@@ -102,7 +102,7 @@ async function talk(first: Buffer, next: Buffer) {
   return { sent: link.sent, received, closedFor: link.closedFor };
 }
 
-it('begins in the form of 0.2, and continues in the form that the other node reads', async () => {
+it('a connection begins in the form of 0.2, and continues in the form that the other node reads', async () => {
   const open = { kind: 'open', ...shard, incarnation: 1, feed: 4 } as const;
   for (const [first, form] of [
     [earlierForm.encode(hello), earlierForm],
@@ -127,7 +127,7 @@ it('begins in the form of 0.2, and continues in the form that the other node rea
   }
 });
 
-it('closes a connection for a malformed frame of 0.2, with the reason', async () => {
+it('a connection is closed for a malformed frame of 0.2, with the reason', async () => {
   const cases: readonly (readonly [Buffer, string])[] = [
     [Buffer.from([0, 0, 0, 1, 0]), 'a frame is too short for its header'],
     [Buffer.from([0, 0, 0, 2, 0, 9]), 'the header of a frame runs over its end'],

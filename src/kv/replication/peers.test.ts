@@ -8,7 +8,7 @@ import { beatMs, silentBeatsMax } from './peers.ts';
 
 const hello = encodeFrame({ kind: 'hello', node: 'b', boot: 'b 1', saysPromise: true });
 
-it('reports the loss of a connection that a new one replaces, so that every feed is opened again', () => {
+it('the loss of a connection that a new one replaces is reported, so that every feed is opened again', () => {
   const events: string[] = [];
   const peers = aPeer({
     connected: () => events.push('connected'),
@@ -23,7 +23,7 @@ it('reports the loss of a connection that a new one replaces, so that every feed
   peers.close();
 });
 
-it('sends more after the other node has answered for all bytes, even if it failed to apply them', () => {
+it('a node sends more once the other node has answered for all bytes, even if that node failed to apply them', () => {
   let hasRoom = 0;
   const peers = aPeer({ hasRoom: () => hasRoom++ });
   const link = new RecordingLink();
@@ -51,7 +51,7 @@ it('sends more after the other node has answered for all bytes, even if it faile
   peers.close();
 });
 
-it('closes a connection whose messages break the protocol, with the reason', () => {
+it('a connection whose messages break the protocol is closed, with the reason', () => {
   const beaten = { kind: 'beaten', wallMs: 0, promiseMs: 10_000 } as const;
   const clock = new ManualClock();
   const cases: Record<string, Buffer[]> = {
@@ -79,7 +79,7 @@ it('closes a connection whose messages break the protocol, with the reason', () 
   peers.close();
 });
 
-it('closes a connection on which no heartbeat or answer arrives any more', () => {
+it('a connection on which no heartbeat or answer arrives any more is closed', () => {
   const clock = new ManualClock();
   const peers = aPeer({}, clock);
   const link = new RecordingLink();

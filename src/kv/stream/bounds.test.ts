@@ -59,7 +59,7 @@ async function statistics(service: TestService): Promise<Map<string, string>> {
 const pagesHeld = async (service: TestService): Promise<number> =>
   Number((await statistics(service)).get('ep_dcp_num_running_backfills'));
 
-test('drops pages of a client that accepts nothing after five seconds and reads them again later', async () => {
+test('the pages of a client that accepts nothing are dropped after five seconds, and read again later', async () => {
   const { clock, jump } = jumpingClock();
   await using service = await startService(desiredState, { clock });
   await fill(await service.ready(), 300, 5000);

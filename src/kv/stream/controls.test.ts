@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultControls, setControl } from './controls.ts';
 
-test('accepts known options with valid values', () => {
+test('known options with valid values are accepted', () => {
   const controls = defaultControls();
   const valid = [
     'enable_noop=true',
@@ -19,7 +19,7 @@ test('accepts known options with valid values', () => {
   assert.deepEqual([controls.markerVersion, controls.streamIds], [2.2, true]);
 });
 
-test('refuses other options and values', () => {
+test('other options and values are refused', () => {
   const invalid = ['enable_noop=yes', 'enable_noop=TRUE', 'set_noop_interval=0', 'set_noop_interval=10801'];
   const more = [
     'connection_buffer_size=4294967296',

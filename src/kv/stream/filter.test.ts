@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseStreamValue } from './filter.ts';
 
-test('reads the value of a stream request', () => {
+test('the value of a stream request is read as a filter, ids and a purge seqno', () => {
   assert.deepEqual(parseStreamValue('{"scope":"8","uid":"a","sid":7,"purge_seqno":"12"}'), {
     filter: { kind: 'scope', scope: 8 },
     streamId: 7,
@@ -16,7 +16,7 @@ test('reads the value of a stream request', () => {
   assert.deepEqual(parseStreamValue('')?.filter, { kind: 'bucket' });
 });
 
-test('refuses an invalid stream value', () => {
+test('an invalid value of a stream request is refused', () => {
   const texts = [
     '{',
     '[]',

@@ -11,7 +11,7 @@ import { defaultManifest } from '../bucket/manifest.ts';
 
 const { invalidArguments, notMyVbucket, notSupported, outOfRange, rollback } = Status;
 
-test('survives hostile frames on a connection with streams', async () => {
+test('hostile frames on a connection with streams get an error each, or close the connection', async () => {
   await using service = await startService(
     aDesired({ buckets: [aBucket('b', { type: 'ephemeral', manifest: defaultManifest })] }),
   );

@@ -22,7 +22,7 @@ for (const [place, bucket] of [
   ['memory of their own', aBucket('b', { type: 'ephemeral' })],
   ['a page of the disk', aBucket('b')],
 ] as const) {
-  test(`sends large documents whole and in order, from ${place}`, async (t) => {
+  test(`large documents are sent whole and in order, from ${place}`, async (t) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'divan-large-'));
     t.after(() => rm(dataDir, { recursive: true }));
     const { disk, freed } = notingFreedPages(sqliteEngine());

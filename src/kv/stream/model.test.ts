@@ -13,6 +13,7 @@ import {
 } from '../../../test/support/data-service.ts';
 import { type Copy, DcpClient, liveDocuments } from '../../../test/support/dcp-client.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { aSeed, type Random } from '../../../test/support/random.ts';
 import { defaultManifest } from '../bucket/manifest.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
@@ -56,7 +57,7 @@ async function change(kv: KvConnection, model: Model, draw: Random, isNative: bo
   const framing = isNative && draw(6) === 0 ? { framing: persistToMajority } : {};
   const body = value === null ? {} : { value: Buffer.from(value), extras: Buffer.alloc(8) };
   const reply = await kv.ask({
-    opcode: isDelete ? 0x04 : 0x01,
+    opcode: isDelete ? Opcode.delete : Opcode.set,
     vb,
     key: Buffer.from(key),
     ...body,

@@ -96,7 +96,7 @@ const rows: Row[] = [
 ];
 
 for (const { title, uuid, start, snap = [start, start], purge = 0, strict = false, expected } of rows) {
-  test(`rollback: ${title}`, () => {
+  test(`a client rolls back as far as it must: ${title}`, () => {
     const client = {
       startSeqno: start,
       uuidHi: 0,

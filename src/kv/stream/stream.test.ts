@@ -60,7 +60,7 @@ const ephemeral = plain({ type: 'ephemeral' });
 const withCollections = aDesired({ buckets: [aBucket('b', { type: 'ephemeral' })] });
 
 for (const type of ['native', 'ephemeral'] as const) {
-  test(`${type}: streams existing documents, then new changes`, async () => {
+  test(`${type}: a stream has the existing documents, then new changes`, async () => {
     await using service = await startService(plain({ type }));
     const kv = await service.ready();
     for (const [key, value] of ['a1', 'b2', 'a3']) await set(kv, key as string, value as string);
@@ -75,7 +75,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     assert.deepEqual(liveDocuments(client.copyOf(0)), new Map(Object.entries({ '\0a': '3', '\0c': '4' })));
   });
 
-  test(`${type}: ends a stream at the requested seqno, or on request at the newest one`, async () => {
+  test(`${type}: a stream ends at the requested seqno, or on request at the newest one`, async () => {
     await using service = await startService(plain({ type }));
     const kv = await service.ready();
     for (const key of ['a', 'b', 'c']) await set(kv, key, 'x');
@@ -105,7 +105,7 @@ test('a stream of persisted changes ends at the last of them', async () => {
   assert.equal(client.copyOf(0).position, 1);
 });
 
-test('sends no more than the buffer that the client announced, until it acknowledges', async () => {
+test('a client gets no more than the buffer that it announced, until it acknowledges', async () => {
   await using service = await startService(ephemeral);
   const kv = await service.ready();
   for (let i = 0; i < 10; i++) await set(kv, `k${i}`, 'v'.repeat(1000));
@@ -124,7 +124,7 @@ test('sends no more than the buffer that the client announced, until it acknowle
   assert.equal(client.copyOf(0).documents.get('\0k9')?.value.toString(), 'new');
 });
 
-test('sends no-ops to a silent client and closes the connection after two unanswered ones', async () => {
+test('a silent client gets no-ops, and its connection is closed after two unanswered ones', async () => {
   await using service = await startService(ephemeral);
   const noop = { enable_noop: 'true', set_noop_interval: '1' };
   const alive = await new DcpClient(await service.ready()).open('alive', 1, noop);
@@ -141,7 +141,7 @@ test('sends no-ops to a silent client and closes the connection after two unansw
   assert.equal((await alive.ask({ opcode: Opcode.dcpNoop })).status, 0);
 });
 
-test('closes the older connection of the same name', async () => {
+test('the older of two connections of one name is closed', async () => {
   await using service = await startService(ephemeral);
   const older = await new DcpClient(await service.ready()).open('same');
   await new DcpClient(await service.ready()).open('other');
@@ -150,7 +150,7 @@ test('closes the older connection of the same name', async () => {
   await older.connection.closed;
 });
 
-test('sends each client the form of documents that it requested', async () => {
+test('each client gets documents in the form that it requested', async () => {
   await using service = await startService(ephemeral);
   const kv = await service.ready();
   const xattrs = withXattrs({ _sys: '1', user: '2' }, '{"a":1}');
@@ -200,7 +200,7 @@ test('sends each client the form of documents that it requested', async () => {
   ]);
 });
 
-test('distinguishes expirations from deletions on request', async () => {
+test('expirations differ from deletions on request', async () => {
   await using service = await startService(ephemeral);
   const kv = await service.ready();
   await set(kv, 'd', 'x');
@@ -232,7 +232,7 @@ test('distinguishes expirations from deletions on request', async () => {
   );
 });
 
-test('sends markers of the version that the client understands', async () => {
+test('markers are of the version that the client understands', async () => {
   await using service = await startService(ephemeral);
   await set(await service.ready(), 'a', 'x');
   const sizes: number[][] = [];
@@ -250,7 +250,7 @@ test('sends markers of the version that the client understands', async () => {
   ]);
 });
 
-test('sends changes of the requested collections, and only the new seqno when other collections change', async () => {
+test('a filtered stream has the changes of its collections, and only the new seqno when other collections change', async () => {
   await using service = await startService(withCollections);
   const kv = await service.ready();
   await set(kv, 'a', 'x', { collection: 8 });
@@ -289,7 +289,7 @@ test('a client without collections gets the default collection, without ids', as
   assert.equal(client.changes[0]?.key, 'b');
 });
 
-test('lets users stream only collections for which they have the privilege', async () => {
+test('users stream only collections for which they have the privilege', async () => {
   const bucketGrant = {
     scopes: { '8': { privileges: 0, collections: { '8': Privilege.dcpStream | Privilege.read } } },
   };
@@ -323,7 +323,7 @@ test('lets users stream only collections for which they have the privilege', asy
   await partly.until(() => partly.copyOf(0).endReason === EndReason.lostPrivileges);
 });
 
-test('ends the streams of a flushed bucket, and makes their clients start from zero', async () => {
+test('the streams of a flushed bucket end, and their clients start from zero', async () => {
   const desired = plain();
   await using service = await startService(desired);
   const kv = await service.ready();
@@ -341,7 +341,7 @@ test('ends the streams of a flushed bucket, and makes their clients start from z
   assert.equal(reply.value.readBigUInt64BE(0), 0n);
 });
 
-test('after a crash rolls only clients ahead of the disk back to the persisted seqno', async () => {
+test('after a crash only clients ahead of the disk roll back to the persisted seqno', async () => {
   const gate = deferred<void>();
   let synced: Promise<void> = Promise.resolve();
   const disk = new MemoryDisk({ sync: () => synced });
@@ -377,7 +377,7 @@ test('after a crash rolls only clients ahead of the disk back to the persisted s
   assert.equal((await lost.stream(0, { start: 1 })).status, 0);
 });
 
-test('rolls back a client that is ahead of the vbucket, as after an older copy of the data folder was restored', async () => {
+test('a client that is ahead of the vbucket rolls back, as after an older copy of the data folder was restored', async () => {
   await using service = await startService(plain());
   await set(await service.ready(), 'a', 'x');
   const client = await new DcpClient(await service.ready()).open();

@@ -75,7 +75,7 @@ const shop = (...collections: Collection[]): Manifest['scopes'] => [
 ];
 
 for (const type of ['native', 'ephemeral'] as const) {
-  test(`${type}: sends events of scopes and collections in seqno order, live and from backfill`, async () => {
+  test(`${type}: streams have the events of scopes and collections in seqno order, live and from backfill`, async () => {
     await using service = await startService(desired('0', [first], { type }));
     const live = await streaming(service, 'live');
     await service.service.apply(desired('1', shop(), { type }));
@@ -118,7 +118,7 @@ for (const type of ['native', 'ephemeral'] as const) {
   });
 }
 
-test('sends each stream the events of its own scope or collections, and ends it with the last of them', async () => {
+test('each stream has the events of its own scope or collections, and ends with the last of them', async () => {
   await using service = await startService(desired('4', shop(['8', 'orders'], ['9', 'carts'])));
   const scoped = await streaming(service, 'scope', {}, { scope: '8' });
   const both = await streaming(service, 'both', {}, { collections: ['8', '9'] });
@@ -150,7 +150,7 @@ test('sends each stream the events of its own scope or collections, and ends it 
   assert.equal(plain.events.length, 0);
 });
 
-test('sends the events of changed collections only to clients that requested events as FlatBuffers tables', async () => {
+test('only clients that requested events as FlatBuffers tables get those of changed collections', async () => {
   await using service = await startService(desired('4', shop(['8', 'orders', 60])));
   const client = await streaming(service, 'tables', { flatbuffers_system_events: 'true' });
   const plain = await streaming(service, 'plain');

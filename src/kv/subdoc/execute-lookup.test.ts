@@ -48,7 +48,7 @@ function lookedUpSingle(
 
 const tombstone = aDocumentWithXattrs({ _sys: '{"a":1}', user: '2' }, '', { deleted: true });
 
-test('returns a result for each operation', () => {
+test('a lookup has a result for each operation', () => {
   const doc = aDocument({ value: Buffer.from('{"a": 1, "b":[2,3]}') });
   assert.deepEqual(lookedUp(doc, [[Op.get, 'a']]), ['0', '1']);
   const specs: Spec[] = [
@@ -68,7 +68,7 @@ test('returns a result for each operation', () => {
   assert.deepEqual(lookedUp(doc, failing), ['cc', '1', 'c0', 'c1', 'c2', 'c0']);
 });
 
-test('returns a single-path failure as the overall status', () => {
+test('the failure of a single-path lookup is its overall status', () => {
   assert.deepEqual(lookedUpSingle(aDocument(), Op.get, 'a'), ['0', '1']);
   assert.deepEqual(lookedUpSingle(aDocument(), Op.get, 'x'), ['c0', '']);
   assert.deepEqual(lookedUpSingle(aDocument({ datatype: 0 }), Op.exists, 'a'), ['c6', '']);
@@ -78,7 +78,7 @@ test('returns a single-path failure as the overall status', () => {
   assert.deepEqual(lookedUpSingle(tombstone, Op.get, 'none', xattr, DocFlag.accessDeleted), ['c0', '']);
 });
 
-test('reports a missing document, and finds tombstones only if requested', () => {
+test('a lookup reports a missing document, and finds a tombstone only if the request says so', () => {
   const specs: Spec[] = [
     [Op.get, '_sys.a', xattr],
     [Op.get, 'user', xattr],
@@ -91,7 +91,7 @@ test('reports a missing document, and finds tombstones only if requested', () =>
   assert.deepEqual(lookedUp(aDocument(), [[Op.get, 'a']], DocFlag.accessDeleted), ['0', '1']);
 });
 
-test('returns whole bodies of any type, but follows paths only into JSON', () => {
+test('a whole body may be of any type; paths lead only into JSON', () => {
   const raw = aDocument({ datatype: 0, value: Buffer.from([0, 255]) });
   assert.deepEqual(lookedUp(raw, [[Op.getDoc, '']]), ['0', '\0�']);
   assert.deepEqual(
@@ -115,7 +115,7 @@ test('returns whole bodies of any type, but follows paths only into JSON', () =>
   assert.deepEqual(lookedUp(both, specs), ['0', '1', '1', '5', '[5]']);
 });
 
-test('reads xattrs by key and path', () => {
+test('xattrs are read by key and path', () => {
   const doc = aDocumentWithXattrs({ x: '{"y":[1]}', n: '1' });
   const rows: [string, string][] = [
     ['x', '{"y":[1]}'],
@@ -131,7 +131,7 @@ test('reads xattrs by key and path', () => {
   assert.deepEqual(lookedUp(aDocument(), [[Op.exists, 'x', xattr]]), ['cc', 'c0']);
 });
 
-test('decodes binary xattrs', () => {
+test('binary xattrs are decoded if the operation says so', () => {
   const doc = aDocumentWithXattrs({
     x: '{"b":"cb-content-base64-encoded:AP8=","s":"text","bad":"cb-content-base64-encoded:*"}',
   });
@@ -142,7 +142,7 @@ test('decodes binary xattrs', () => {
   }
 });
 
-test('computes $document from the metadata of the document', () => {
+test('$document has the metadata of the document', () => {
   const body = '{"a":1}';
   const sum = crc32c(Buffer.from(body), 0, body.length).toString(16).padStart(8, '0');
   const doc = aDocumentWithXattrs({ x: '1' }, body, { datatype: 7, expiry: 1234, seqno: 2 ** 32 + 5 });
@@ -171,7 +171,7 @@ test('computes $document from the metadata of the document', () => {
   assert.deepEqual(dead, ['cd', 'true']);
 });
 
-test('lists xattr keys in $XTOC, system keys only for users who may read them', () => {
+test('$XTOC lists the keys of xattrs, those of the system only for users who may read them', () => {
   const doc = aDocumentWithXattrs({ x: '1', _s: '2', y: '3' });
   const toc: Spec[] = [[Op.get, '$XTOC', xattr]];
   assert.deepEqual(lookedUp(doc, toc), ['0', '["x","_s","y"]']);
@@ -179,14 +179,14 @@ test('lists xattr keys in $XTOC, system keys only for users who may read them', 
   assert.deepEqual(lookedUp(aDocument(), toc), ['0', '[]']);
 });
 
-test('returns the clock in $vbucket', () => {
+test('$vbucket has the time of the clock and its mode', () => {
   const hlc = (context: SubdocContext) =>
     lookedUp(aDocument(), [[Op.get, '$vbucket.HLC', xattr]], 0, context)[1] ?? '';
   assert.deepEqual(JSON.parse(hlc(aContext())), { now: '1700000123', mode: 'real' });
   assert.deepEqual(JSON.parse(hlc(aContext({ hlcMode: 'logical' }))), { now: '1700000123', mode: 'logical' });
 });
 
-test('refuses system xattrs to users without the privilege', () => {
+test('system xattrs are refused to users without the privilege', () => {
   const doc = aDocumentWithXattrs({ x: '1', _s: '2' });
   const context = aContext({ mayReadSystemXattrs: false });
   assert.deepEqual(lookedUp(doc, [[Op.get, 'x', xattr]], 0, context), ['0', '1']);
@@ -204,7 +204,7 @@ test('refuses system xattrs to users without the privilege', () => {
   );
 });
 
-test('reads documents in shared memory, as buckets store them', () => {
+test('documents are read where buckets store them: in shared memory', () => {
   const { value } = aDocumentWithXattrs({ x: '{"é":[1]}' }, '{"\\u00e9":"€"}');
   const page = Buffer.from(new SharedArrayBuffer(value.length + 20), 10, value.length);
   value.copy(page);

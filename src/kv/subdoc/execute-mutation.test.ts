@@ -11,7 +11,7 @@ const { mkdoc, add, accessDeleted, createAsDeleted, revive } = DocFlag;
 const tombstone = aDocumentWithXattrs({ _sys: '{"a":1}', user: '2' }, '', { deleted: true });
 const macro = (name: string) => `"\${${name}}"`;
 
-test('changes the body and keeps everything else', () => {
+test('a mutation of the body changes nothing else of the document', () => {
   const doc = aDocumentWithXattrs({ x: '1' }, '{"a": 1.0, "b":2}');
   const outcome = aMutation(doc, [
     [Op.dictUpsert, 'c', '3'],
@@ -24,7 +24,7 @@ test('changes the body and keeps everything else', () => {
   assert.equal(outcome.created, false);
 });
 
-test('returns the numbers of counters with their positions', () => {
+test('the numbers of counters are returned with the positions of their operations', () => {
   const specs: [number, string, string, number?][] = [
     [Op.counter, 'n', '5', xattr],
     [Op.dictUpsert, 'b', '1'],
@@ -41,7 +41,7 @@ test('returns the numbers of counters with their positions', () => {
   assert.deepEqual(mutationText(outcome), { status: '0', xattrs: { n: '5' }, body: '{"a":42,"b":1}' });
 });
 
-test('stores nothing if one operation fails, and names the first failed one', () => {
+test('nothing is stored if one operation fails, and the first one that failed is named', () => {
   const outcome = aMutation(aDocument(), [
     [Op.dictUpsert, 'b', '1'],
     [Op.dictAdd, 'a', '2'],
@@ -58,7 +58,7 @@ test('stores nothing if one operation fails, and names the first failed one', ()
   assert.equal(single.status, 0xc9);
 });
 
-test('requires a document unless it may create one', () => {
+test('a mutation needs a document, unless it may create one', () => {
   const put: [number, string, string][] = [[Op.dictUpsert, 'a.b', '1']];
   assert.equal(aMutation(noDocument, put).status, 1);
   assert.equal(aMutation(noDocument, put, { docFlags: accessDeleted }).status, 1);
@@ -85,7 +85,7 @@ test('requires a document unless it may create one', () => {
   );
 });
 
-test('creates an object or an array, as the first path requires', () => {
+test('a new document is an object or an array, as its first path requires', () => {
   const mutate = (opcode: number, path: string, value: string) =>
     mutationText(aMutation(noDocument, [[opcode, path, value]], { docFlags: mkdoc }));
   assert.equal(mutate(Op.pushLast, '', '1').body, '[1]');
@@ -97,12 +97,12 @@ test('creates an object or an array, as the first path requires', () => {
   assert.deepEqual(mutationText(inXattr), { status: '0', xattrs: { x: '1' }, body: '{}' });
 });
 
-test('keeps or sets user flags', () => {
+test('a mutation keeps the user flags, or sets those of the request', () => {
   assert.equal(aMutation(aDocument(), [[Op.dictUpsert, 'b', '1']], { userFlags: 9 }).flags, 9);
   assert.equal(aMutation(noDocument, [[Op.setDoc, '', '1']], { userFlags: 9, docFlags: mkdoc }).flags, 9);
 });
 
-test('writes and deletes whole bodies, JSON or not', () => {
+test('whole bodies are written and deleted, JSON or not', () => {
   const set = aMutation(aDocument(), [[Op.setDoc, '', '\0']]);
   assert.deepEqual([mutationText(set).body, set.datatype], ['\0', 0]);
   assert.equal(aMutation(aDocument({ datatype: 0 }), [[Op.setDoc, '', '[1]']]).datatype, 1);
@@ -123,7 +123,7 @@ test('writes and deletes whole bodies, JSON or not', () => {
   assert.deepEqual([plain.deleted, plain.datatype, plain.value.length], [true, 0, 0]);
 });
 
-test('creates, changes and removes xattrs', () => {
+test('xattrs are created, changed and removed', () => {
   const doc = aDocumentWithXattrs({ x: '{"y":1}', z: '[1]' });
   const rows: [[number, string, string, number], Record<string, string> | string][] = [
     [[Op.dictUpsert, 'x.y', '2', xattr], { x: '{"y":2}', z: '[1]' }],
@@ -152,7 +152,7 @@ test('creates, changes and removes xattrs', () => {
   assert.deepEqual([none.datatype, none.value.toString()], [1, '{"a":1}']);
 });
 
-test('expands macros, in nested places too', () => {
+test('macros are expanded, in nested places too', () => {
   const specs: [number, string, string, number][] = [
     [Op.dictUpsert, 'x.cas', macro('Mutation.CAS'), xattr | expandMacros | mkdirP],
     [Op.dictUpsert, 'x.seqno', macro('Mutation.seqno'), xattr | expandMacros],
@@ -184,7 +184,7 @@ test('expands macros, in nested places too', () => {
   assert.equal(mutationText(literal).xattrs['x'], macro('Mutation.CAS'));
 });
 
-test('stores binary xattr values as prefixed strings and decodes them for the body', () => {
+test('binary values of xattrs are stored as prefixed strings, and decoded when they become the body', () => {
   const bytes = Buffer.from([0, 255, 34]);
   const stored = aMutation(aDocument(), [[Op.dictUpsert, 'x.b', bytes, xattr | binary | mkdirP]]);
   assert.equal(mutationText(stored).xattrs['x'], '{"b":"cb-content-base64-encoded:AP8i"}');
@@ -206,7 +206,7 @@ test('stores binary xattr values as prefixed strings and decodes them for the bo
   assert.equal(text.failedStatus, 0xd8);
 });
 
-test('stores the new body of replaceBodyWithXattr, and its checksum, if the request also contains the checksum macro', () => {
+test('replaceBodyWithXattr stores the new body, and the checksum macro of the same request the checksum of that body', () => {
   const doc = aDocumentWithXattrs({ x: '[1]' });
   const outcome = aMutation(doc, [
     [Op.dictUpsert, 's', macro('Mutation.value_crc32c'), xattr | expandMacros],
@@ -221,7 +221,7 @@ test('stores the new body of replaceBodyWithXattr, and its checksum, if the requ
   });
 });
 
-test('creates tombstones with only xattrs', () => {
+test('a document that is created as deleted has xattrs only', () => {
   const stage: [number, string, string, number][] = [[Op.dictUpsert, 'txn.op', '"i"', xattr | mkdirP]];
   for (const docFlags of [createAsDeleted | add, createAsDeleted | mkdoc | accessDeleted]) {
     const outcome = aMutation(noDocument, stage, { docFlags });
@@ -239,7 +239,7 @@ test('creates tombstones with only xattrs', () => {
     assert.equal(aMutation(doc, stage, { docFlags: createAsDeleted | add }).status, 2);
 });
 
-test('changes and revives tombstones', () => {
+test('tombstones are changed and revived', () => {
   const touch: [number, string, string, number][] = [[Op.dictUpsert, 'user', '3', xattr]];
   const still = aMutation(tombstone, touch, { docFlags: accessDeleted });
   assert.deepEqual(mutationText(still), { status: 'cd', xattrs: { _sys: '{"a":1}', user: '3' }, body: '' });
@@ -258,7 +258,7 @@ test('changes and revives tombstones', () => {
   assert.equal(aMutation(noDocument, touch, { docFlags: accessDeleted | revive }).status, 1);
 });
 
-test('requires the privilege on system xattrs', () => {
+test('system xattrs are changed only with the privilege', () => {
   const context = aContext({ mayWriteSystemXattrs: false });
   const on = (key: string, opcode: number, using = context) => {
     const value = opcode === Op.dictUpsert ? '1' : '';
@@ -273,7 +273,7 @@ test('requires the privilege on system xattrs', () => {
   assert.equal(on('_s', Op.replaceBodyWithXattr, aContext({ mayReadSystemXattrs: false })), 0x24);
 });
 
-test('refuses bodies and xattrs above their limits, and accepts them at the limit', () => {
+test('bodies and xattrs above their limits are refused, and accepted at the limit', () => {
   const body = (length: number) =>
     aMutation(aDocument(), [[Op.setDoc, '', Buffer.alloc(length, 'x')]]).status;
   assert.equal(body(bodyBytesMax), 0);
@@ -288,7 +288,7 @@ test('refuses bodies and xattrs above their limits, and accepts them at the limi
   assert.equal(put('x', bodyBytesMax - otherBytes + 1), 3);
 });
 
-test('never returns a view of the stored value', () => {
+test('the new value is never a view of the stored one', () => {
   const doc = aDocumentWithXattrs({ x: '1' });
   const outcome = aMutation(doc, [[Op.delete, 'x', '', xattr]]);
   doc.value.fill(0);

@@ -73,7 +73,7 @@ test('get distinguishes a missing path from one through a wrong type', () => {
   ]);
 });
 
-test('reports text that is not JSON, and truncated text', () => {
+test('get refuses text that is not JSON, and truncated text', () => {
   checkLookups(Op.get, [
     ['', 'a', 'c6'],
     ['{', 'a', 'c6'],
@@ -87,7 +87,7 @@ test('reports text that is not JSON, and truncated text', () => {
   for (let end = 0; end < text.length; end++) assert.equal(looked(Op.get, text.slice(0, end), 'd'), 'c6');
 });
 
-test('goes 32 levels deep and no deeper', () => {
+test('get goes 32 levels deep and no deeper', () => {
   checkLookups(Op.get, [
     [deepObject(32), deepPath(32), '{}'],
     [deepObject(33), deepPath(32), 'c4'],

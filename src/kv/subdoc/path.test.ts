@@ -12,7 +12,7 @@ function parsed(path: string | Buffer): (string | number)[] | number {
   return components.map(({ name, index }) => name?.toString() ?? index);
 }
 
-test('reads names, indexes and back-ticks', () => {
+test('a path has names, indexes, and names between back-ticks', () => {
   const paths: [string, (string | number)[]][] = [
     ['', []],
     ['a', ['a']],
@@ -38,7 +38,7 @@ test('reads names, indexes and back-ticks', () => {
   for (const [path, components] of paths) assert.deepEqual(parsed(path), components, path);
 });
 
-test('refuses malformed paths', () => {
+test('malformed paths are refused', () => {
   const paths = [
     '.',
     '.a',
@@ -74,14 +74,14 @@ test('refuses malformed paths', () => {
   assert.deepEqual(parsed('a'.repeat(pathBytesMax)), ['a'.repeat(pathBytesMax)]);
 });
 
-test('refuses a path with more components than levels below the root', () => {
+test('a path with more components than there are levels below the root is refused', () => {
   const path = (count: number) => Array(count).fill('a').join('.');
   assert.equal((parsed(path(levelsMax - 1)) as string[]).length, levelsMax - 1);
   assert.equal(parsed(path(levelsMax)), Status.subdocPathTooBig);
   assert.equal(parsed('[0]'.repeat(levelsMax)), Status.subdocPathTooBig);
 });
 
-test('does not throw for random bytes and truncations', (t) => {
+test('random bytes and truncated paths cause no exception', (t) => {
   const random = aSeed(t);
   const alphabet = Buffer.from('ab.[]0-1`"\\é');
   for (let round = 0; round < 20_000; round++) {

@@ -22,7 +22,7 @@ function mutationReply(outcome: MutationOutcome): string {
   return out.toString('hex', 2, bytes + 2);
 }
 
-test('writes status and value of each lookup', () => {
+test('the reply to a lookup has the status and the value of each operation', () => {
   const results = [
     { status: 0, value: Buffer.from('abc') },
     { status: 0xc0, value: Buffer.alloc(0) },
@@ -31,7 +31,7 @@ test('writes status and value of each lookup', () => {
   assert.equal(lookupReply({ status: 1, results: [] }), '');
 });
 
-test('writes the values of mutations, or the first failure', () => {
+test('the reply to a mutation has the values of its counters, or the first failure', () => {
   const counted = aMutation(aDocument(), [
     [Op.dictUpsert, 'b', '1'],
     [Op.counter, 'a', '9'],

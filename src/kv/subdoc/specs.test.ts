@@ -36,7 +36,7 @@ function single(
   return statusOf(decodeSingle(opcode, extras, bytes(path + value), using));
 }
 
-test('reads the specs of a multi lookup', () => {
+test('the specs of a multi-path lookup are read one by one', () => {
   const value = Buffer.concat([
     aLookupSpec(Op.get, 'txn.id', xattr),
     aLookupSpec(Op.exists, 'a'),
@@ -54,7 +54,7 @@ test('reads the specs of a multi lookup', () => {
   ]);
 });
 
-test('reads the extras of each length: expiry, user flags, document flags', () => {
+test('extras of each length are read: expiry, user flags, document flags', () => {
   const spec = aMutationSpec(Op.dictUpsert, 'a', '1');
   const read = (hex: string) => {
     const decoded = decodeMultiMutation(Buffer.from(hex, 'hex'), spec, context);
@@ -70,7 +70,7 @@ test('reads the extras of each length: expiry, user flags, document flags', () =
     assert.equal(read('00'.repeat(length)), Status.invalidArguments);
 });
 
-test('decodes single-path requests with each length of extras', () => {
+test('single-path requests are decoded with each length of extras', () => {
   const read = (opcode: number, hex: string, value: string) => {
     const decoded = decodeSingle(opcode, Buffer.from(hex, 'hex'), bytes(value), context);
     if (typeof decoded === 'number') return decoded;
@@ -99,7 +99,7 @@ test('decodes single-path requests with each length of extras', () => {
   assert.equal(read(Op.get, '000400', 'a.b'), 4, 'path longer than the value');
 });
 
-test('refuses lookups among mutations and the reverse, unknown operations, no operations and too many', () => {
+test('lookups among mutations and the reverse, unknown operations, no operations and too many are refused', () => {
   assert.equal(lookup([]), 'cb');
   assert.equal(mutation([]), 'cb');
   assert.equal(lookup(Array(specsMax).fill(aLookupSpec(Op.get, 'a'))), 'ok');
@@ -113,7 +113,7 @@ test('refuses lookups among mutations and the reverse, unknown operations, no op
   assert.equal(statusOf(decodeSingle(0x77, Buffer.from('000000', 'hex'), bytes(''), context)), '81');
 });
 
-test('refuses missing and superfluous paths and values, in multi-path and single-path requests', () => {
+test('missing and superfluous paths and values are refused, in multi-path and single-path requests', () => {
   const noPath = [Op.dictAdd, Op.dictUpsert, Op.replace, Op.arrayInsert, Op.counter];
   for (const opcode of noPath) {
     assert.equal(mutation([aMutationSpec(opcode, '', '1')]), '4');
@@ -143,7 +143,7 @@ test('refuses missing and superfluous paths and values, in multi-path and single
   assert.equal(single(Op.get, 0, 'a'.repeat(1024), ''), 'ok');
 });
 
-test('allows each operation its path flags and no others', () => {
+test('each operation may have its own path flags and no others', () => {
   const rows: [number, number][] = [
     [Op.get, xattr | binary],
     [Op.exists, xattr],
@@ -182,7 +182,7 @@ test('allows each operation its path flags and no others', () => {
   assert.equal(single(Op.dictAdd, expandMacros, 'a', '1'), 'ce');
 });
 
-test('refuses unknown document flags and those that exclude each other', () => {
+test('unknown document flags and those that exclude each other are refused', () => {
   const { mkdoc, add, accessDeleted, createAsDeleted, revive, replicaRead } = DocFlag;
   const spec = [aMutationSpec(Op.dictUpsert, 'x', '1', xattr)];
   const rows: [number, string][] = [
@@ -223,7 +223,7 @@ test('refuses unknown document flags and those that exclude each other', () => {
   assert.equal(lookup(get, replicaRead, { features: noFeatures, hasCas: false }), '4');
 });
 
-test('requires xattr operations first, and a deletion as the only operation on the body', () => {
+test('operations on xattrs come first, and a deletion is the only operation on the body', () => {
   const inXattr = aMutationSpec(Op.dictUpsert, 'x', '1', xattr);
   const inBody = aMutationSpec(Op.dictUpsert, 'a', '1');
   const remove = aMutationSpec(Op.deleteDoc, '');
@@ -235,7 +235,7 @@ test('requires xattr operations first, and a deletion as the only operation on t
   assert.equal(mutation([inBody, remove]), 'cb');
 });
 
-test('refuses malformed and long xattr keys, unknown virtual ones, and writes to virtual ones', () => {
+test('malformed and long keys of xattrs, unknown virtual ones, and writes to virtual ones are refused', () => {
   for (const path of [
     '',
     '.a',
@@ -261,7 +261,7 @@ test('refuses malformed and long xattr keys, unknown virtual ones, and writes to
   assert.equal(single(Op.dictUpsert, xattr, '$unknown', '1'), 'd2');
 });
 
-test('accepts only known macros, as the whole value', () => {
+test('only known macros are accepted, each as a whole value', () => {
   const macros = ['Mutation.CAS', 'Mutation.seqno', 'Mutation.value_crc32c'].map((name) => `"\${${name}}"`);
   const documentMacros = ['$document', '$document.CAS', '$document.unknown'].map((name) => `"\${${name}}"`);
   const put = (value: string, using = context) =>
@@ -274,7 +274,7 @@ test('accepts only known macros, as the whole value', () => {
   for (const value of documentMacros) assert.equal(put(value, without), 'd0', value);
 });
 
-test('refuses features that the connection did not negotiate', () => {
+test('features that the connection did not negotiate are refused', () => {
   const without = (name: keyof typeof allFeatures) => ({
     features: { ...allFeatures, [name]: false },
     hasCas: false,
@@ -294,7 +294,7 @@ test('refuses features that the connection did not negotiate', () => {
   assert.equal(lookup(specs, null, without('multiXattrKeys')), 'ok');
 });
 
-test('refuses every truncation within a spec and does not throw for random and mutated bytes', (t) => {
+test('every truncation within a spec is refused, and random and changed bytes cause no exception', (t) => {
   const random = aSeed(t);
   const lookups = Buffer.concat([aLookupSpec(Op.get, 'x.y', xattr), aLookupSpec(Op.exists, 'abc')]);
   const mutations = Buffer.concat([

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32c } from './crc32c.ts';
 
-test('gives the published checksums', () => {
+test('the checksums of the published examples are the published ones', () => {
   const published: [Buffer, number][] = [
     [Buffer.alloc(0), 0],
     [Buffer.from('123456789'), 0xe3069283],

@@ -111,14 +111,14 @@ const invalid = [
   '[]]',
 ];
 
-test('accepts every form of JSON text and refuses similar texts, as the JavaScript engine does', () => {
+test('every form of JSON text is accepted and similar texts are refused, as the JavaScript engine does', () => {
   for (const text of valid) assert.ok(accepts(Buffer.from(text)), `good: ${text}`);
   for (const text of invalid) assert.ok(!accepts(Buffer.from(text)), `bad: ${text}`);
   for (const text of [...valid, ...invalid])
     assert.equal(accepts(Buffer.from(text)), parses(Buffer.from(text)), text);
 });
 
-test('refuses bytes inside strings that are not UTF-8, at every length of the character', () => {
+test('bytes inside of strings that are not UTF-8 are refused, at every length of the character', () => {
   const broken = [
     '80',
     'bf',
@@ -141,7 +141,7 @@ test('refuses bytes inside strings that are not UTF-8, at every length of the ch
   }
 });
 
-test('looks only at its range', () => {
+test('bytes outside of the range do not matter', () => {
   const bytes = Buffer.from('xx{"a":1}yy');
   assert.ok(isJson(bytes, 2, 9));
   for (let start = 0; start <= bytes.length; start++) {
@@ -155,7 +155,7 @@ test('looks only at its range', () => {
   }
 });
 
-test('counts nesting and refuses what is deeper than the limit, however deep', () => {
+test('the depth of nesting is counted, and a text above its limit is refused, however deep it is', () => {
   for (const [text, depth] of [
     ['1', 0],
     ['[]', 1],
@@ -171,7 +171,7 @@ test('counts nesting and refuses what is deeper than the limit, however deep', (
   assert.ok(!accepts(Buffer.alloc(5_000_000, '{')));
 });
 
-test('agrees with the engine on random texts with bytes changed, inserted, removed or cut off', (t) => {
+test('random texts with bytes changed, inserted, removed or cut off are accepted if the JavaScript engine parses them', (t) => {
   const random = aSeed(t);
   let accepted = 0;
   for (let round = 0; round < 4000; round++) {

@@ -36,7 +36,7 @@ function pairsOf(section: Buffer): Record<string, string> {
 
 const valid = (bytes: Buffer) => isXattrSection(bytes, 0, bytes.length);
 
-test('writes the layout byte for byte', () => {
+test('a section of xattrs has the published layout, byte for byte', () => {
   const section = aSection({ _s: '1', user: '{}' });
   assert.equal(section.toString('latin1'), '\0\0\0\x15\0\0\0\x05_s\x001\0\0\0\0\x08user\0{}\0');
   assert.ok(valid(section));
@@ -45,7 +45,7 @@ test('writes the layout byte for byte', () => {
   assert.ok(valid(value));
 });
 
-test('sets, replaces, reads and removes keys, keeping the others in order', () => {
+test('keys of a section are set, replaced, read and removed, and the others keep their order', () => {
   let section = aSection({ a: '1', b: '[2]', _c: '"3"' });
   assert.equal(getXattr(section, bytesOf('b'))?.toString(), '[2]');
   assert.equal(getXattr(section, bytesOf('bb')), null);
@@ -63,7 +63,7 @@ test('sets, replaces, reads and removes keys, keeping the others in order', () =
   assert.equal(removeXattr(removeXattr(section, bytesOf('_c')), bytesOf('b')).length, 0);
 });
 
-test('keeps only system keys, and counts their bytes, also in the middle of a buffer', () => {
+test('the system part of a section has only its system keys, also if the section is in the middle of a buffer', () => {
   const section = aSection({ user: '1', _sys: '{"a":1}', other: '2', _t: 'true' });
   const systemPart = systemXattrs(section, 0, section.length);
   assert.deepEqual(pairsOf(systemPart), { _sys: '{"a":1}', _t: 'true' });
@@ -74,7 +74,7 @@ test('keeps only system keys, and counts their bytes, also in the middle of a bu
   assert.equal(systemXattrs(userOnly, 0, userOnly.length).length, 0);
 });
 
-test('accepts valid keys and refuses others', () => {
+test('valid keys are accepted and others refused', () => {
   const validKeys = ['a', '_a', 'A1', '9', ' a', 'a-b_c', 'a$b', 'é', 'fifteen_bytes__', '__', 'a]'];
   const invalid = [
     '',
@@ -100,7 +100,7 @@ test('accepts valid keys and refuses others', () => {
   assert.ok(!isXattrKey(Buffer.from('61ff', 'hex'), 0, 2));
 });
 
-test('refuses sections with lengths, keys or values that are wrong', () => {
+test('sections with wrong lengths, keys or values are refused', () => {
   const broken: Record<string, string> = {
     'shorter than its length field': '\0\0\0',
     'longer than the value': '\0\0\0\x05abcd',
@@ -121,7 +121,7 @@ test('refuses sections with lengths, keys or values that are wrong', () => {
   assert.ok(valid(Buffer.alloc(4)), 'a section without pairs is refused');
 });
 
-test('refuses every truncation and never accepts random bytes on which a walk would fail', (t) => {
+test('every truncated section is refused, and so are random bytes on which a walk would fail', (t) => {
   const random = aSeed(t);
   const section = aSection({ a: '1', _b: '{"c":[1,2]}', c: '"text"' });
   for (let end = 0; end < section.length; end++) assert.ok(!isXattrSection(section, 0, end));

@@ -15,7 +15,7 @@ function aClock(high: number, low: number) {
   return { columns, read: () => [columns.casHi[1], columns.casLo[1]] };
 }
 
-test('assigns the time, or one more than the last value if the time is not above it', () => {
+test('the next CAS is the time, or one more than the last value if the time is not above it', () => {
   const { columns, read } = aClock(0, 0);
   advanceCas(columns, 1, early);
   assert.deepEqual(read(), [early.casHi, early.casLo]);
@@ -24,7 +24,7 @@ test('assigns the time, or one more than the last value if the time is not above
   assert.deepEqual([columns.casHi[0], columns.casLo[0]], [0, 0]);
 });
 
-test('carries into the high word, in the announced value as in the assigned one', () => {
+test('a CAS is carried into the high word, when it is announced as when it is assigned', () => {
   const { columns, read } = aClock(9000, lowMax);
   const next = { casHi: 0, casLo: 0 };
   nextCas(columns, 1, early, next);
@@ -33,7 +33,7 @@ test('carries into the high word, in the announced value as in the assigned one'
   assert.deepEqual(read(), [9001, 0]);
 });
 
-test('is raised to values seen elsewhere, and never falls', () => {
+test('the clock is raised to values seen elsewhere, and never falls', () => {
   const { columns, read } = aClock(9000, 5);
   raiseCas(columns, 1, { hi: 9000, lo: 4, extra: 1 });
   assert.deepEqual(read(), [9000, 5]);
@@ -45,7 +45,7 @@ test('is raised to values seen elsewhere, and never falls', () => {
   assert.deepEqual(read(), [9001, 2]);
 });
 
-test('continues with the time after the highest value, and never assigns all ones or zero', () => {
+test('the clock continues with the time after the highest value, and never assigns all ones or zero', () => {
   const { columns, read } = aClock(lowMax, lowMax - 2);
   advanceCas(columns, 1, early);
   assert.deepEqual(read(), [lowMax, lowMax - 1]);

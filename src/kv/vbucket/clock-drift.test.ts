@@ -17,7 +17,7 @@ function aDrift(clockDriftMs = { ahead: 5000, behind: 3000 }) {
   return { drift, noteMs, rules };
 }
 
-test('adds up how far values are from the clock, in both directions', () => {
+test('the drift is the sum of how far values are from the clock, in both directions', () => {
   const { drift, noteMs } = aDrift();
   noteMs(2000);
   noteMs(-1000);
@@ -27,7 +27,7 @@ test('adds up how far values are from the clock, in both directions', () => {
   assert.ok(Math.abs(us - 3_000_000) < 200, `${us} µs`);
 });
 
-test('counts only values beyond the limit of their direction, by the limits of that moment', () => {
+test('only values beyond the limit of their direction are counted, by the limits of that moment', () => {
   const { drift, noteMs, rules } = aDrift();
   for (const ms of [0, 4900, 5100, -2900, -3100, -3200]) noteMs(ms);
   assert.deepEqual([drift.figures().ahead, drift.figures().behind], [1, 2]);

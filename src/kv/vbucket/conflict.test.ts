@@ -35,7 +35,7 @@ const cases: [string, Version, Version, [boolean, boolean, boolean, boolean]][] 
 ];
 
 for (const [title, incoming, stored, wins] of cases) {
-  test(`compares ${title}`, () => {
+  test(`an incoming version wins or loses as published: ${title}`, () => {
     const found = [false, true].flatMap((isDeletion) => [
       incomingWins('seqno', isDeletion, incoming, stored),
       incomingWins('lww', isDeletion, incoming, stored),

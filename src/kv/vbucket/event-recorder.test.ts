@@ -89,7 +89,7 @@ function applyEvent({ item }: CutReader, ids: Set<number>): void {
 const idsOf = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, i) => firstId + from + i);
 
-test('records the events of 1,200 collections in slices, and those of a vbucket before a client uses it', async () => {
+test('the events of 1,200 collections are recorded in slices, and those of a vbucket before a client uses it', async () => {
   const { b, clock } = await aStartedBucket();
   b.bucket.applyManifest(manifestOf('1', count));
   assert.ok(sum(seqnos(b)) <= perTurnMax, `${sum(seqnos(b))} in the first turn`);
@@ -105,7 +105,7 @@ test('records the events of 1,200 collections in slices, and those of a vbucket 
   );
 });
 
-test('brings every vbucket to the newest of the manifests that arrived meanwhile', async () => {
+test('every vbucket is brought to the newest of the manifests that arrived meanwhile', async () => {
   const { b, clock } = await aStartedBucket();
   b.bucket.applyManifest(manifestOf('1', count));
   await clock.turn();
@@ -120,7 +120,7 @@ test('brings every vbucket to the newest of the manifests that arrived meanwhile
     assert.deepEqual(await recordedIn(b, clock, vb), idsOf(200, count + 10), `vbucket ${vb}`);
 });
 
-test('records nothing more in a vbucket that becomes a copy, and what it lacks when it is active again', async () => {
+test('nothing more is recorded in a vbucket that becomes a copy, and what it lacks when it is active again', async () => {
   const { b, clock } = await aStartedBucket();
   const shards = (state: 'active' | 'replica', epoch: number): ShardSpec[] =>
     Array.from({ length: lastVb + 1 }, (_, shard) => ({
@@ -146,7 +146,7 @@ test('a flush while events are recorded leaves a history of the newest collectio
   assert.deepEqual([...new Set(seqnos(b))], [count]);
 });
 
-test('frees the documents of a dropped collection after its drop is recorded', async () => {
+test('the documents of a dropped collection are freed after its drop is recorded', async () => {
   const { b, clock } = await aStartedBucket();
   b.bucket.applyManifest(manifestOf('1', count));
   await finish(clock);
@@ -197,7 +197,7 @@ const stateOf = (uid: number, ids: readonly number[]): ManifestState => ({
   collections: new Map([0, ...ids].map((id) => [id, { scopeId: 0, name: `c${id}`, maxTtl: 0 }])),
 });
 
-test('continues where it stopped once there is memory again', async () => {
+test('the recorder continues where it stopped once there is memory again', async () => {
   const clock = new SteppedClock();
   const vbuckets = new CountedVbuckets();
   const events = new EventRecorder({ vbuckets, clock, persistent: false, onDirty: () => {} });
@@ -215,7 +215,7 @@ test('continues where it stopped once there is memory again', async () => {
   assert.deepEqual([...vbuckets.columns.highSeqno].slice(0, 3), [3 + 3, 3 + 3, 0]);
 });
 
-test('ends waits for events once all are recorded, after their limit, and when the bucket stops', async () => {
+test('a wait for events ends once all are recorded, after its limit, or when the bucket stops', async () => {
   const clock = new SteppedClock();
   const vbuckets = new CountedVbuckets();
   const events = new EventRecorder({ vbuckets, clock, persistent: false, onDirty: () => {} });
@@ -242,7 +242,7 @@ test('ends waits for events once all are recorded, after their limit, and when t
   assert.deepEqual(ended.slice(3), ['at the stop']);
 });
 
-test('counts the events that a call must wait for as work of the turn', async () => {
+test('the events that a call must wait for count as work of the turn', async () => {
   const vbuckets = new CountedVbuckets();
   let workBytes = 0;
   const spend = (bytes: number): void => void (workBytes += bytes);
@@ -254,7 +254,7 @@ test('counts the events that a call must wait for as work of the turn', async ()
   assert.ok(workBytes - before > turnLimits.workBytes, `${workBytes - before} bytes of work`);
 });
 
-test('removes the events of a commit from memory in slices', async () => {
+test('the events of a commit are removed from memory in slices', async () => {
   const clock = new SteppedClock();
   const vbuckets = new CountedVbuckets();
   const events = new EventRecorder({ vbuckets, clock, persistent: true, onDirty: () => {} });

@@ -4,7 +4,7 @@ import { FailoverLogs, failoverEntriesMax } from './failover-logs.ts';
 
 const entry = (uuidLo: number, seqno: number) => ({ uuidHi: 0xfedcba98, uuidLo, seqno });
 
-test('keeps the newest entries of each vbucket, up to the limit', () => {
+test('each vbucket keeps its newest entries, up to the limit', () => {
   const logs = new FailoverLogs(4);
   for (let i = 0; i < failoverEntriesMax + 5; i++) logs.push(2, entry(i, i * 2 ** 33));
   logs.push(3, entry(77, 5));
@@ -16,7 +16,7 @@ test('keeps the newest entries of each vbucket, up to the limit', () => {
   assert.deepEqual(logs.entries(1), []);
 });
 
-test('knows the newest uuid of each vbucket', () => {
+test('the newest uuid of each vbucket is that of its last entry', () => {
   const logs = new FailoverLogs(4);
   const uuids = [1, 2, 3].map((vb) => ({ uuidHi: 10 * vb, uuidLo: 10 * vb + 1, seqno: vb }));
   for (const [index, uuid] of uuids.entries()) {
@@ -46,7 +46,7 @@ test('entries without changes make room for others, the oldest of them first', (
   assert.deepEqual(uuids, [...newest, 1, 0]);
 });
 
-test('reads back what it encodes, as big-endian uuid and seqno', () => {
+test('a log is decoded as it was encoded: each entry as big-endian uuid and seqno', () => {
   const logs = new FailoverLogs(3);
   logs.push(1, entry(1, 0));
   logs.push(1, entry(0xffffffff, 2 ** 42 + 3));

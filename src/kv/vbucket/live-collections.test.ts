@@ -11,7 +11,7 @@ const ids: [number, string][] = [
   [0xffffffff, 'ffffffff0f'],
 ];
 
-test('finds collections by the id in front of a key, whatever its length', () => {
+test('a collection is found by the id in front of a key, whatever the length of the id', () => {
   const collections = new LiveCollections();
   collections.apply(ids.map(([id]) => ({ id, maxTtl: 0 })));
   const slots = ids.map(([id, hex]) => {
@@ -25,7 +25,7 @@ test('finds collections by the id in front of a key, whatever its length', () =>
   assert.equal(collections.slotOf(Buffer.from('89276b', 'hex'), 0), -1);
 });
 
-test('reports which collections were dropped, and starts a new one without counts of an old one', () => {
+test('dropped collections are reported, and a new one begins without the counts of an old one', () => {
   const collections = new LiveCollections();
   collections.apply([8, 9, 2000].map((id) => ({ id, maxTtl: 0 })));
   const slot = collections.slotOf(Buffer.from([9]), 0);
@@ -43,7 +43,7 @@ test('reports which collections were dropped, and starts a new one without count
   );
 });
 
-test('counts the items of some vbuckets only, and those of a cleared vbucket not at all', () => {
+test('the items of some vbuckets are counted alone, and those of a cleared vbucket not at all', () => {
   const collections = new LiveCollections();
   collections.apply([8, 9].map((id) => ({ id, maxTtl: 0 })));
   const slot = collections.slotOf(Buffer.from([8]), 0);
@@ -55,7 +55,7 @@ test('counts the items of some vbuckets only, and those of a cleared vbucket not
   assert.equal(collections.itemCountsOf(() => true).get(9), 0);
 });
 
-test('accepts 2,048 collections, repeatedly, and no more', () => {
+test('2,048 collections are accepted, repeatedly, and no more', () => {
   const collections = new LiveCollections();
   const some = (first: number, count: number) =>
     Array.from({ length: count }, (_, i) => ({ id: first + i, maxTtl: 0 }));

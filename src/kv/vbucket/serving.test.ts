@@ -8,7 +8,7 @@ import { checkState, servedState } from './serving.ts';
 
 const { success, temporaryFailure, notMyVbucket } = Status;
 
-test('serves a vbucket until its time is over', () => {
+test('a vbucket is served until its time is over', () => {
   const now = new Now();
   const columns = new VbucketColumns(2);
   now.set(1_000_000, 500);

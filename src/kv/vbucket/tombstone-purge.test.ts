@@ -30,7 +30,7 @@ async function purgeOld(b: BucketUnderTest, count: number): Promise<void> {
   }
 }
 
-test('counts each remaining tombstone once, wherever removed ones leave gaps in the table', async (t) => {
+test('a purge counts each remaining tombstone once, wherever removed ones leave gaps in the table', async (t) => {
   const random = aSeed(t);
   const source = { bytes: (count: number) => randomBytes(random, count), uuid: () => 'never asked for' };
   for (let table = 0; table < 100; table++) {
@@ -40,14 +40,14 @@ test('counts each remaining tombstone once, wherever removed ones leave gaps in 
   }
 });
 
-test('purges a vbucket during a rehash of its table', async () => {
+test('a vbucket is purged also during a rehash of its table', async () => {
   const b = await new BucketUnderTest({ vbucketCount: 1 }).start();
   const fullAt = (16_384 * 13) / 16;
   await purgeOld(b, Math.ceil(fullAt / 3) + 10);
   await b.bucket.stop();
 });
 
-test('keeps a deletion of a later time with a lower seqno, as when the clock was set back', async () => {
+test('a deletion of a later time with a lower seqno is kept, as when the clock was set back', async () => {
   const b = await new BucketUnderTest({ vbucketCount: 1 }).start();
   for (const key of ['young', 'old']) b.store(key);
   b.tick(100_000);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyOfSubject, keySubject } from './kv-names.ts';
 
-test('converts every key to a subject of its own, and back', () => {
+test('every key has a subject of its own, from which the key is read back', () => {
   for (const key of ['cluster', 'map/1-2_3', 'a.b', 'ü ', '=2e', '*', '>', '😀', 'a=b'])
     assert.equal(keyOfSubject('b', keySubject('b', key)), key);
   assert.equal(keySubject('b', 'settings/a.b'), '$KV.b.settings/a=2eb');

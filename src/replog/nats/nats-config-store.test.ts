@@ -1,6 +1,7 @@
 // The configuration store on real NATS servers: one, and a cluster of three.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { connect } from '@nats-io/transport-node';
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { configStoreSuite } from '../../../test/contract/config-store.ts';
 import { counting } from '../../../test/support/counting.ts';
@@ -157,7 +158,6 @@ describe('configuration on one NATS server', { skip }, () => {
     await using servers = await NatsCluster.start();
     await using store = await natsStore(servers.url);
     await store.put('a.b', 1, 0);
-    const { connect } = await import('@nats-io/transport-node');
     const connection = await connect({ servers: servers.url.slice(7) });
     await connection.request('$KV.divan.a=2eb', '2');
     await connection.request('$KV.divan.not.ours', 'text');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseServers } from './nats-servers.ts';
 
-test('reads the servers, a login and whether to encrypt from one text, and names no password in an error', () => {
+test('one text has the servers, a login and whether to encrypt; its password is in no error', () => {
   assert.deepEqual(parseServers('nats://a,b:5,[::1]:6'), {
     addresses: [
       { host: 'a', port: 4222 },

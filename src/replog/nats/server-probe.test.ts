@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { probe } from './server-probe.adapter.ts';
 
-test('reads the version of a server, and whether it stores, from the line that it sends before the login', async (t) => {
+test('the version of a server, and whether it stores, are read from the line that it sends before the login', async (t) => {
   const line = 'INFO {"version":"2.10.1","cluster":"c"';
   const lines = [`${line}}\r\n`, `${line},"jetstream":true}\r\n`, 'hello\n', 'INFO {broken\n'];
   const server = { version: '2.10.1', cluster: 'c' };
@@ -23,7 +23,7 @@ test('reads the version of a server, and whether it stores, from the line that i
   t.assert.equal(await probe({ host: '127.0.0.1', port: 1 }), null);
 });
 
-test('waits a second for the first line of a server, also of one that sends a byte of it now and then', async () => {
+test('a probe waits a second for the first line of a server, also of one that sends a byte of it now and then', async () => {
   const listening = createServer((socket) => {
     const timer = setInterval(() => socket.write('I'), 100);
     socket.on('error', () => {}).on('close', () => clearInterval(timer));

@@ -4,7 +4,7 @@ import { serversRefusal } from './server-rules.ts';
 
 const server = (version: string, cluster?: string) => ({ address: `h-${version}:4222`, version, cluster });
 
-test('accepts a single server of any version, and servers of a cluster from 2.12', () => {
+test('a single server may be of any version, and servers of a cluster of 2.12 or later', () => {
   assert.equal(serversRefusal([server('2.9.10')]), null);
   assert.equal(serversRefusal([server('2.12.0', 'c'), server('2.15.2', 'c'), server('3.0.1', 'c')]), null);
   for (const old of ['2.11.99', '2.9.10', '1.4.0', 'strange'])

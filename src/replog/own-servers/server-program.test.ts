@@ -16,13 +16,13 @@ function aProgram(name: string, text: string): string {
   return path;
 }
 
-test('finds the NATS server in the folders of PATH, or takes the named one', async () => {
+test('the NATS server is found in the folders of PATH, or is the named one', async () => {
   const path = aProgram('nats-server', 'nats-server: v2.12.0');
   assert.equal(await findServerProgram(undefined, `/nowhere:${folder}`), path);
   assert.equal(await findServerProgram(aProgram('named', 'nats-server: v3.0.1'), ''), join(folder, 'named'));
 });
 
-test('says how to get the NATS server where it is missing, too old, or something else', async () => {
+test('the error says how to get the NATS server where it is missing, too old, or something else', async () => {
   const howToGet = /get version 2\.12 or later from https:\/\/github\.com\/nats-io\/.* --nats-server PATH$/;
   const refused = async (given: string | undefined, reason: RegExp): Promise<void> => {
     await assert.rejects(findServerProgram(given, '/nowhere'), ({ message }: Error) => {

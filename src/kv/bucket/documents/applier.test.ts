@@ -158,7 +158,7 @@ function change(b: BucketUnderTest, random: Random): void {
   else b.store(key, { vb, expiry, flags: random(9), value: 'v'.repeat(random(300)) });
 }
 
-test('replaces a newer version of its own by that of the active, without conflict resolution', async () => {
+test('a copy replaces a newer version of its own by that of the active, without conflict resolution', async () => {
   const active = await anActive();
   const copy = await anActive();
   copy.tick(10_000);
@@ -171,7 +171,7 @@ test('replaces a newer version of its own by that of the active, without conflic
   assert.deepEqual(await versionOf(copy, 'a', 0, true), await versionOf(active, 'a', 0, false));
 });
 
-test('survives a restart with its snapshot and phase, and continues from there', async () => {
+test('a copy has its snapshot and its phase after a restart, and continues from there', async () => {
   const active = await anActive();
   const disk = new MemoryDisk();
   const copy = await aCopy(onDisk(disk));
@@ -261,7 +261,7 @@ test('streams of a copy without a disk learn of seqnos that no key has, also of 
   assert.equal(calls, 2);
 });
 
-test('refuses a snapshot or a change that does not continue the copy, and changes nothing', async () => {
+test('a snapshot or a change that does not continue the copy is refused, and nothing is changed', async () => {
   const active = await anActive();
   const copy = await aCopy();
   const follower = new Follower(active, 0);

@@ -8,7 +8,7 @@ import { DurabilityLevel, StoreMode } from '../../data/documents.ts';
 const aBucket = (options = {}): Promise<BucketUnderTest> => new BucketUnderTest(options).start();
 const day = 24 * 3600;
 
-test('finds what was stored, with its metadata, and counts it', async () => {
+test('a stored document is found with its metadata, and counted', async () => {
   const b = await aBucket();
   assert.equal(b.find('k'), Status.keyNotFound);
   assert.equal(b.store('k', { value: 'one', flags: 0xffffffff, datatype: Datatype.json }), Status.success);
@@ -23,7 +23,7 @@ test('finds what was stored, with its metadata, and counts it', async () => {
   assert.deepEqual(b.bucket.stats().collectionItems, { 0: 1 });
 });
 
-test('keeps values of every size, and frees their memory', async () => {
+test('values of every size are kept, and their memory is freed with them', async () => {
   const b = await aBucket();
   const sizes = [0, 1, 200, 5000, 70_000, 600_000, 2_000_000, 20 * 1024 * 1024];
   for (const size of sizes)
@@ -41,7 +41,7 @@ test('keeps values of every size, and frees their memory', async () => {
   assert.ok(b.bucket.stats().memUsed < full / 100);
 });
 
-test('refuses a body above 20 MiB, and does not count system xattrs', async () => {
+test('a body above 20 MiB is refused, and system xattrs do not count', async () => {
   const b = await aBucket();
   const limit = 20 * 1024 * 1024;
   assert.equal(b.store('k', { value: Buffer.alloc(limit + 1) }), Status.tooBig);
@@ -77,7 +77,7 @@ test('a CAS must match an existing document', async () => {
   assert.equal(b.remove('k', b.cas), Status.success);
 });
 
-test('CAS follows the wall clock with its low 16 bits clear, and never goes back', async () => {
+test('the CAS is the wall-clock time with its low 16 bits clear, and never goes back', async () => {
   const b = await aBucket();
   b.store('k');
   const value = (BigInt(b.result.casHi) << 32n) | BigInt(b.result.casLo);
@@ -90,7 +90,7 @@ test('CAS follows the wall clock with its low 16 bits clear, and never goes back
   assert.equal((BigInt(b.result.casHi) << 32n) | BigInt(b.result.casLo), value + 2n);
 });
 
-test('predicts the CAS and seqno of the next change', async () => {
+test('the CAS and the seqno of the next change are known before it', async () => {
   const b = await aBucket();
   for (let i = 0; i < 3; i++) {
     const next = { casHi: 0, casLo: 0, seqno: 0, pending: 9 };
@@ -150,7 +150,7 @@ test('expiry is relative up to 30 days, absolute above, and turns the document i
   assert.deepEqual([b.bucket.stats().items, b.bucket.stats().tombstones], [0, 2]);
 });
 
-test('touch changes the expiry and is a change', async () => {
+test('a touch changes the expiry, with a new seqno and revision', async () => {
   const b = await aBucket();
   assert.equal(b.touch('k', { expiry: 5 }), Status.keyNotFound);
   b.store('k', { value: 'v' });
@@ -256,7 +256,7 @@ test('a full bucket refuses new data and still deletes', async () => {
   assert.equal(b.store('more', { value: Buffer.alloc(1000) }), Status.temporaryFailure);
 });
 
-test('refuses vbuckets that it does not have', async () => {
+test('vbuckets that the bucket does not have are refused', async () => {
   const b = await aBucket();
   assert.deepEqual(
     [b.find('k', 64), b.store('k', { vb: 65_535 })],
@@ -285,7 +285,7 @@ test('without a disk the level majority is reached at once, and other levels are
   assert.equal(b.store('k'), Status.success);
 });
 
-test('frees items of a dropped collection in the background, and refuses its writes at once', async () => {
+test('items of a dropped collection are freed in the background, and writes to it refused at once', async () => {
   const collections = [
     { name: 'a', uid: '8' },
     { name: 'b', uid: '9' },

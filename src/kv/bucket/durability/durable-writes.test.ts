@@ -7,7 +7,7 @@ import { emptyPosition } from '../../vbucket/item-position.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { DurableWrites } from './durable-writes.ts';
 
-test('resolves only writes up to the persisted seqno of their own vbucket, and knows the newest resolved seqno', () => {
+test('only writes up to the persisted seqno of their own vbucket are resolved, and the newest resolved seqno is known', () => {
   const position = (vb: number) => ({ ...emptyPosition(), vb, hash: 1 });
   const vbuckets = {
     columns: { count: 3 },

@@ -53,7 +53,7 @@ async function aBucket(count: number) {
 const names = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `k${from + i}`);
 
-test('lists few keys at once and many over several turns', async () => {
+test('few keys are listed at once, and many over several turns', async () => {
   const few = await aBucket(100);
   assert.deepEqual(few.list().keys, names(0, 100).sort());
   const many = await aBucket(30_000);
@@ -63,7 +63,7 @@ test('lists few keys at once and many over several turns', async () => {
   assert.deepEqual(result.keys, names(0, 30_000).sort());
 });
 
-test('finds every key that exists during the whole listing, and each once', async () => {
+test('a list has every key that exists during the whole listing, and each once', async () => {
   const { tested, list, runTurns } = await aBucket(30_000);
   const result = list();
   let removedCount = 0;
@@ -82,7 +82,7 @@ test('finds every key that exists during the whole listing, and each once', asyn
   );
 });
 
-test('keeps only the requested number of first keys', async () => {
+test('a list has only the requested number of first keys', async () => {
   const { list, runTurns } = await aBucket(20_000);
   const all = names(0, 20_000).sort();
   const first = list({ countMax: 10, bytesMax: 200_000 });
@@ -96,7 +96,7 @@ test('keeps only the requested number of first keys', async () => {
   assert.equal(tooMany.keys, Status.busy);
 });
 
-test('visits the documents for one long list at a time', async () => {
+test('documents are visited for one long list at a time', async () => {
   const count = 30_000;
   const { list, runTurns } = await aBucket(count);
   const visited = [0, 0] as [number, number];
@@ -114,7 +114,7 @@ test('visits the documents for one long list at a time', async () => {
   assert.deepEqual(second.keys, first.keys);
 });
 
-test('chooses a sample of the requested size in steps, sorted, and the same for the same seed', () => {
+test('a sample is chosen in steps, has the requested size, is sorted, and is the same for the same seed', () => {
   const count = 30_000;
   const packed = new PackedKeys();
   const places = Uint32Array.from(names(0, count).sort(), (name) => {

@@ -19,7 +19,7 @@ class Table {
   }
 }
 
-test('visits entries that a removal moves to slots that the walk has passed', () => {
+test('a walk visits entries that a removal moves to slots that the walk has passed', () => {
   const table = new Table({ 0: [10, 0], 1: [11, 0], 2: [12, 1], 4: [14, 4] });
   const visited: number[] = [];
   const walk = new KeyWalk(table, 0, (address) => visited.push(address));
@@ -29,7 +29,7 @@ test('visits entries that a removal moves to slots that the walk has passed', ()
   assert.deepEqual(visited.sort(), [10, 11, 12, 14]);
 });
 
-test('visits entries that begin at the last slot and continue at the first', () => {
+test('a walk visits entries that begin at the last slot and continue at the first', () => {
   const table = new Table({ 7: [17, 7], 0: [10, 7], 1: [11, 0] });
   const visited: number[] = [];
   const walk = new KeyWalk(table, 0, (address) => visited.push(address));

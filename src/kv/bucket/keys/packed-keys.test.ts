@@ -14,7 +14,7 @@ function resultOf<Result>(steps: WorkSteps<Result>): Result {
 
 const hexOf = (keys: Iterable<Buffer>): string[] => Array.from(keys, (key) => key.toString('hex'));
 
-test('keeps random keys of every length, and sorts them by their bytes, each once', (t) => {
+test('random keys of every length are kept, and sorted by their bytes, each once', (t) => {
   const random = aSeed(t);
   // Few different bytes, so that many keys begin with the same ones.
   const keys = Array.from({ length: 20_000 }, () => {
@@ -37,7 +37,7 @@ test('keeps random keys of every length, and sorts them by their bytes, each onc
   assert.ok(copies.bytes < packed.bytes);
 });
 
-test('needs little memory for few keys', () => {
+test('few keys need little memory', () => {
   const packed = new PackedKeys();
   packed.add(Buffer.from('key'), 0, 3);
   assert.equal(packed.bytes, 1024);

@@ -21,7 +21,7 @@ async function runBackground(b: BucketUnderTest, times: number, ms = 25): Promis
   }
 }
 
-test('expires documents without any access by a client, at the interval of the pager and not before', async () => {
+test('documents expire without any access by a client, at the interval of the pager and not before', async () => {
   const b = await new BucketUnderTest({ storage: { disk: new MemoryDisk().engine(), files } }).start();
   for (let i = 0; i < 3000; i++) b.store(`k${i}`, { vb: i % 64, expiry: i % 3 === 0 ? 0 : 10 });
   const { items } = b.bucket.stats();
@@ -40,7 +40,7 @@ test('expires documents without any access by a client, at the interval of the p
   await b.bucket.stop();
 });
 
-test('fullEviction: expires documents on disk that come after thousands of expired ones of copies', async () => {
+test('fullEviction: documents on disk expire that come after thousands of expired ones of copies', async () => {
   const disk = new MemoryDisk();
   const b = await new BucketUnderTest({
     storage: { disk: disk.engine(), files },
@@ -72,7 +72,7 @@ test('fullEviction: expires documents on disk that come after thousands of expir
 });
 
 for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
-  test(`${evictionPolicy}: expires documents that are on disk only, with their system attributes kept`, async () => {
+  test(`${evictionPolicy}: documents that only the disk has expire, and keep their system attributes`, async () => {
     const disk = new MemoryDisk();
     const options = { storage: { disk: disk.engine(), files }, rules, evictionPolicy };
     const b = await new BucketUnderTest(options).start();

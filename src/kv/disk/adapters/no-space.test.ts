@@ -5,7 +5,6 @@ import { cpSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cutsOf, docTexts, loaded } from '../../../../test/support/cuts.ts';
-
 import { needs } from '../../../../test/support/needs.ts';
 import { SmallDisk } from '../../../../test/support/small-disk.ts';
 import { workerDiskEngine } from '../hosts/worker-engine.ts';

@@ -51,7 +51,7 @@ function expected(last: number): Map<string, string> {
 const rounds = Number(process.env['DIVAN_TEST_KILLS'] ?? 5);
 
 for (const kind of ['usual', 'urgent'])
-  test(`keeps every acknowledged ${kind} commit through ${rounds} kills`, async (t) => {
+  test(`every acknowledged ${kind} commit survives ${rounds} kills of the process`, async (t) => {
     const random = aSeed(t);
     const folder = await mkdtemp(join(tmpdir(), 'divan-kill-'));
     const first = [1, 1];
