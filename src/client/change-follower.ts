@@ -51,6 +51,8 @@ export class ChangeFollower implements ChangesFollower {
   private readonly options: ChangeFollowerOptions;
   private readonly stopped = new AbortController();
   private readonly finished = new Set<number>();
+  /** By vbucket: where its stream was when it was last requested again, and the pause before that request. */
+  private readonly repeated = new Map<number, { readonly seqno: number; readonly pauseMs: number }>();
   private connection: ChangeConnection | null = null;
   private running: Promise<void> | null = null;
   private isPaused = false;
@@ -146,8 +148,10 @@ export class ChangeFollower implements ChangesFollower {
       const from = handler.positionOf(vb);
       const reply = await connection.request(vb, until === undefined ? { from } : { from, until });
       if (reply.kind === 'open') return;
-      if (reply.kind === 'rollback') await handler.rollback(vb, reply.seqno);
-      else if (reply.status === Status.unknownCollection || reply.status === Status.unknownScope)
+      if (reply.kind === 'rollback') {
+        await handler.rollback(vb, reply.seqno);
+        await this.pauseUnlessAdvanced(vb);
+      } else if (reply.status === Status.unknownCollection || reply.status === Status.unknownScope)
         return this.finish(vb, EndReason.filterEmpty);
       else if (reply.status === Status.noAccess) return this.finish(vb, EndReason.lostPrivileges);
       else if (isTransient(reply.status)) await clock.sleep(retryMs.first, this.stopped.signal);
@@ -164,7 +168,23 @@ export class ChangeFollower implements ChangesFollower {
     const { connection } = this;
     if (connection === null || this.isStopped) return;
     // After a failed request the connection is replaced; the next one requests all streams.
-    this.request(connection, vb).catch(() => connection.close());
+    this.requestAgain(connection, vb).catch(() => connection.close());
+  }
+
+  private async requestAgain(connection: ChangeConnection, vb: number): Promise<void> {
+    await this.pauseUnlessAdvanced(vb);
+    await this.request(connection, vb);
+  }
+
+  /** A server that ends each stream at once, or rolls it back to the same position again, is asked with growing pauses. */
+  private async pauseUnlessAdvanced(vb: number): Promise<void> {
+    const { clock, handler } = this.options;
+    const { seqno } = handler.positionOf(vb);
+    const last = this.repeated.get(vb);
+    const isSame = last !== undefined && last.seqno === seqno;
+    const pauseMs = isSame ? Math.min(Math.max(retryMs.first, last.pauseMs * 2), retryMs.last) : 0;
+    this.repeated.set(vb, { seqno, pauseMs });
+    if (pauseMs > 0) await clock.sleep(pauseMs, this.stopped.signal);
   }
 
   private finish(vb: number, reason: EndReason): void {
