@@ -64,7 +64,7 @@ test('keeps what a newer version stored with the statistics', async () => {
 });
 
 test('refuses too many statistics, too large ones, and those of a collection that does not exist', async () => {
-  const { service } = aService();
+  const { store, service } = aService();
   await service.start();
   const refusal = async (change: Parameters<StatisticsService['change']>[0]) => {
     const outcome = await service.change(change);
@@ -77,6 +77,7 @@ test('refuses too many statistics, too large ones, and those of a collection tha
     /of a collection take at most 524288/,
   );
   assert.match(await refusal(storeChange(99, [of('a')])), /does not exist/);
+  assert.deepEqual(await store.list(statisticsPrefix), [], 'a refused change was written');
   for (let at = 0; at < 9; at++) collections.push({ uid: (32 + at).toString(16) });
   for (let at = 0; at < 8; at++)
     assert.equal(await refusal(storeChange(32 + at, [of('a', 'x'.repeat(500_000))])), 'done');

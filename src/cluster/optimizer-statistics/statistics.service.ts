@@ -24,6 +24,9 @@ export const statisticsLimits = {
   bytes: 4 << 20,
 } as const;
 
+/** Ends a change before it is written. */
+class RefusedStatisticsError extends Error {}
+
 export class StatisticsService implements StatisticsStore {
   readonly #store: ConfigStore;
   readonly #view: ClusterView;
@@ -65,13 +68,18 @@ export class StatisticsService implements StatisticsStore {
     if (!this.#exists(key)) return { refused: 'the collection does not exist any more' };
     await this.#removeOfDeleted();
     if (change.kind === 'delete' && !this.#byKey.has(key)) return 'done';
-    let problem: string | null = null;
-    await update(this.#store, key, noStatistics, (before) => {
-      const after = { ...before, expressions: changed(before.expressions, change) };
-      problem = change.kind === 'store' ? this.#problemOf(key, after) : null;
-      return problem === null ? after : before;
-    });
-    return problem === null ? 'done' : { refused: problem };
+    try {
+      await update(this.#store, key, noStatistics, (before) => {
+        const after = { ...before, expressions: changed(before.expressions, change) };
+        const problem = change.kind === 'store' ? this.#problemOf(key, after) : null;
+        if (problem !== null) throw new RefusedStatisticsError(problem);
+        return after;
+      });
+    } catch (error) {
+      if (error instanceof RefusedStatisticsError) return { refused: error.message };
+      throw error;
+    }
+    return 'done';
   }
 
   #problemOf(key: string, state: StatisticsState): string | null {
