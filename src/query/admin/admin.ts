@@ -133,6 +133,9 @@ const routes: Readonly<Record<string, Route>> = {
     name === service.deps.node().name ? nodeOf(service) : notFound,
 };
 
+/** The methods and paths of the API, as `GET /admin/stats/*`. */
+export const adminRoutes: readonly string[] = Object.keys(routes);
+
 const certificateText =
   'ssl_cert: the query ports use a new certificate as soon as it is loaded by POST /node/controller/reloadCertificate of the administration port';
 
