@@ -5,18 +5,27 @@ import type { RoleDefinition } from '#auth/roles/definition.ts';
 import { roleCatalog } from '#auth/roles/index.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Reply, reply } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
 import { userRefusals } from '../refusals/users.refusals.ts';
+import { checkedPermissions } from './checked-permissions.ts';
 import type { RoleTargets } from './role-targets.ts';
 import { isSecurityRole, maySeeSecurityRoles, permissionOf } from './users.access.ts';
 import * as contract from './users.contract.ts';
 import type { UsersRoutesDeps } from './users.routes.ts';
 
-export function identityRoutes(deps: UsersRoutesDeps & { readonly targets: RoleTargets }): BoundRoute[] {
-  const { service, edition } = deps;
+interface IdentityRoutesDeps extends UsersRoutesDeps {
+  readonly targets: RoleTargets;
+  readonly clock: Clock;
+}
+
+export function identityRoutes(deps: IdentityRoutesDeps): BoundRoute[] {
+  const { service, edition, clock } = deps;
   return [
     bind(contract.ListRoles, ({ query }, context) => listRoles(deps, query.permission, context)),
     bind(contract.WhoAmI, (_, context) => reply.json(whoAmI(deps, context))),
-    bind(contract.CheckPermissions, ({ body }, context) => checkPermissions(body.toString('utf8'), context)),
+    bind(contract.CheckPermissions, async ({ body }, context) =>
+      reply.json(await checkedPermissions(permissionsIn(body.toString('utf8')), context, clock)),
+    ),
     bind(contract.ChangeOwnPassword, async ({ body }, { identity }) => {
       if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
       const password = service.readPassword(body);
@@ -90,12 +99,10 @@ function whoAmI({ service, identities }: UsersRoutesDeps, context: Context) {
   };
 }
 
-function checkPermissions(text: string, context: Context): Reply {
+function permissionsIn(text: string): string[] {
   if (text === '') throw userRefusals.noPermissions();
   const permissions = text.split(',').map((permission) => permission.trim());
   const malformed = permissions.filter((permission) => parsePermission(permission) === null);
   if (malformed.length > 0) throw userRefusals.malformedPermissions({ permissions: malformed.join(',') });
-  return reply.json(
-    Object.fromEntries(permissions.map((permission) => [permission, context.may(permission)])),
-  );
+  return permissions;
 }

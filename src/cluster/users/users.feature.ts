@@ -49,7 +49,7 @@ export function createUsers(options: UsersOptions): Users {
     identities,
     passwordSet: (name, credentialId, password) => authenticator.cachePassword(name, credentialId, password),
   });
-  const deps = { service, identities, edition, targets };
+  const deps = { service, identities, edition, targets, clock };
   return {
     service,
     identities,
