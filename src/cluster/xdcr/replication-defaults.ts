@@ -16,8 +16,8 @@ export function replicationDefaults(chosen: Partial<InternalSettings>): Partial<
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = chosen[name];
-      const rule = internalNames[name];
-      return value === undefined ? [] : [[rule, Math.min(value, integerRules[rule].max)]];
+      const setting = internalNames[name];
+      return value === undefined ? [] : [[setting, Math.min(value, integerRules[setting].max)]];
     }),
   );
 }

@@ -131,13 +131,22 @@ export class ReplicationsService {
   }
 
   async change(id: string, form: Form, isTrial: boolean): Promise<StoredReplication> {
+    for (;;) {
+      const changed = await this.#tryChange(id, form, isTrial);
+      if (changed !== null) return changed;
+    }
+  }
+
+  /** Null: another request changed the settings or the mapping that the form was checked with. */
+  async #tryChange(id: string, form: Form, isTrial: boolean): Promise<StoredReplication | null> {
+    const checkedWith = this.find(id);
     const { changes, problems } = await readSettings(form);
     const pause = form['pauseRequested'];
     const isPaused = pause === undefined ? undefined : booleanOf(pause);
     const skip = form['filterSkipRestream'];
     const lacksSkip = changes.filterExpression !== undefined && skip === undefined;
-    const mapping = changesMapping(form) ? await this.#mappingAfter(id, form) : null;
-    const settingsBefore = this.find(id)?.settings;
+    const mapping = changesMapping(form) ? await this.#mappingAfter(checkedWith, form) : null;
+    const settingsBefore = checkedWith?.settings;
     const allProblems = {
       ...(settingsBefore !== undefined && (await removalFilterProblems({ ...settingsBefore, ...changes }))),
       ...problems,
@@ -147,9 +156,12 @@ export class ReplicationsService {
       ...(pause !== undefined && isPaused === undefined && { pauseRequested: 'The value must be a boolean' }),
     };
     if (Object.keys(allProblems).length > 0) throw xdcrRefusals.invalidBare(allProblems);
+    let isCurrent = true;
     const state = await this.#change((before) => {
-      if (!before.replications.some((replication) => replication.id === id))
-        throw xdcrRefusals.unknownReplication();
+      const present = before.replications.find((replication) => replication.id === id);
+      if (present === undefined) throw xdcrRefusals.unknownReplication();
+      isCurrent = checkedWith !== undefined && isSameChoice(present, checkedWith);
+      if (!isCurrent) return before;
       const changed = (replication: StoredReplication): StoredReplication => ({
         ...(mapping === null ? replication : withMapping(replication, mapping.mapping)),
         ...networkOf(form),
@@ -166,7 +178,7 @@ export class ReplicationsService {
         ),
       };
     }, isTrial);
-    return state.replications.find((replication) => replication.id === id) as StoredReplication;
+    return isCurrent ? (state.replications.find((replication) => replication.id === id) ?? null) : null;
   }
 
   /** Changes the defaults of replications that are created later. */
@@ -177,16 +189,17 @@ export class ReplicationsService {
         problems[name] = 'This is a setting of each replication, without a default; leave it out';
     Object.assign(problems, missingSwitches({ ...this.defaults(), ...changes }));
     if (Object.keys(problems).length > 0) throw xdcrRefusals.invalidBare(problems);
-    const state = await this.#change(
-      (before) => ({ ...before, defaults: { ...before.defaults, ...changes } }),
-      isTrial,
-    );
+    const state = await this.#change((before) => {
+      // The defaults may have changed since the form was checked.
+      const wrong = missingSwitches({ ...this.#defaultsOf(before), ...changes });
+      if (Object.keys(wrong).length > 0) throw xdcrRefusals.invalidBare(wrong);
+      return { ...before, defaults: { ...before.defaults, ...changes } };
+    }, isTrial);
     return this.#defaultsOf(state);
   }
 
   /** @throws AppError when there is no such replication */
-  async #mappingAfter(id: string, form: Form) {
-    const replication = this.find(id);
+  async #mappingAfter(replication: StoredReplication | undefined, form: Form) {
     const source = this.#deps.view.liveBucket(replication?.fromBucket ?? '');
     if (replication === undefined || source === undefined) throw xdcrRefusals.unknownReplication();
     return await readMapping(form, replication.mapping, this.#collections(source));
@@ -229,6 +242,9 @@ export class ReplicationsService {
 
 const isSameFilter = ({ settings }: StoredReplication, changes: Partial<ReplicationSettings>): boolean =>
   (changes.filterExpression ?? settings.filterExpression) === settings.filterExpression;
+
+const isSameChoice = (one: StoredReplication, other: StoredReplication): boolean =>
+  JSON.stringify([one.settings, one.mapping]) === JSON.stringify([other.settings, other.mapping]);
 
 const unknownCluster = (name: string) =>
   invalid({ toCluster: `cannot find remote cluster\n err = unknown remote cluster : refName - ${name}` });

@@ -1,0 +1,68 @@
+// Changes of one replication at the same time.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Entry } from '#replog/config-store.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import {
+  aNodeWithTarget,
+  replicationId as id,
+  reference,
+  referencesPath,
+  replication,
+} from '../../../test/support/xdcr-manager.ts';
+
+/** Lets no request read the replications for its change before two requests have checked their forms. */
+class MeetingStore extends MemoryConfigStore {
+  #both: PromiseWithResolvers<void> | null = null;
+  #waiting = 0;
+
+  expectTwo(): void {
+    this.#both = Promise.withResolvers<void>();
+  }
+
+  override async get<T>(key: string): Promise<Entry<T> | null> {
+    if (key === 'settings/xdcr' && this.#both !== null) {
+      if (++this.#waiting === 2) this.#both.resolve();
+      await this.#both.promise;
+    }
+    return super.get<T>(key);
+  }
+}
+
+const path = `/settings/replications/${encodeURIComponent(id)}`;
+
+test('requests at the same time that change different parts of a mapping are all kept', async () => {
+  const store = new MeetingStore();
+  const { post, request } = await aNodeWithTarget({}, { store });
+  await post(referencesPath, reference);
+  const created = await post('/controller/createReplication', {
+    ...replication,
+    collectionsExplicitMapping: 'true',
+    colMappingRules: '{"_default":"t"}',
+  });
+  assert.equal(created.status, 200);
+  store.expectTwo();
+  const [mode, rules] = await Promise.all([
+    post(path, { collectionsExplicitMapping: 'false' }),
+    post(path, { colMappingRules: '{"_default":"u"}' }),
+  ]);
+  assert.deepEqual([mode.status, rules.status], [200, 200]);
+  const { body } = await request(path);
+  assert.deepEqual([body.collectionsExplicitMapping, body.colMappingRules], [false, { _default: 'u' }]);
+});
+
+test('requests at the same time cannot make settings together that each would be refused for', async () => {
+  const store = new MeetingStore();
+  const { post, request } = await aNodeWithTarget({}, { store });
+  await post(referencesPath, reference);
+  const form = { ...replication, filterDeletion: 'true', filterExpression: 'META().id > "a"' };
+  assert.equal((await post('/controller/createReplication', form)).status, 200);
+  store.expectTwo();
+  const answers = await Promise.all([
+    post(path, { filterDeletionsWithExpression: 'true' }),
+    post(path, { filterDeletion: 'false' }),
+  ]);
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
+  const { body } = await request(path);
+  assert.equal(body.filterDeletionsWithExpression && !body.filterDeletion, false);
+});
