@@ -32,7 +32,8 @@ test('refuses texts of very many begin or end lines in less than two seconds of 
   const others = Array.from({ length: 10_000 }, (_, at) => `-----BEGIN A${at}-----\n`).join('');
   const before = process.cpuUsage();
   const ends = '-----END CERTIFICATE-----\n'.repeat(37_000);
-  for (const text of [beginnings, others, ends])
+  const wrongOrder = `${ends}-----BEGIN CERTIFICATE-----\n`;
+  for (const text of [beginnings, others, ends, wrongOrder])
     assert.deepEqual(readCertificates(text), { problem: certificateProblem.malformed });
   const { user, system } = process.cpuUsage(before);
   assert.ok((user + system) / 1_000 < 2_000, `${(user + system) / 1_000} ms`);

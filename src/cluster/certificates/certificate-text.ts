@@ -21,26 +21,38 @@ interface Block {
 /** Finds the blocks in one pass: a pattern for whole blocks would search again from each begin line, for seconds with hostile texts. */
 function blocksOf(text: string): Block[] {
   const begins = [...text.matchAll(/-----BEGIN ([A-Z0-9 ]{1,64})-----/g)];
-  const ends = new Map<string, number[]>();
-  for (const { 0: line, 1: label = '', index } of text.matchAll(/-----END ([A-Z0-9 ]{1,64})-----/g))
-    ends
-      .set(label, ends.get(label) ?? [])
-      .get(label)
-      ?.push(index + line.length);
-  const found: Block[] = [];
+  const ends = endsOf(text);
+  const blocks: Block[] = [];
   let from = 0;
   for (const { 0: line, 1: label = '', index } of begins) {
     if (index < from) continue;
-    const left = ends.get(label) ?? [];
-    while ((left[0] ?? Number.POSITIVE_INFINITY) < index + line.length) left.shift();
-    const end = left[0];
+    const found = ends.get(label);
+    while (found && (found.positions[found.next] ?? Number.POSITIVE_INFINITY) < index + line.length)
+      found.next++;
+    const end = found?.positions[found.next];
     if (end === undefined) continue;
     from = end;
     const pem = `${text.slice(index, end)}\n`;
     const isEncrypted = /^Proc-Type:.*ENCRYPTED/m.test(pem) || label.startsWith('ENCRYPTED ');
-    found.push({ label, pem, isEncrypted });
+    blocks.push({ label, pem, isEncrypted });
   }
-  return found;
+  return blocks;
+}
+
+/** The positions after the end lines with one label, and the index of the first of them that may end the next block. */
+interface Ends {
+  readonly positions: number[];
+  next: number;
+}
+
+function endsOf(text: string): ReadonlyMap<string, Ends> {
+  const byLabel = new Map<string, Ends>();
+  for (const { 0: line, 1: label = '', index } of text.matchAll(/-----END ([A-Z0-9 ]{1,64})-----/g)) {
+    const ends = byLabel.get(label) ?? { positions: [], next: 0 };
+    byLabel.set(label, ends);
+    ends.positions.push(index + line.length);
+  }
+  return byLabel;
 }
 
 /** The ASN.1 types that PEM labels stand for. */
