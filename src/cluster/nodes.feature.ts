@@ -50,6 +50,7 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
   const stopServing = () => interNode.stopServing();
   const founderHandover = new FounderHandover({
     ...change,
+    // Declared again, since the spread reads the getter of `change` only once.
     get founderTransfer() {
       return membership.founderTransfer;
     },

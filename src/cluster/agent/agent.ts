@@ -38,7 +38,7 @@ import { SharedReports } from './shared-reports.ts';
 import { wantedShards } from './wanted-shards.ts';
 
 /** How often the agent reads figures: often while buckets start or clients read figures, else rarely. */
-const sampleStepMs = { warming: 250, read: 1_000, idle: 10_000 };
+const sampleStepsMs = { warming: 250, read: 1_000, idle: 10_000 };
 /** Clients count as reading figures for this time after the last read. */
 const readersActiveMs = 30_000;
 const retryMs = 1_000;
@@ -320,9 +320,9 @@ export class Agent implements DataService {
   }
 
   #sampleStepMs(): number {
-    if (this.#samples.isWarming()) return sampleStepMs.warming;
+    if (this.#samples.isWarming()) return sampleStepsMs.warming;
     const isRead = this.#deps.clock.monotonicMs() - this.#lastReadAtMs < readersActiveMs;
-    return isRead ? sampleStepMs.read : sampleStepMs.idle;
+    return isRead ? sampleStepsMs.read : sampleStepsMs.idle;
   }
 
   /** Takes a report of all buckets, or of one. */

@@ -21,14 +21,14 @@ export interface MeteredBucket {
   manifest: ManifestState;
 }
 
-/** Without buckets that `about` does not know: they are being deleted. */
+/** Leaves out buckets of which the configuration has no facts: they are being deleted. */
 export function* kvMetrics(
   report: KvReport,
-  about: (uuid: string) => MeteredBucket | null,
+  factsOf: (uuid: string) => MeteredBucket | null,
 ): Generator<MetricSample> {
   yield* portMetrics(report);
   for (const bucket of report.buckets) {
-    const metered = about(bucket.uuid);
+    const metered = factsOf(bucket.uuid);
     if (metered) yield* bucketMetrics(bucket, metered);
   }
 }
@@ -47,12 +47,12 @@ function* bucketMetrics(report: BucketReport, metered: MeteredBucket): Generator
   const labels = { bucket: report.name };
   for (const [more, value] of operations(report)) yield sampleOf('kv_ops', { ...labels, ...more }, value);
   yield sampleOf('kv_ops_failed', { ...labels, op: 'set_meta' }, report.metaRejects);
-  for (const [name, value] of Object.entries(figures(report, metered)))
+  for (const [name, value] of Object.entries(bucketFigures(report, metered)))
     yield sampleOf(name as MetricName, labels, value);
   for (const [name, value] of Object.entries(activeFigures(report)))
     yield sampleOf(name as MetricName, { ...labels, state: 'active' }, value);
   yield* copyMetrics(report, labels);
-  yield* times(report, labels);
+  yield* durationMetrics(report, labels);
   yield* streamMetrics(report, labels);
   yield* collectionMetrics(report, metered.manifest);
 }
@@ -77,7 +77,7 @@ function operations(report: BucketReport): [Labels, number][] {
   ];
 }
 
-function figures(
+function bucketFigures(
   report: BucketReport,
   { quotaBytes, keepsAll }: MeteredBucket,
 ): Partial<Record<MetricName, number>> {
@@ -160,7 +160,7 @@ function* copyMetrics({ vbuckets }: BucketReport, labels: Labels): Generator<Met
   }
 }
 
-function* times({ activity }: BucketReport, labels: Labels): Generator<MetricSample> {
+function* durationMetrics({ activity }: BucketReport, labels: Labels): Generator<MetricSample> {
   const durations = (name: MetricName, more: Labels, { counts, sum }: DurationFigures) =>
     histogramOf(name, { ...labels, ...more }, { bounds: durationBounds, counts, sum });
   yield durations('kv_disk_seconds', { op: 'commit' }, activity.commit);

@@ -23,6 +23,7 @@ interface Run {
   next: Promise<void> | null;
 }
 
+/** The key of the reports of all buckets, in place of a uuid. */
 const allBuckets = '';
 
 export class SharedReports {

@@ -4,7 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { MeasuredKind } from './alert-settings.ts';
 
 const listedMax = 100;
-/** Minimum interval between two alerts of one key; longer for a disk, since disks fill slowly. */
+/** The minimum interval between two alerts of one key; longer for a disk, since disks fill slowly. An alert whose cause was absent for `quietMs` is removed from the list. */
 export const quietMs = 10 * 60_000;
 export const diskQuietMs = 12 * 3_600_000;
 
@@ -20,7 +20,9 @@ export interface ListedAlert {
 /** The cause of an alert, kept until another alert of it may be raised. */
 interface Cause {
   kind: MeasuredKind;
+  /** When its last alert was raised. */
   raisedMs: number;
+  /** When a check last found it. */
   lastMs: number;
 }
 

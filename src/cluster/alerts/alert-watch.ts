@@ -61,12 +61,12 @@ export class AlertWatch {
     void this.#checks.stop();
   }
 
-  /** An event of the audit trail could not be written. */
+  /** Call when an event of the audit trail could not be written. */
   auditFailed(): void {
     this.#auditFailures++;
   }
 
-  /** A task of a repository of the backup service failed. */
+  /** Call when a task of a repository of the backup service has failed. */
   backupFailed(repository: string, text: string): void {
     this.#note(`backup ${repository}`, 'backup_task_failed', text);
   }

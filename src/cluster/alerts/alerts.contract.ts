@@ -38,7 +38,7 @@ export const TestAlerts = defineRoute({
   doc: testDoc,
 });
 
-/** The same under its other published path. */
+/** A test mail has two published paths. */
 export const SendTestAlert = defineRoute({
   ...TestAlerts,
   id: 'alerts.send_test',

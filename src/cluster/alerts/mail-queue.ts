@@ -1,5 +1,5 @@
-// The queue of mails: in order, one at a time, retried with growing pauses, for a day at most. Nothing
-// waits for it. If the queue is full, because the server is unreachable, the oldest mail is dropped.
+// The queue of mails: in order, one at a time, retried with growing pauses, for a day at most. No caller waits for
+// a mail. If the queue is full, because the server is unreachable, the oldest mail is dropped.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { MailOutcome } from './mailer.ts';

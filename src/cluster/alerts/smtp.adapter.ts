@@ -5,8 +5,9 @@ import { getCACertificates } from 'node:tls';
 import type { MailServer } from './alert-settings.ts';
 import type { Mail, Mailer, MailOutcome } from './mailer.ts';
 
+/** The time limit of a whole send. */
 const limitMs = 15_000;
-/** Shorter than the whole limit, so that no connection is opened after the end of a send: a late name lookup fails instead. */
+/** Shorter than `limitMs`, so that no connection is opened after the end of a send: a late name lookup fails instead. */
 const lookupLimitMs = 10_000;
 const implicitTlsPort = 465;
 const responseBytesMax = 64 << 10;

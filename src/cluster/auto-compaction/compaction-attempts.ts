@@ -27,6 +27,7 @@ export class CompactionAttempts {
     return [...this.#byBucket.values()].some(({ isRunning }) => isRunning);
   }
 
+  /** Whether the bucket may be compacted now. With other rules than at the last attempt it begins anew, without a pause. */
   mayBegin(uuid: string, rules: string): boolean {
     const attempt = this.#byBucket.get(uuid);
     if (attempt?.rules === rules) return this.#clock.monotonicMs() >= attempt.notBeforeMs;

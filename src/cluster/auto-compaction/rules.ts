@@ -14,7 +14,7 @@ interface NumberRule {
   max: number;
 }
 
-/** The text `undefined` clears a number; that is how an unset one reads back. */
+/** The text `undefined` clears a number; a number that is not set is shown as this text. */
 export const cleared = 'undefined';
 
 /** Omitted parameters keep the cluster's value, except the period: without it, compaction may run at any time. */
@@ -95,28 +95,28 @@ function boolean(form: Form, name: string, problems: ProblemSink): boolean {
   return sent === 'true';
 }
 
-/** The number that the form sets, null if it clears the number; `absent` if it has none or an invalid one, which is a problem. */
+/** The number that the form sets, null if it clears the number; `otherwise` if it has none or an invalid one, which is a problem. */
 export function numberField(
   form: Form,
   name: string,
   rule: NumberRule,
-  absent: number | null,
+  otherwise: number | null,
   problems: ProblemSink,
 ): number | null {
   const sent = form[name];
-  if (sent === undefined) return absent;
+  if (sent === undefined) return otherwise;
   if (sent === cleared) return null;
   const value = integerOf(sent);
-  if (value !== null) return inRange(name, value, rule, absent, problems);
+  if (value !== null) return inRange(name, value, rule, otherwise, problems);
   problems.add(name, `${rule.label} must be an integer`);
-  return absent;
+  return otherwise;
 }
 
 function inRange(
   name: string,
   value: number,
   rule: NumberRule,
-  absent: number | null,
+  otherwise: number | null,
   problems: ProblemSink,
 ): number | null {
   // Without a bound of its own a number must still be exactly representable.
@@ -125,7 +125,7 @@ function inRange(
   const [size, shownMax] =
     value > max ? ['large', max] : ['small', Number.isFinite(rule.max) ? max : 'infinity'];
   problems.add(name, `${rule.label} is too ${size}. Allowed range is ${rule.min} - ${shownMax}`);
-  return absent;
+  return otherwise;
 }
 
 /** Days between a deletion and the removal of its tombstone. */

@@ -30,10 +30,10 @@ const constant =
   (value: number): SampleFigure =>
   (grid) =>
     grid.constant(value);
-const times = (factor: number, figure: SampleFigure): SampleFigure =>
+const scaled = (factor: number, figure: SampleFigure): SampleFigure =>
   combine([figure], (value) => factor * value);
 
-/** Microseconds, averaged over the operations of the step. */
+/** The mean duration of the operations of a step, in microseconds. */
 const average =
   (name: MetricName, labels: Labels = {}): SampleFigure =>
   (grid) => {
@@ -78,7 +78,7 @@ const clientFigures: Record<string, SampleFigure> = {
   bytes_written: rate('kv_written_bytes'),
 };
 
-const residentPercent = times(100, gauge('kv_vb_perc_mem_resident_ratio', active));
+const residentPercent = scaled(100, gauge('kv_vb_perc_mem_resident_ratio', active));
 
 const memoryFigures: Record<string, SampleFigure> = {
   curr_items: gauge('kv_curr_items'),
@@ -133,7 +133,7 @@ const copyFigures: Record<string, SampleFigure> = Object.fromEntries(
  */
 const driftFigures: Record<string, SampleFigure> = Object.fromEntries(
   (['active', 'replica'] as const).flatMap((role) => {
-    const sumUs = times(1e6, rate(`kv_ep_${role}_hlc_drift_seconds`));
+    const sumUs = scaled(1e6, rate(`kv_ep_${role}_hlc_drift_seconds`));
     const count = rate(`kv_ep_${role}_hlc_drift_count`);
     return [
       [`ep_${role}_hlc_drift`, sumUs],
@@ -220,9 +220,9 @@ const diskFigures: Record<string, SampleFigure> = {
   vb_active_queue_fill: rate('kv_ep_diskqueue_fill'),
   vb_active_queue_drain: rate('kv_ep_diskqueue_drain'),
   disk_commit_count: rate('kv_disk_seconds_count', { op: 'commit' }),
-  disk_commit_total: times(1e6, rate('kv_disk_seconds_sum', { op: 'commit' })),
+  disk_commit_total: scaled(1e6, rate('kv_disk_seconds_sum', { op: 'commit' })),
   bg_wait_count: rate('kv_bg_wait_seconds_count'),
-  bg_wait_total: times(1e6, rate('kv_bg_wait_seconds_sum')),
+  bg_wait_total: scaled(1e6, rate('kv_bg_wait_seconds_sum')),
   avg_bg_wait_time: average('kv_bg_wait_seconds'),
   avg_disk_commit_time: average('kv_disk_seconds', { op: 'commit' }),
   couch_docs_data_size: gauge('kv_ep_db_data_size_bytes'),
@@ -266,7 +266,7 @@ export const bucketFigures: Readonly<Record<string, SampleFigure>> = {
   replication_docs_rep_queue: gauge('xdcr_docs_rep_queue'),
 };
 
-/** The metrics of the bucket and of the node that the figures need. */
+/** The metrics of the bucket that the figures need. */
 export const bucketSources = [
   'xdcr_changes_left',
   'xdcr_docs_rep_queue',
@@ -315,6 +315,7 @@ export const bucketSources = [
   'kv_dcp_items_sent',
   'kv_dcp_total_data_size_bytes',
 ];
+/** The metrics of the node that the figures need. */
 export const nodeSources = [
   'kv_curr_connections',
   'kv_read_bytes',

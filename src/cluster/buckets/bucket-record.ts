@@ -80,7 +80,7 @@ function controllers(bucket: StoredBucket, uri: string) {
 export function recordTemplate(input: RecordInput, hasMap: boolean) {
   const { bucket } = input;
   const rawRAM = bucket.ramQuotaMb * mib;
-  const ram = memoryOf(input);
+  const ram = totalQuotaBytes(input);
   return {
     ...streamedTemplate(input, hasMap),
     replicaIndex: bucket.replicaIndex,
@@ -104,8 +104,8 @@ export function recordTemplate(input: RecordInput, hasMap: boolean) {
   };
 }
 
-/** The quota over all nodes. */
-const memoryOf = ({ bucket, snapshots }: Pick<RecordInput, 'bucket' | 'snapshots'>): number =>
+/** The quota over all nodes of the bucket. */
+const totalQuotaBytes = ({ bucket, snapshots }: Pick<RecordInput, 'bucket' | 'snapshots'>): number =>
   bucket.ramQuotaMb * mib * snapshots.length;
 
 /** The figures of a record. */
@@ -117,7 +117,7 @@ export function basicStats(
   const memUsed = measured?.memUsedBytes ?? 0;
   const { ops = 0, gets = 0, getHits = 0, diskFetches = 0 } = measured?.rates ?? {};
   return {
-    quotaPercentUsed: Math.min((100 * memUsed) / memoryOf(input), 100),
+    quotaPercentUsed: Math.min((100 * memUsed) / totalQuotaBytes(input), 100),
     opsPerSec: ops,
     ...(input.bucket.type === 'cache' && { hitRatio: gets > 0 ? (100 * getHits) / gets : 0 }),
     diskFetches,

@@ -1,12 +1,12 @@
-// The sample series of a section of the statistics, such as a bucket: the timestamps of a zoom, and the figures at them, from the node's time
-// series.
+// The sample series of a section of the statistics, such as a bucket: the timestamps of a period (`zoom`), and the figures at them, from the
+// node's time series.
 import type { Matcher, MetricsStore, Series } from '#metrics/sample.ts';
 import type { Clock } from '#ports/clock.ts';
 import { replicationFigure } from '../xdcr/replication-figures.ts';
 import { SeriesGrid } from './series-grid.ts';
 import { figureOfReplication, type StatsSection } from './stats-sections.ts';
 
-/** Seconds of a step, and the number of steps. */
+/** The published periods: the seconds of a step, and the number of steps. */
 const zooms = {
   minute: { step: 1, count: 60 },
   hour: { step: 4, count: 900 },
@@ -45,7 +45,7 @@ export interface SeriesReaderDeps {
   clock: Clock;
 }
 
-/** The part of the time series that reads of one bucket need. */
+/** The part of the store of metrics that reads of a section need. */
 export type SeriesStore = Pick<MetricsStore, 'recent'> & {
   select(
     matchers: readonly Matcher[],

@@ -67,11 +67,11 @@ const nameIn = (params: Params): string => params['bucket'] as string;
 
 function validationReply(
   validation: { fields: Record<string, string>; summaries: unknown },
-  fineStatus: number,
+  statusIfValid: number,
 ) {
-  const wrong = Object.keys(validation.fields).length > 0;
+  const isWrong = Object.keys(validation.fields).length > 0;
   const value = { ...validation.fields, errors: validation.fields, summaries: validation.summaries };
-  return reply.json(value, wrong ? 400 : fineStatus);
+  return reply.json(value, isWrong ? 400 : statusIfValid);
 }
 
 function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): BoundRoute[] {
@@ -104,6 +104,7 @@ function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): B
     bind(contract.GetBucket, async ({ params, query }, context) => {
       const { uuid } = service.find(nameIn(params));
       const all = await snapshots.all(context, hasTotals(query) ? undefined : uuid);
+      // Found again: the bucket may have changed during the wait for the figures.
       return reply.jsonText(textOf(service.find(nameIn(params)), all, query));
     }),
     bind(contract.StreamBucket, ({ params }, context) => {

@@ -84,9 +84,9 @@ export class BucketsService {
     if (hasMap) await maps.create(uuid, view.dataNodes, choices.replicaNumber);
     const created = store.change((state) => {
       const read = readNewBucket(form, this.#ruleContext(state, null));
-      const full = tooManyBuckets(state, this.#bucketCountMax);
-      if (full || read.problems.any) {
-        const fields = full ?? withWarnings(read, ignoreWarnings);
+      const tooMany = tooManyBuckets(state, this.#bucketCountMax);
+      if (tooMany || read.problems.any) {
+        const fields = tooMany ?? withWarnings(read, ignoreWarnings);
         throw bucketRefusals.invalid(fields, this.#summaries(read, null, state, disk));
       }
       const inDeletion = nameInDeletion(read.choices.name, state);

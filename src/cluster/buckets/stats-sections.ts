@@ -21,11 +21,11 @@ export interface StatsSection {
   readonly bucket: string | null;
   /** The series that the figures need: those that match all conditions of one of the lists. */
   readonly selections: readonly (readonly Matcher[])[];
-  /** By name; some depend on which series there are. */
+  /** The figures by name; some exist only for certain series, such as those of an index. */
   figures(series: readonly Series[]): Figures;
-  /** Has a value whenever the section was sampled. */
+  /** A figure that has a value whenever the section was sampled. */
   readonly sampled: SampleFigure;
-  /** The last minutes have a sample of each second. */
+  /** Whether the last minutes have a sample of each second. */
   readonly isPerSecond: boolean;
 }
 
@@ -44,7 +44,7 @@ export const bucketSection = (bucket: string): StatsSection => ({
   isPerSecond: true,
 });
 
-/** Every node counts requests to its REST API, so this has a value whenever the node was sampled. */
+/** Every node counts requests to its REST API, so their rate has a value whenever the node was sampled. */
 const nodeSampled = rate('cm_rest_request_enters_total');
 
 const nodeSection = (name: string, figures: Figures, sources: readonly string[]): StatsSection => ({

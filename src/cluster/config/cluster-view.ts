@@ -89,7 +89,7 @@ export class ClusterView {
     return (this.#entries.get(bucketsKey)?.value as BucketsState | undefined) ?? noBuckets(0);
   }
 
-  /** Buckets that clients can see, by name. */
+  /** Buckets that clients can see, in the order of their names. */
   liveBuckets(): readonly StoredBucket[] {
     const { buckets } = this;
     if (this.#live?.of !== buckets) {

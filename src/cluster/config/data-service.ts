@@ -10,6 +10,7 @@ export interface DataService {
   refresh(bucketUuid?: string): Promise<void>;
   /** The newest figures of a bucket; null before its first report. */
   measured(bucketUuid: string): MeasuredBucket | null;
+  /** The number of connections of clients in the newest report. */
   connections(): number;
   /** The current metrics of the data service. */
   metrics(): Promise<MetricSample[]>;
@@ -50,9 +51,12 @@ export interface MeasuredBucket {
   pendingItems?: number;
   /** Conditions that an operator must know: unreadable files, reasons why writes are refused. */
   problems: readonly string[];
+  /** Documents of the active vbuckets. */
   items: number;
   memUsedBytes: number;
+  /** The part of `diskBytes` that compaction would keep. */
   dataBytes: number;
+  /** The size of the bucket's files. */
   diskBytes: number;
   /** Bytes on disk that compaction would release. */
   freeDiskBytes: number;

@@ -15,7 +15,7 @@ export const since = {
   ownNatsServers: 2,
   /** Nodes of 0.2 do not send their documents to another cluster. */
   replicationToOtherClusters: 2,
-  /** Nodes of 0.2 would run the name of a JavaScript function as SQL++. */
+  /** Nodes of 0.2 would evaluate the name of a JavaScript function as an SQL++ expression. */
   functionsInJavaScript: 2,
 } as const;
 

@@ -15,12 +15,12 @@ interface DocumentMeta {
 
 /** The limit of paths in one request. */
 const pathsMax = 15;
-/** How often a document is read again that changes between the reads of its parts. */
+/** How often a document is read whose parts change between the reads of them. */
 const attemptsMax = 10;
 
 const attribute = (path: string): PathRead => ({ opcode: SubdocOpcode.get, flags: PathFlag.xattr, path });
 const metaPath = attribute('$document');
-/** The virtual attribute `$XTOC` has the names of the document's extended attributes. */
+/** What the first request reads. The virtual attribute `$XTOC` has the names of the document's extended attributes. */
 const firstPaths = [metaPath, attribute('$XTOC'), { opcode: SubdocOpcode.getDoc, flags: 0, path: '' }];
 
 /** Resolves with the document, or with a status of the data port if there is none or it keeps changing. */

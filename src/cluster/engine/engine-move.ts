@@ -48,6 +48,7 @@ const runMs = 60_000;
 export class EngineMove {
   readonly #deps: EngineMoveDeps;
   readonly #checks: PeriodicTask;
+  /** When the next attempt may begin. */
   #notBeforeMs = 0;
 
   constructor(deps: EngineMoveDeps) {

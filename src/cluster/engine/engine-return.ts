@@ -41,12 +41,15 @@ const recordedMs = 180_000;
 
 export class EngineReturn {
   readonly #deps: EngineReturnDeps;
+  /** When the next attempt may begin. */
   #notBeforeMs = -Infinity;
+  /** The move that is under way. */
   #returning: Promise<void> | null = null;
   /** When this node may remove a server that the configuration is not on. */
   #removeAtMs: number;
   /** Whether the configuration was on servers at the last check. */
   #wasOnServers = false;
+  /** When the configuration last came back to this node. */
   #returnedMs = -Infinity;
 
   constructor(deps: EngineReturnDeps) {

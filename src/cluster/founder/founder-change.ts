@@ -56,11 +56,15 @@ export interface TakeOverRequest {
   readonly planId: string;
 }
 
+/** The time limit for a member to answer a claim. */
 const claimMs = 3_000;
+/** The time limit for a member to send its copy of the configuration. */
 const stateMs = 30_000;
+/** The time limit of a message that needs no answer. */
 const noticeMs = 3_000;
 /** A claim ends after this time if the member that made it has not taken over. */
 const grantMs = 60_000;
+/** How often a member claims the configuration, each time in a higher epoch. */
 const attemptsMax = 3;
 
 export class FounderChange {

@@ -39,6 +39,7 @@ const takeMs = 30_000;
 const takenMs = 3_000;
 /** How long a node that requests the handover from the founder waits for its outcome: longer than the founder may take. */
 const requestMs = takeMs + unknownMs + takenMs + 15_000;
+/** The pause between two such questions. */
 const againMs = 500;
 
 export class FounderHandover {

@@ -78,8 +78,8 @@ function withEnoughLeft({ active, down }: FailoverSituation, candidates: readonl
   const dataLeft = nodesCountedForFailover(up, data).length;
   const others = candidates.filter((node) => !isDataNode(node));
   if (data.length > 0 && dataLeft < dataNodesMin) {
-    const small = data.map((node) => tooSmall(node, 'data', dataLeft, dataNodesMin));
-    return { nodes: [], notices: [...small, ...others.map(dataNodeStays)] };
+    const tooFew = data.map((node) => tooSmall(node, 'data', dataLeft, dataNodesMin));
+    return { nodes: [], notices: [...tooFew, ...others.map(dataNodeStays)] };
   }
   const nodes: NodeState[] = [...data];
   const notices: Notice[] = [];
@@ -102,7 +102,7 @@ function withinCount({ count, maxCount }: FailoverSituation, nodes: readonly Nod
   return { nodes: sorted.slice(0, room), notices: [{ kind: 'auto_failover_maximum_reached', text }] };
 }
 
-/** Why the buckets need these nodes; null: they do not. */
+/** Why these nodes cannot be failed over without loss for a bucket; null: they can. */
 function problemOfMaps(
   { buckets, preservesDurable }: FailoverSituation,
   nodes: readonly NodeState[],

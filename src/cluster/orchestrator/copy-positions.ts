@@ -1,5 +1,5 @@
 // Asks the data services for the positions of a bucket's copies: a failover promotes the copy with the most changes, which keeps most of the
-// writes that were not durable. Also finds the nodes that have restarted, whose copies wait for what another member has.
+// writes that were not durable. Also finds the nodes that have restarted, whose copies wait for the changes of another member of the in-sync set.
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
@@ -68,7 +68,7 @@ export class CopyPositions {
   }
 }
 
-/** The nodes that may become the active of a shard, and the nodes of each shard that loses a member of its in-sync set. */
+/** The nodes of each shard whose new active must be chosen among several, or that loses a member of its in-sync set. */
 function candidates({ nodes, shards }: BucketMap, failed: readonly string[]): string[] {
   const isFailed = (at: number): boolean => failed.includes(nodes[at] ?? '');
   const found = shards.flatMap(({ chain, incoming = [], inSync = [] }) => {
@@ -79,7 +79,7 @@ function candidates({ nodes, shards }: BucketMap, failed: readonly string[]): st
   return [...new Set(found)].map((at) => nodes[at] ?? '');
 }
 
-/** Whether the in-sync set names this process of the node: a later process lacks what the named one had only in memory. */
+/** False where the in-sync set names an earlier process of the node: this one lacks what that one had only in memory. */
 function isSameProcess({ nodes, shards }: BucketMap, node: string, shard: number, boot: string): boolean {
   const { inSync = [] }: Pick<ShardPlacement, 'inSync'> = shards[shard] ?? {};
   const member = inSync.find(([at]) => nodes[at] === node);

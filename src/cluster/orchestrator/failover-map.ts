@@ -1,7 +1,7 @@
 // A bucket's map after a failover: for each shard whose active has failed another member of the in-sync set is promoted, and the failed
 // nodes leave all chains.
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import { lastActiveAfter } from '../topology/promoted-shard.ts';
+import { isInSync, lastActiveAfter } from '../topology/promoted-shard.ts';
 import { paddedChain } from '../topology/vbucket-map.ts';
 
 /** How many changes a copy of a shard has. The furthest copy lacks the fewest of the writes that were not durable. */
@@ -48,7 +48,7 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
     if (!failed.includes(active)) {
       const hasRestarted = (node: number): boolean =>
         options.hasRestarted?.(map.nodes[node] ?? '', index) ?? false;
-      if (!waitsFor(shard, failed, hasRestarted)) return withChain(shard, live);
+      if (!waitsForFailed(shard, failed, hasRestarted)) return withChain(shard, live);
       unsafe.push(index);
       return options.allowUnsafe ? withChain(withoutFailed(shard, failed), live) : shard;
     }
@@ -64,8 +64,8 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
       options.position?.(map.nodes[candidate] ?? '', index),
     );
     const members = options.allowUnsafe ? withoutFailed(shard, failed).inSync : shard.inSync;
-    // A member of the in-sync set keeps the set; a copy outside of it begins a new one. With `allowUnsafe` failed nodes leave it: a member
-    // that has restarted would wait for their report.
+    // A member of the in-sync set keeps the set; a copy outside of it begins a new one. With `allowUnsafe` the failed nodes leave the set: a
+    // member that has restarted would wait for their report.
     const kept = { ...(members && { inSync: members }), ...lastActiveAfter(shard, map.nodes[active]) };
     return promoted(shard, node, live, inSync.length > 0 ? kept : {});
   });
@@ -90,10 +90,10 @@ const liveOf = ({ chain, incoming = [] }: ShardPlacement, failed: readonly numbe
   [...chain, ...incoming].filter((node) => node >= 0 && !failed.includes(node));
 
 /**
- * Whether the active has restarted and waits for one of these nodes, which alone may have what was acknowledged in memory: once they have failed
- * it would wait for ever.
+ * Whether the active has restarted and waits for one of the failed nodes, which alone may have what was acknowledged in memory: the active would
+ * wait for ever.
  */
-function waitsFor(
+function waitsForFailed(
   { chain, inSync = [] }: ShardPlacement,
   failed: readonly number[],
   hasRestarted: (node: number) => boolean,
@@ -152,6 +152,3 @@ function furthest(
   const [first] = positions.sort((a, b) => b.at.epoch - a.at.epoch || b.at.seqno - a.at.seqno);
   return first?.node ?? -1;
 }
-
-const isInSync = ({ chain, inSync }: ShardPlacement, node: number): boolean =>
-  inSync?.some(([member]) => member === node) ?? chain[0] === node;

@@ -12,7 +12,7 @@ import { type FailoverPlanOptions, failoverPlan } from './failover-plan.ts';
 import { isDataNode, nodesCountedForFailover } from './members.ts';
 import type { DeparturePreparation } from './rebalance.service.ts';
 
-/** The time that a failover may take: if the failed node is the orchestrator, another node must take its place first. */
+/** How long a request waits for its failover: if the failed node is the orchestrator, another node must take its place first. */
 const waitMs = 60_000;
 
 export interface FailoverServiceDeps {
@@ -75,7 +75,7 @@ export class FailoverService {
     if (outcome !== 'completed') throw failoverRefusals.failed({ reason: reason ?? 'no reason is known' });
   }
 
-  /** Moves the active shards of running nodes to other nodes first. */
+  /** The nodes run: their active shards move to other nodes before the nodes leave the maps. */
   async startGracefully(form: Form): Promise<void> {
     const names = namesIn(form);
     const { view, random } = this.#deps;

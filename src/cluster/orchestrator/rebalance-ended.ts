@@ -1,4 +1,5 @@
-// What follows a rebalance: its event is recorded, and after success the count of automatic failovers starts again at 0.
+// What follows the end of a rebalance or a failover: an event is recorded, and a successful rebalance sets the count of automatic failovers
+// to 0.
 import type { ConfigStore } from '#replog/config-store.ts';
 import { FailoverSettingsService } from '../auto-failover/auto-failover.service.ts';
 import type { RebalanceOutcome } from '../config/cluster-state.ts';

@@ -19,13 +19,13 @@ const nameOf: Record<RebalanceKind, string> = {
 };
 
 export interface RebalanceProgress {
-  /** 0 to 1. */
+  /** The share of all moves that are done, 0 to 1. */
   readonly all: number;
-  /** By name of the node. */
+  /** The same share by name of the node. */
   readonly byNode: Readonly<Record<string, number>>;
 }
 
-/** Null while none runs. */
+/** Null while no rebalance runs. */
 export function rebalanceProgress(view: RebalanceView): RebalanceProgress | null {
   const { balance } = view.cluster;
   if (balance === undefined) return null;

@@ -26,8 +26,8 @@ export interface RetrySettings {
 export const retryDefaults: RetrySettings = { enabled: false, afterTimePeriod: 300, maxAttempts: 1 };
 
 const checkEveryMs = 1_000;
-/** The largest accepted `afterTimePeriod`. */
-const waitMaxMs = 3_600_000;
+/** The accepted values of `afterTimePeriod`, in seconds. */
+export const retryPeriodRange = { min: 5, max: 3600 };
 
 /** The cluster after the end of a plan, with the next attempt if one is due. */
 export function withRetry(
@@ -49,7 +49,7 @@ export interface RebalanceRetriesDeps {
   cluster: Pick<ClusterStore, 'change'>;
   /** The term in which this node is the orchestrator; null: it is not. */
   term: () => number | null;
-  /** Called after a plan was written. */
+  /** Called after an attempt to write a plan, even one that changed nothing. */
   planned: () => void;
   clock: Clock;
   random: Random;
@@ -81,7 +81,7 @@ export class RebalanceRetries {
     if (retry === undefined || balance !== undefined) return;
     const leftMs = retry.dueMs - clock.wallMs();
     // More than the longest period is left: the clock was ahead when the rebalance failed and was set back since.
-    const isDue = leftMs <= 0 || leftMs > waitMaxMs;
+    const isDue = leftMs <= 0 || leftMs > retryPeriodRange.max * 1000;
     if (isDue && term() !== null) await this.#retry(retry);
   }
 

@@ -9,7 +9,7 @@ import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
 import * as contract from './rebalance.contract.ts';
 import type { RebalanceService } from './rebalance.service.ts';
 import { lastReport } from './rebalance-report.ts';
-import { pendingRetry, retryDefaults, retrySetting } from './rebalance-retry.ts';
+import { pendingRetry, retryDefaults, retryPeriodRange, retrySetting } from './rebalance-retry.ts';
 
 export interface RebalanceRoutesDeps {
   service: RebalanceService;
@@ -55,7 +55,6 @@ export function rebalanceRoutes(deps: RebalanceRoutesDeps): BoundRoute[] {
 }
 
 const attemptsRange = { min: 1, max: 3 };
-const periodRange = { min: 5, max: 3600 };
 
 function retryRoutes({ service, settings, view, clock }: RebalanceRoutesDeps): BoundRoute[] {
   return [
@@ -65,7 +64,7 @@ function retryRoutes({ service, settings, view, clock }: RebalanceRoutesDeps): B
       reader.only(['enabled', 'afterTimePeriod', 'maxAttempts']);
       reader.required('enabled');
       const enabled = reader.boolean('enabled');
-      const afterTimePeriod = reader.integer('afterTimePeriod', periodRange.min, periodRange.max);
+      const afterTimePeriod = reader.integer('afterTimePeriod', retryPeriodRange.min, retryPeriodRange.max);
       const maxAttempts = reader.integer('maxAttempts', attemptsRange.min, attemptsRange.max);
       reader.refuseIfInvalid();
       const changes = {

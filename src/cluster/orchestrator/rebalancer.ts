@@ -114,7 +114,7 @@ export class Rebalancer {
       await clock.sleep(roundMs);
     }
     this.#isRunning = false;
-    // For a plan that was written meanwhile. If a later orchestrator carries it out, the round only reads it.
+    // A plan may have been written while this one ended. Where a later orchestrator carries it out, the round only reads it.
     if (!this.#isStopped) clock.after(roundMs, () => this.wake());
   }
 
@@ -128,7 +128,10 @@ export class Rebalancer {
       const down = cluster.nodes.find(
         ({ uuid }) => isNeeded(cluster, plan, uuid) && this.#isGone(plan, uuid),
       );
-      if (down !== undefined) return this.#fail(plan, `Node ${down.otpNode} does not answer.`);
+      if (down !== undefined) {
+        await this.#fail(plan, `Node ${down.otpNode} does not answer.`);
+        return true;
+      }
     }
     const found = await this.#maps();
     if (found === null) return true;
@@ -136,12 +139,12 @@ export class Rebalancer {
       if (!(await this.#moveShards(cluster, plan, bucket, entry))) return true;
     }
     if (await this.#awaitsClients(cluster, plan, found)) return true;
-    return !(await this.#clear(found)) || !(await this.#end(plan));
+    return !(await this.#clearGoals(found)) || !(await this.#end(plan));
   }
 
   /**
-   * Whether clients may have a map that still names a node that leaves, or statements may run on that node. An SDK cancels requests that are on
-   * their way to a node when the node is removed, or closes its connections.
+   * Whether clients may have a map that still names a leaving node, or statements may run on that node. An SDK cancels requests that are on
+   * their way to a node when the map no longer names the node, or the node closes its connections.
    */
   async #awaitsClients({ nodes }: ClusterState, plan: RebalancePlan, { maps }: Maps): Promise<boolean> {
     const gone = [...plan.ejected, ...(plan.kind === 'gracefulFailover' ? (plan.failing ?? []) : [])];
@@ -149,7 +152,7 @@ export class Rebalancer {
       (node) => gone.includes(node.uuid) && node.membership === 'active' && isDataNode(node),
     );
     if (plan.stopping || !leaves || maps.length === 0) return false;
-    if (!plan.hasMoved && !(await this.#change(plan.id, (found) => ({ ...found, hasMoved: true }))))
+    if (!plan.hasMoved && !(await this.#changePlan(plan.id, (found) => ({ ...found, hasMoved: true }))))
       return true;
     const now = this.#deps.clock.monotonicMs();
     if (this.#moved?.plan !== plan.id) this.#moved = { plan: plan.id, ms: now };
@@ -170,13 +173,13 @@ export class Rebalancer {
   async #isOwn(plan: RebalancePlan): Promise<boolean> {
     const term = this.#deps.term();
     if (term === null || plan.term > term) return false;
-    if (plan.term < term) await this.#change(plan.id, (found) => ({ ...found, term }));
+    if (plan.term < term) await this.#changePlan(plan.id, (found) => ({ ...found, term }));
     return true;
   }
 
-  async #fail(plan: RebalancePlan, reason: string): Promise<boolean> {
-    await this.#change(plan.id, (found) => ({ ...found, stopping: found.stopping ?? { reason } }));
-    return true;
+  /** Stops the plan; a later round ends it as failed. */
+  async #fail(plan: RebalancePlan, reason: string): Promise<void> {
+    await this.#changePlan(plan.id, (found) => ({ ...found, stopping: found.stopping ?? { reason } }));
   }
 
   /** Null when a stale read shows a bucket without its map. */
@@ -204,11 +207,11 @@ export class Rebalancer {
     if (plan.kind === 'failover') return this.#failOver(plan, bucket, entry);
     const map = this.#withGoals(cluster, plan, bucket, entry.value);
     const isStart = map.forward?.plan === plan.id && entry.value.forward?.plan !== plan.id;
-    if (isStart && !(await this.#change(plan.id, (found) => found))) return false;
+    if (isStart && !(await this.#changePlan(plan.id, (found) => found))) return false;
     const isOver = plan.stopping !== undefined && this.#isOverdue();
     if (isOver || (map === entry.value && isComplete(map))) return true;
     const next = advance(map, this.#deps.movesPerNode()) ?? map;
-    if (next !== entry.value) await this.#put(entry, next);
+    if (next !== entry.value) await this.#putMap(entry, next);
     // A failover waits for the end of the rebalance that it stops.
     else if (plan.stopping) return waitsOnlyFor(map, this.#deps.isDown);
     return false;
@@ -221,7 +224,7 @@ export class Rebalancer {
     const hasFailed = ({ chain, incoming = [] }: ShardPlacement): boolean =>
       [...chain, ...incoming].some((node) => node >= 0 && positions.includes(node));
     if (plan.stopping || !entry.value.shards.some(hasFailed)) return true;
-    if (!(await this.#change(plan.id, (found) => found))) return false;
+    if (!(await this.#changePlan(plan.id, (found) => found))) return false;
     const copies = await this.#deps.copies?.(bucket.uuid, entry.value, failing);
     if (this.#promoted.plan !== plan.id) this.#promoted = { plan: plan.id, shards: new Set() };
     const promoted = this.#promoted.shards;
@@ -233,7 +236,7 @@ export class Rebalancer {
       lacks: (node, shard) => promoted.has(promotionOf(node, shard)),
     });
     if (unsafe.length > 0 && !allowUnsafe) await this.#fail(plan, unsafeReason(bucket));
-    else if (await this.#put(entry, map))
+    else if (await this.#putMap(entry, map))
       for (const [shard, { chain, epoch }] of map.shards.entries())
         if (epoch !== entry.value.shards[shard]?.epoch)
           promoted.add(promotionOf(map.nodes[chain[0] ?? -1] ?? '', shard));
@@ -266,7 +269,7 @@ export class Rebalancer {
    * Removes the goals from the maps. Writes each map and the list of buckets, because reads may be stale and only a write proves that
    * a value was not changed; false: a value was changed.
    */
-  async #clear({ buckets, maps }: Maps): Promise<boolean> {
+  async #clearGoals({ buckets, maps }: Maps): Promise<boolean> {
     const { store, term } = this.#deps;
     for (const { entry } of maps) {
       if (term() === null) return false;
@@ -276,7 +279,7 @@ export class Rebalancer {
   }
 
   /** If another write came first, the next round reads it. */
-  async #put({ key, revision }: Entry<BucketMap>, map: BucketMap): Promise<boolean> {
+  async #putMap({ key, revision }: Entry<BucketMap>, map: BucketMap): Promise<boolean> {
     return this.#deps.term() !== null && (await this.#deps.store.put(key, map, revision)) !== null;
   }
 
@@ -307,13 +310,13 @@ export class Rebalancer {
   /** False if the plan has ended already: then its nodes are counted. */
   async #announceEnd(plan: RebalancePlan): Promise<boolean> {
     if (plan.automatic === undefined) return true;
-    const isRunning = await this.#change(plan.id, (found) => found);
+    const isRunning = await this.#changePlan(plan.id, (found) => found);
     if (isRunning) await this.#deps.completing?.(plan);
     return isRunning;
   }
 
   /** False if the rebalance has ended. A write of the unchanged plan proves that it still runs, which a read cannot, since it may be stale. */
-  async #change(id: string, change: (plan: RebalancePlan) => RebalancePlan): Promise<boolean> {
+  async #changePlan(id: string, change: (plan: RebalancePlan) => RebalancePlan): Promise<boolean> {
     let isFound = false;
     await update<ClusterState | null>(this.#deps.store, clusterKey, null, (cluster) => {
       assert(cluster, 'the cluster key is written at start');

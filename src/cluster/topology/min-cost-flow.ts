@@ -6,7 +6,7 @@ export class FlowNetwork {
   readonly #target: number[] = [];
   readonly #free: number[] = [];
   readonly #cost: number[] = [];
-  /** For each vertex, the cost of the cheapest path that was found to it last. */
+  /** For each vertex, the cost of the cheapest path to it in the last search that reached it. */
   readonly #potential: number[] = [];
 
   addVertex(): number {

@@ -1,4 +1,4 @@
-// The entity tag of a user or group, which is another one after a change of its roles, groups or names. A client that read the user or group
+// The entity tag of a user or group: another one after each change but those of a password or of limits. A client that read the user or group
 // sends the tag with its change (`If-Match`), and the node refuses the change if the tag is another one by then.
 import { createHash } from 'node:crypto';
 import { userRefusals } from '../refusals/users.refusals.ts';

@@ -1,4 +1,4 @@
-// Name and type: chosen once, at creation.
+// The name and the type of a bucket: chosen once, at creation.
 import type { BucketType, StoredBucket, Vocabulary } from '../../config/cluster-state.ts';
 import type { Problems } from '../../forms/problems.ts';
 

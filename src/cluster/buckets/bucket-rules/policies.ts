@@ -3,7 +3,7 @@ import { integerOf } from '#base/decimal.ts';
 import type { CompressionMode, EvictionPolicy } from '../../config/cluster-state.ts';
 import { choice, type RuleInput } from './rule-input.ts';
 
-const maxTtlMax = 2_147_483_648;
+const maxTtlSecondsMax = 2_147_483_648;
 const driftMsMin = 100;
 /** Larger numbers are not exact. */
 const driftMsMax = Number.MAX_SAFE_INTEGER;
@@ -64,8 +64,8 @@ export function maxTtlSeconds(input: RuleInput): number {
   const sent = input.form['maxTTL'];
   if (sent === undefined) return before;
   const seconds = integerOf(sent);
-  if (seconds !== null && seconds >= 0 && seconds <= maxTtlMax) return seconds;
-  input.problems.add('maxTTL', `Max TTL must be an integer between 0 and ${maxTtlMax}`);
+  if (seconds !== null && seconds >= 0 && seconds <= maxTtlSecondsMax) return seconds;
+  input.problems.add('maxTTL', `Max TTL must be an integer between 0 and ${maxTtlSecondsMax}`);
   return before;
 }
 

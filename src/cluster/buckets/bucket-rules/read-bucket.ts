@@ -27,7 +27,9 @@ import { historyRetention, pointInTimeRecovery, storageBackend, vbucketNumber } 
 export interface RuleContext {
   buckets: BucketsState;
   edition: Edition;
+  /** The vocabulary of buckets that are created without an explicit type. */
   wireNames: Vocabulary;
+  /** The number of nodes with the data service. */
   dataNodes: number;
   /** Megabytes per node that the edited bucket's documents take now. */
   usedMb: number;

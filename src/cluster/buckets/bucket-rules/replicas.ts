@@ -37,13 +37,13 @@ export function replicaIndex(input: RuleInput, replicas: number): boolean {
   return input.type === 'native' && sent === '1';
 }
 
-const persistent: readonly DurabilityMinLevel[] = [
+const nativeLevels: readonly DurabilityMinLevel[] = [
   'none',
   'majority',
   'majorityAndPersistActive',
   'persistToMajority',
 ];
-const inMemory: readonly DurabilityMinLevel[] = ['none', 'majority'];
+const ephemeralLevels: readonly DurabilityMinLevel[] = ['none', 'majority'];
 
 /** Published clients read the second key, clients that follow the specification read the first. */
 const durabilityKeys = ['durabilityMinLevel', 'durability_min_level'];
@@ -65,7 +65,7 @@ export function durabilityMinLevel(
 
 function levelsOf(input: RuleInput): readonly DurabilityMinLevel[] {
   if (input.type === 'cache') return ['none'];
-  return input.type === 'native' ? persistent : inMemory;
+  return input.type === 'native' ? nativeLevels : ephemeralLevels;
 }
 
 function valueProblem(input: RuleInput): string {

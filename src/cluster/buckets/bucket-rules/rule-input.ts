@@ -21,19 +21,19 @@ export interface RuleInput {
   readonly problems: Problems;
 }
 
-/** Reads one of the allowed words; `absent` if the parameter was not sent or has another value, which is a problem. */
+/** Reads one of the allowed words; `otherwise` if the parameter was not sent or has another value, which is a problem. */
 export function choice<T extends string, A>(
   input: RuleInput,
   name: string,
   allowed: readonly T[],
-  absent: A,
+  otherwise: A,
   text: string,
 ): T | A {
   const sent = input.form[name];
-  if (sent === undefined) return absent;
+  if (sent === undefined) return otherwise;
   const found = allowed.find((word) => word === sent);
   if (found === undefined) input.problems.add(name, text);
-  return found ?? absent;
+  return found ?? otherwise;
 }
 
 export const typeNames: Record<Vocabulary, Record<BucketType, string>> = {
