@@ -90,7 +90,7 @@ export interface KvDesired {
   /** Uuids of deleted buckets whose files must be removed, also those of an earlier process. No other files are removed. */
   deletedBuckets: string[];
   users: UserSpec[];
-  /** Passwords of unknown users are verified as those of external users, which can add them to `users`. */
+  /** Logins of users that are not in `users` are decided outside the data service, as those of external users. Otherwise they are refused. */
   admitsUnknownUsers?: boolean;
   /** Cluster configuration JSON for connections without a bucket, null before provisioning. */
   clusterConfig: { revEpoch: number; rev: number; json: string } | null;

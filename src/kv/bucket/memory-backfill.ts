@@ -80,8 +80,8 @@ export class MemoryBackfill {
 
   /**
    * As `page`, where there is a disk, for a reader that began at seqno 0: without deletions from before, which may be on disk only. Null
-   * unless all documents are in memory and visible, and for changes after those that the first page listed: these are read from disk.
-   * A later list would leave out deletions of documents that the reader has from its first one, or from disk.
+   * unless all documents are in memory and visible. Null too for changes after those that the first page listed, which are read from
+   * disk: a later list would leave out deletions of documents that the reader has from the first list or from disk.
    */
   async documentsPage(
     vb: number,

@@ -47,13 +47,13 @@ export class LaneEngine implements DiskEngine {
   private readonly compactions: Compactions;
   private readonly pace: CopyPace;
   private readonly buckets = new Map<string, BucketFiles>();
-  /** The files that are open of buckets for which the disk had no space. */
+  /** By bucket for whose files the disk had no space, those of them that are open nevertheless. */
   private readonly incomplete = new Map<string, readonly OpenedFile[]>();
   /** By bucket, the lane of each file. */
   private readonly fileLanes = new Map<string, readonly LaneLease[]>();
   /** By bucket, its current files. */
   private readonly specs = new Map<string, readonly DataFileSpec[]>();
-  /** Buckets some of whose files reading lanes may have open. */
+  /** Buckets of which reading lanes may have files open. */
   private readonly readFrom = new Set<string>();
   private readonly logged = new LoggedCommits((bucketUuid, file) =>
     this.laneOf(bucketUuid, file).call('writeLogged', bucketUuid, file),
@@ -232,7 +232,7 @@ export class LaneEngine implements DiskEngine {
     await this.writers.stop();
   }
 
-  /** `before` are open already. */
+  /** Opens the files of `specs`. The files in `before` are open already. */
   private async openFiles(
     bucketUuid: string,
     specs: readonly DataFileSpec[],

@@ -9,7 +9,7 @@ const probes = 7;
 
 interface Layer {
   words: Uint32Array;
-  /** Keys it can still take. */
+  /** How many more keys the layer can take. */
   room: number;
 }
 

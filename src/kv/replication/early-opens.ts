@@ -3,7 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Open } from './frames.ts';
 
-/** More are discarded: their actives ask again. */
+/** One more, and all are discarded: their actives ask again. */
 export const earlyOpensMax = 4_096;
 /** An active asks again after this time. */
 const validMs = 1_000;

@@ -142,7 +142,7 @@ export class Stream implements Follower {
     return source.hasRecent(vb, this.position) ? this.sendRecent() : this.beginBackfill();
   }
 
-  /** Sends the client its seqno when recent changes were not included by the filter. */
+  /** Sends the client the stream's position when the filter left out the changes before it. */
   sendPosition(): void {
     const isBusy = this.isEnded || this.isOpen || this.page !== null;
     if (isBusy || this.position <= this.reportedSeqno || !this.host.reportsSeqnos) return;

@@ -79,7 +79,7 @@ export class BatchEncoder {
     }
   }
 
-  /** Takes the states of these vbuckets. `withChanges`: and all of their dirty items, in one turn. */
+  /** Takes the states of these vbuckets and, `withChanges`, all of their dirty items, in one turn. */
   takeStates(file: FileState, vbs: Iterable<number>, withChanges: boolean): void {
     for (const vb of vbs)
       if (withChanges) this.takeChanges(file, vb, Infinity);

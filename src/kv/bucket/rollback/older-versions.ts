@@ -24,7 +24,7 @@ const readsMax = 8;
 export interface OlderVersions {
   /** How many of the keys, from the first on, are answered. */
   readonly answered: number;
-  /** The highest seqno of the answered keys whose version is above the seqno; 0: none is. */
+  /** The highest seqno of the answered keys that changed after `upTo`; 0: none did. */
   readonly newest: number;
   /** One cut with the versions. What is left out is newer, or the vbucket has no such key. */
   readonly batch: CutBuffer;

@@ -56,7 +56,7 @@ export class DataFile {
   /** Prepared once: each commit uses one. */
   private readonly checkpoints = new Map<CheckpointMode, StatementSync>();
   private truncateAtPages = checkpointPagesMax;
-  /** Starts at the clock and rises with each commit, so that a load detects commits that were made while it ran, also across reopening. */
+  /** Starts at the time of opening and rises with each commit: a load detects commits made while it ran, even if the file was reopened. */
   private commits = 0;
   private failure: string | null = null;
   /** The last commit found the disk full: its rows are not written. */

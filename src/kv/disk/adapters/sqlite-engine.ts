@@ -16,7 +16,7 @@ function localLane(lane: SqliteLane): Lane {
       const act = lane[operation] as (...args: LaneArguments<K>) => LaneResult<K>;
       const result = act.apply(lane, args);
       while (lane.checkpoint()) {
-        // The next file.
+        // Each call does the checkpoint of one file.
       }
       // Between the pages that a compaction copies other calls run, as they do with a worker.
       if (operation === 'copyPage') await new Promise(setImmediate);
