@@ -1,6 +1,7 @@
 // `[*]`: an object whose members are arrays of the items' members.
 import { mapInSteps, resultOf, type WorkSteps } from '#base/steps.ts';
 import { itemsOf, membersOf } from '../values/json-scan.ts';
+import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray } from '../values/types.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
 
@@ -40,16 +41,26 @@ export function arrayStar(value: Value): Value {
   return resultOf(arrayStarInSteps(value));
 }
 
+/** The steps that are counted for a member of an item: its place in a map takes more than fifty bytes. */
+const memberSteps = 64;
+
 export function* arrayStarInSteps(value: Value): WorkSteps<Value> {
   const items = itemsOfValue(value);
   if (items === undefined) return null;
   yield;
-  const objects = yield* mapInSteps(items, (object) => new Map(membersOfValue(object)));
+  const objects = yield* mapInSteps(items, (object) => {
+    const members = membersOfValue(object);
+    countSteps(memberSteps * members.length);
+    return new Map(members);
+  });
   const names = new Set<string>();
   yield* mapInSteps(objects, (object) => {
     for (const name of object.keys()) names.add(name);
   });
   const result = newObject();
-  for (const name of names) result[name] = yield* mapInSteps(objects, (object) => object.get(name));
+  for (const name of names) {
+    countSteps(2 * listedSteps * objects.length);
+    result[name] = yield* mapInSteps(objects, (object) => object.get(name));
+  }
   return result;
 }

@@ -56,10 +56,16 @@ const average = (items: Items): Value => {
   return numbers.length === 0 ? null : divide(numbers.reduce<Value>(add, 0), numbers.length);
 };
 
-function flattened(items: Items, depth: number): Items {
-  if (depth === 0) return items;
-  countSteps(listedSteps * items.length);
-  return items.flatMap((item) => (isArray(item) ? flattened(item, depth - 1) : [item]));
+/** The steps that are counted for an item of an array that is flattened. */
+const flattenedSteps = 2 * listedSteps;
+
+function flattened(items: Items, depth: number, list: Value[] = []): Items {
+  countSteps(flattenedSteps * items.length);
+  for (const item of items) {
+    if (isArray(item) && depth !== 0) flattened(item, depth - 1, list);
+    else list.push(item);
+  }
+  return list;
 }
 
 const insert: Implementation = ([items, position, ...values]) => {

@@ -1,6 +1,7 @@
 // HASHBYTES: digests of values, and CRC32 by several polynomials.
 import { createHash } from 'node:crypto';
 import { jsonText } from '../values/json-text.ts';
+import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isObject } from '../values/types.ts';
 import { Binary, type Value } from '../values/value.ts';
 import type { Implementation } from './declaration.ts';
@@ -28,6 +29,7 @@ export const hashBytes: Implementation = ([value, options]) => {
   const chosen = optionsOf(options);
   if (chosen === undefined) return null;
   const bytes = bytesOf(value);
+  if (chosen.algorithm === 'md4' || chosen.algorithm === 'crc32') countSteps(listedSteps * bytes.length);
   if (chosen.algorithm === 'crc32') return crc32(bytes, chosen.polynomial).toString(16).padStart(8, '0');
   if (chosen.algorithm === 'md4') return md4(bytes);
   const digest = digests[chosen.algorithm];

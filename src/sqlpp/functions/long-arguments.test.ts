@@ -16,7 +16,7 @@ function call(name: string, ...values: readonly Value[]): Value {
   renewSteps();
   const declaration = functionNamed(name);
   assert.ok(declaration, name);
-  return declaration.run(values, {} as EvaluationContext, {});
+  return declaration.run(values, { timeZone: 'UTC' } as EvaluationContext, {});
 }
 
 const million = 1_000_000;
@@ -29,6 +29,9 @@ const integers = Array.from({ length: million }, (_, at) => at);
 const halves = integers.map((integer) => integer + 0.5);
 const small = integers.map((a) => members({ a }));
 const large = members(Object.fromEntries(integers.slice(0, 200_000).map((name) => [`k${name}`, 1])));
+
+/** One array many times, as ARRAY_REPEAT makes it. */
+const nested = Array.from({ length: 3 }).reduce<Value>((value) => Array<Value>(1_000).fill(value), 1);
 
 /** Each of these would take from minutes to years if its steps grew with the product of lengths. */
 const products: Readonly<Record<string, readonly [name: string, ...values: Value[]]>> = {
@@ -66,6 +69,31 @@ const products: Readonly<Record<string, readonly [name: string, ...values: Value
     'array_distinct',
     [...integers, ...halves].flatMap((n) => [n, -n, n / 8, n / 3]),
   ],
+  'the pairs of a billion items': ['pairs', nested],
+  'the paths of a billion items': ['object_paths', members({ a: nested })],
+  'the paths and values of a billion items': ['object_pairs_nested', nested],
+  'the matching members of a billion items': ['object_filter', nested, members({ pattern: 'x' })],
+  'the words of a billion items': ['tokens', nested],
+  'whether one of a billion items is a word': ['contains_token', nested, 'word'],
+  'the schema of a billion items': ['infer_value', nested, members({ num_sample_values: 0 })],
+  'a billion items in one array': ['array_flatten', nested, -1],
+  'the members of a large object in many items': ['array_star', Array<Value>(30_000).fill(large)],
+  'the members of items with different names': [
+    'array_star',
+    integers.slice(0, 100_000).map((n) => members({ [`k${n}`]: n })),
+  ],
+  'an object without many of its members': [
+    'object_remove',
+    large,
+    ...integers.slice(0, 30_000).map((n) => `x${n}`),
+  ],
+  'a path of many steps': ['object_field', large, 'a.'.repeat(10 * million)],
+  'a long text in upper case': ['upper', 'ß'.repeat(20 * million)],
+  'a long text in lower case': ['lower', 'Ω'.repeat(60 * million)],
+  'the capitals of many words': ['title', 'ω '.repeat(8 * million)],
+  'the MD4 of a long text': ['hashbytes', long, 'md4'],
+  'a date in a long format': ['millis_to_str', 0, `2006${'x'.repeat(60 * million)}`],
+  'a date with a year of many digits': ['millis_to_str', 0, '%400000000Y'],
   'a pattern of a million instructions': ['regexp_like', long, '\\pL{1000}'.repeat(1_000)],
 };
 
@@ -144,6 +172,12 @@ test('splitting, replacing and trimming agree with the methods of strings', () =
       assert.equal(call('rtrim', whole, '\u{1f600}'), whole.replace(/\u{1f600}+$/u, ''));
     }),
   );
+});
+
+test('a long text in base64 is decoded', () => {
+  assert.equal(call('base64_decode', Buffer.from(`"${long}"`).toString('base64')), long);
+  for (const wrong of ['a', 'YQ=', 'Y===', '====', 'YQ==YQ==', 'Y Q='])
+    assert.equal(call('base64_decode', wrong), null);
 });
 
 test('LIKE counts a pair of surrogates as one character, also from the end', () => {

@@ -1,5 +1,6 @@
 // Paths into objects and arrays: `a.b[0]`, with options of what to list.
 import { compareStrings, memberNames } from '../values/collation.ts';
+import { countSteps, writtenSteps } from '../values/step-limit.ts';
 import { isArray, isObject } from '../values/types.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import type { Implementation } from './declaration.ts';
@@ -48,6 +49,9 @@ function nameText(name: string, isIndex: boolean): string {
   return isIndex || /[ \t.`]/.test(name) ? `\`${name.replaceAll('`', '\\u0060')}\`` : name;
 }
 
+/** The steps that are counted for a listed path: its text and its place in the result take more than a hundred bytes. */
+const foundSteps = 64;
+
 /**
  * Calls `visit` with the path of every member and every value that is neither array nor object. `isStarred`: the value is an item of an array
  * that the path shows as `[*]`.
@@ -59,6 +63,7 @@ function walk(
   prefix = '',
   isStarred = false,
 ): void {
+  countSteps(writtenSteps);
   if (isArray(value)) {
     value.forEach((item, at) => {
       if (options.hasPositions) walk(item, options, visit, `${prefix}[${at}]`, false);
@@ -82,7 +87,9 @@ export const paths: Implementation = ([value, sentOptions]) => {
   const options = optionsOf(sentOptions, true);
   const found: string[] = [];
   walk(value, options, (path, _, isMember) => {
-    if (isMember === options.composites && options.matches(path)) found.push(path);
+    if (isMember !== options.composites || !options.matches(path)) return;
+    countSteps(foundSteps);
+    found.push(path);
   });
   found.sort(compareStrings);
   return options.isUnique ? [...new Set(found)] : found;
@@ -97,7 +104,9 @@ export const pairsNested: Implementation = ([value, sentOptions]) => {
     : (path: string): string => path;
   walk(value, options, (path, member, isMember) => {
     const isWanted = !isMember || (options.composites && isComposite(member));
-    if (isWanted && options.matches(text(path))) found.push({ path: text(path), value: member });
+    if (!isWanted || !options.matches(text(path))) return;
+    countSteps(foundSteps);
+    found.push({ path: text(path), value: member });
   });
   return found
     .sort((a, b) => compareStrings(a.path, b.path))
@@ -117,6 +126,7 @@ export const filtered: Implementation = ([value, sentOptions]) => {
 
 /** undefined if nothing remains of the value. */
 function filter(value: Value, options: Options, prefix: string, isStarred: boolean): Value {
+  countSteps(writtenSteps);
   if (isArray(value)) {
     const items = value
       .map((item, at) =>

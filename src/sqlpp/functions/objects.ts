@@ -1,6 +1,7 @@
 // Functions of objects. Other arguments give NULL.
 import { compareStrings, memberNames } from '../values/collation.ts';
 import { equal } from '../values/comparison.ts';
+import { countSteps, writtenSteps } from '../values/step-limit.ts';
 import { isArray, isObject } from '../values/types.ts';
 import { newObject, setMember, type Value, type ValueObject } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
@@ -47,8 +48,9 @@ const concat: Implementation = (values) =>
 
 const remove: Implementation = ([object, ...names]) => {
   if (!isObject(object) || !names.every((name) => typeof name === 'string')) return null;
+  const removed = new Set<Value>(names);
   const copy = newObject();
-  for (const name of Object.keys(object)) if (!names.includes(name)) copy[name] = object[name];
+  for (const name of Object.keys(object)) if (!removed.has(name)) copy[name] = object[name];
   return copy;
 };
 
@@ -105,16 +107,17 @@ const extract: Implementation = ([object, options]) => {
 /** A path of names and positions: `a.b[0]`. */
 const field: Implementation = ([object, path]) => {
   if (!isObject(object) || typeof path !== 'string') return null;
-  const steps = path.match(/`(?:[^`]|``)*`|[^.[\]]+/g);
-  if (steps === null) return null;
   let value: Value = object;
-  for (const step of steps) {
+  let isEmpty = true;
+  for (const [step] of path.matchAll(/`(?:[^`]|``)*`|[^.[\]]+/g)) {
+    isEmpty = false;
+    countSteps(writtenSteps);
     if (isArray(value) && /^-?\d+$/.test(step)) value = value.at(Number(step));
     else if (isObject(value))
       value = value[step.startsWith('`') ? step.slice(1, -1).replaceAll('``', '`') : step.trim()];
     else return undefined;
   }
-  return value;
+  return isEmpty ? null : value;
 };
 
 export const objects = new Declarations('object')

@@ -32,12 +32,22 @@ const ofTexts =
   ([text, other]) =>
     typeof text === 'string' && typeof other === 'string' ? of(text, other) : null;
 
-/** Lower case with a capital at the start of each word: after white space, and after any ASCII character but a letter, a digit or an underscore. */
+/** A letter at the start of a word: after white space, and after any ASCII character but a letter, a digit or an underscore. */
+const firstLetter = /(?<=^|[\0-/:-@[-^`{-\x7f]|\p{White_Space})\p{L}/gu;
+/** The steps that are counted for a capital: finding it takes more than a hundred bytes. */
+const capitalSteps = 64;
+
+/** Lower case with a capital at the start of each word. */
 function title(text: string): string {
-  return lowerCase(text).replaceAll(
-    /(^|[\0-/:-@[-^`{-\x7f]|\p{White_Space})(\p{L})/gu,
-    (_, before: string, letter: string) => before + titleLetter(letter),
-  );
+  const lower = lowerCase(text);
+  const parts = new TextParts();
+  let from = 0;
+  for (const { 0: letter, index } of lower.matchAll(firstLetter)) {
+    countSteps(capitalSteps);
+    parts.add(lower.slice(from, index) + titleLetter(letter));
+    from = index + letter.length;
+  }
+  return parts.text() + lower.slice(from);
 }
 
 const space = ' \t\n\f\r';

@@ -3,6 +3,7 @@
 import { resultOf, type WorkSteps } from '#base/steps.ts';
 import { collate } from '../values/collation.ts';
 import { identityOf } from '../values/identity.ts';
+import { countSteps, writtenSteps } from '../values/step-limit.ts';
 import { isArray, isObject } from '../values/types.ts';
 import type { Value, ValueObject } from '../values/value.ts';
 import { mayBeLong } from './array-star.ts';
@@ -40,9 +41,13 @@ function* wordsOf(text: string, options: Options): Iterable<string> {
     yield options.fold(options.trims ? text.trim() : text);
     return;
   }
-  for (const [word] of text.matchAll(/[\p{L}\p{N}]+/gu)) yield options.fold(word);
+  for (const [word] of text.matchAll(/[\p{L}\p{N}]+/gu)) {
+    countSteps(writtenSteps);
+    yield options.fold(word);
+  }
   if (!options.specials) return;
   for (const [part] of text.matchAll(/[^\s()[\]{}]+/gu)) {
+    countSteps(writtenSteps);
     const trimmed = part.slice(0, endOfWords(part));
     if (trimmed !== '') yield options.fold(trimmed);
   }
@@ -59,8 +64,12 @@ function endOfWords(part: string): number {
   return end;
 }
 
+/** The steps that are counted for a nested value: a generator yields what it contains. */
+const visitedSteps = 32;
+
 /** Words of strings and names; other values unchanged. */
 function* tokensOf(value: Value, options: Options): Iterable<Value> {
+  countSteps(visitedSteps);
   if (typeof value === 'string') yield* wordsOf(value, options);
   else if (isArray(value)) for (const item of value) yield* tokensOf(item, options);
   else if (isObject(value)) {
@@ -86,12 +95,16 @@ const tokensSteps: StepsOf = (given) => {
 
 /** Tokens of one step. */
 const tokensAtOnce = 512;
+/** The steps that are counted for a token of the result: its text and its place in the set take about a hundred bytes. */
+const newTokenSteps = 32;
 
 function* tokensInSteps(value: Value, options: ValueObject | undefined): WorkSteps<Value> {
   const found = new Map<string, Value>();
   let left = tokensAtOnce;
   for (const token of tokensOf(value, optionsOf(options))) {
-    found.set(identityOf(token), token);
+    const identity = identityOf(token);
+    if (!found.has(identity)) countSteps(newTokenSteps);
+    found.set(identity, token);
     if (--left > 0) continue;
     left = tokensAtOnce;
     yield;

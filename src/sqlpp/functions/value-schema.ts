@@ -1,6 +1,7 @@
 // What INFER knows of the values of one field: their types, members, items and samples.
 import type { WorkSteps } from '#base/steps.ts';
 import { jsonText } from '../values/json-text.ts';
+import { countSteps, writtenSteps } from '../values/step-limit.ts';
 import { isLargeValue, textParts } from '../values/text-steps.ts';
 import { typeName } from '../values/types.ts';
 import type { Value, ValueObject } from '../values/value.ts';
@@ -32,6 +33,7 @@ export class ValueSchema {
 
   /** Counts a value; returns the statistics of its type. */
   #counted(value: Value, size: SchemaSize): TypeStatistics {
+    countSteps(writtenSteps);
     this.count++;
     const name = typeName(value);
     let statistics = this.types.get(name);

@@ -1,6 +1,8 @@
 // Formats of dates in four styles: a layout that shows 2 January 2006, 15:04:05; percent signs; letters such as YYYY; an example
 // (1111-11-11), which selects a known layout.
 // All are compiled to a list of elements, with which dates are parsed and formatted.
+import { sqlError } from '../../errors/sql-error.ts';
+import { countSteps } from '../../values/step-limit.ts';
 
 export type Pad = 'zero' | 'space' | 'none';
 
@@ -131,7 +133,11 @@ const layoutElements: readonly (readonly [pattern: RegExp, element: (match: stri
   ],
 ];
 
+/** The steps that are counted for a character of a format: it is compared with all patterns, and becomes an element. */
+const characterSteps = 512;
+
 export function layout(format: string): Element[] {
+  countSteps(characterSteps * format.length);
   const elements: Element[] = [];
   for (let at = 0; at < format.length; ) {
     let length = 1;
@@ -150,14 +156,21 @@ export function layout(format: string): Element[] {
   return elements;
 }
 
+/** The most digits of a number, as `%10Y` asks for ten. */
+const widthMax = 1_000;
+
 /** `%Y-%m-%d %H:%M:%S` */
 export function percentFormat(format: string): Element[] {
+  countSteps(characterSteps * format.length);
   const elements: Element[] = [];
   const directive = /%([_\-0^]?)(\d*)[EO]?([\s\S]?)|[\s\S]/gy;
   for (const [matched, flag = '', width = '', letter] of format.matchAll(directive)) {
     if (letter === undefined || matched === '%')
       elements.push(matched === ' ' ? { kind: 'space' } : text(matched));
-    else elements.push(...percentElements(letter, flag, Number(width)));
+    else {
+      if (Number(width) > widthMax) throw sqlError(5035, 'the width in a date format');
+      elements.push(...percentElements(letter, flag, Number(width)));
+    }
   }
   return elements;
 }
@@ -266,6 +279,7 @@ const letterElements: readonly (readonly [pattern: RegExp, element: Element])[] 
 ];
 
 export function letterFormat(format: string): Element[] {
+  countSteps(characterSteps * format.length);
   const elements: Element[] = [];
   for (let at = 0; at < format.length; ) {
     const found = letterElements.find(([pattern]) => {
