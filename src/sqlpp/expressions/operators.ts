@@ -1,4 +1,4 @@
-// Operators: three-valued logic, comparison, membership, LIKE, arithmetic, concatenation.
+// Compiles operators: three-valued logic, comparison, membership, LIKE, arithmetic, concatenation.
 import { sqlError } from '../errors/sql-error.ts';
 import { itemsOfValue } from '../functions/array-star.ts';
 import type { EvaluationContext } from '../functions/context.ts';
@@ -21,7 +21,7 @@ import { add, divide, modulo, multiply, negate, subtract } from '../values/arith
 import { compare, equal } from '../values/comparison.ts';
 import { identityOf } from '../values/identity.ts';
 import { countText } from '../values/step-limit.ts';
-import { isTrue } from '../values/types.ts';
+import { isArray, isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import type { Evaluate, ExpressionCompiler } from './evaluate.ts';
 import { descendants } from './navigation.ts';
@@ -131,23 +131,36 @@ export function compileBetween(node: Between, compiler: ExpressionCompiler): Eva
   };
 }
 
+/** The longest pattern that is kept for the next row, unless it is a constant: plans outlive the requests with long parameters. */
+const keptPatternMax = 1_000;
+
+interface TestedPattern {
+  readonly pattern: string;
+  readonly escape: string;
+  readonly test: (text: string) => boolean;
+}
+
 export function compileLike(node: Like, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compileParsed(node.of);
   const pattern = compiler.compileParsed(node.pattern);
   const escape_ = node.escape === undefined ? undefined : compiler.compileParsed(node.escape);
-  let lastPattern:
-    | { readonly pattern: string; readonly escape: string; readonly test: (text: string) => boolean }
-    | undefined;
+  const longPatterns = new WeakMap<EvaluationContext, TestedPattern>();
+  let lastPattern: TestedPattern | undefined;
+  const isConstant = node.pattern.kind === 'constant';
   return (row, context) => {
     const value = of(row, context);
     const text = pattern(row, context);
     const escaping = escape_ === undefined ? '\\' : escape_(row, context);
     if (value === undefined || text === undefined || escaping === undefined) return undefined;
     if (typeof value !== 'string' || typeof text !== 'string' || typeof escaping !== 'string') return null;
-    if (lastPattern?.pattern !== text || lastPattern.escape !== escaping) {
-      lastPattern = { pattern: text, escape: escaping, test: likePattern(text, escapeCharacter(escaping)) };
+    const isKept = isConstant || text.length <= keptPatternMax;
+    let last = isKept ? lastPattern : longPatterns.get(context);
+    if (last?.pattern !== text || last.escape !== escaping) {
+      last = { pattern: text, escape: escaping, test: likePattern(text, escapeCharacter(escaping)) };
+      if (isKept) lastPattern = last;
+      else longPatterns.set(context, last);
     }
-    return lastPattern.test(value) !== node.isNegated;
+    return last.test(value) !== node.isNegated;
   };
 }
 
@@ -171,14 +184,16 @@ export function compileIs(node: IsTest, compiler: ExpressionCompiler): Evaluate 
   }
 }
 
-/** Lists of constants of at least this length are looked up in a set. */
-const hashedFrom = 8;
+/** Lists that are the same for all rows are looked up in a set from this length on. */
+const lookupItemsMin = 8;
 
 export function compileMembership(node: Membership, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compileParsed(node.of);
-  const list = compiler.compile(node.list);
+  const constants = constantItems(node.list);
+  const list = constants === undefined ? compiler.compile(node.list) : () => constants;
+  const isStatic = constants !== undefined || isParameter(node.list);
   const { isNegated, operator } = node;
-  const find = operator === 'within' ? isWithin : isStatic(node.list) ? hashed() : isIn;
+  const find = operator === 'within' ? isWithin : isStatic ? lookup() : isIn;
   return (row, context) => {
     const value = of(row, context);
     const items = list(row, context);
@@ -188,44 +203,47 @@ export function compileMembership(node: Membership, compiler: ExpressionCompiler
   };
 }
 
-function isStatic(list: Expression): boolean {
-  return (
-    list.kind === 'named parameter' ||
-    list.kind === 'positional parameter' ||
-    list.kind === 'constant' ||
-    (list.kind === 'array' &&
-      list.items.length >= hashedFrom &&
-      list.items.every(({ kind }) => kind === 'constant'))
-  );
+/** The items of an array of constants; undefined for other expressions. */
+function constantItems(list: Expression): readonly Value[] | undefined {
+  if (list.kind === 'constant') return isArray(list.value) ? list.value : undefined;
+  if (list.kind !== 'array') return undefined;
+  const values: Value[] = [];
+  for (const item of list.items) {
+    if (item.kind !== 'constant') return undefined;
+    values.push(item.value);
+  }
+  return values;
 }
 
-/** Caches the identities of the last list's items. */
-function hashed(): (value: Value, list: Value) => boolean | null | undefined {
-  let lastList:
-    | { readonly list: Value; readonly set: Set<string>; readonly otherwise: boolean | null | undefined }
-    | undefined;
+const isParameter = ({ kind }: Expression): boolean =>
+  kind === 'named parameter' || kind === 'positional parameter';
+
+interface ItemSet {
+  readonly identities: ReadonlySet<string>;
+  /** The result for a value that equals no item. */
+  readonly otherwise: boolean | null | undefined;
+}
+
+/** Tests membership in a set of the items' identities. Plans outlive requests, so nothing here keeps a request's list, or its set, in memory. */
+function lookup(): (value: Value, list: Value) => boolean | null | undefined {
+  const sets = new WeakMap<readonly Value[], ItemSet>();
   return (value, list) => {
-    const items = itemsOfValue(list);
-    if (items === undefined || items.length < hashedFrom || value === null) return isIn(value, list);
-    // An array of constants is built for each row, with the same items.
-    if (lastList === undefined || (lastList.list !== list && !isSameList(lastList.list, items))) {
-      const set = new Set(items.filter((item) => item !== null && item !== undefined).map(identityOf));
-      lastList = { list: items, set, otherwise: noneOf(items) };
-    }
-    if (!isPlain(value)) return isIn(value, list);
-    return lastList.set.has(identityOf(value)) || lastList.otherwise;
+    if (!isArray(list) || list.length < lookupItemsMin || value === null || !isPlain(value))
+      return isIn(value, list);
+    let set = sets.get(list);
+    if (set === undefined) sets.set(list, (set = setOf(list)));
+    return set.identities.has(identityOf(value)) || set.otherwise;
   };
+}
+
+function setOf(items: readonly Value[]): ItemSet {
+  const known = items.filter((item) => item !== null && item !== undefined);
+  return { identities: new Set(known.map(identityOf)), otherwise: noneOf(items) };
 }
 
 /** Equality of arrays and objects can be NULL, which a lookup by identity cannot return. */
 function isPlain(value: Value): boolean {
   return typeof value !== 'object';
-}
-
-function isSameList(list: Value, items: readonly Value[]): boolean {
-  if (!Array.isArray(list) || list.length !== items.length) return false;
-  countText(items.length);
-  return items.every((item, at) => item === (list as readonly Value[])[at]);
 }
 
 function isIn(value: Value, list: Value): boolean | null | undefined {

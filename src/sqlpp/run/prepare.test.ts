@@ -5,6 +5,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { compile } from '../expressions/compile.ts';
+import { evaluationContext } from '../expressions/evaluation-context.fixture.ts';
+import { parseExpression } from '../text/parser.ts';
 import type { Value } from '../values/value.ts';
 import type { Datastore, PreparedStatement } from './engine.ts';
 import { prepareStatement } from './prepare.ts';
@@ -59,4 +62,38 @@ test('a plan holds neither the datastore of its first request, which has the ses
     [],
   );
   assert.equal(plans.length, statements.length);
+});
+
+test('a compiled IN does not keep the list of a parameter in memory', async () => {
+  const evaluate = compile(parseExpression('$1 IN $2'));
+  const found = [1, 20].map((value) => {
+    const list = Array.from({ length: 10 }, (_, at) => at);
+    const context = evaluationContext({ positional: [value, list] });
+    return { result: evaluate([], context), again: evaluate([], context), list: new WeakRef(list) };
+  });
+  assert.deepEqual(
+    found.map(({ result, again }) => [result, again]),
+    [
+      [true, true],
+      [false, false],
+    ],
+  );
+  await nextTurn();
+  collectGarbage();
+  assert.deepEqual(
+    found.map(({ list }) => list.deref()),
+    [undefined, undefined],
+  );
+});
+
+test('a compiled LIKE does not keep the long pattern of a parameter in memory', () => {
+  const evaluate = compile(parseExpression('$1 LIKE $2'));
+  const matches = (length: number): Value =>
+    evaluate([], evaluationContext({ positional: ['a'.repeat(length), '_'.repeat(length)] }));
+  matches(10);
+  collectGarbage();
+  const { heapUsed } = process.memoryUsage();
+  assert.equal(matches(1_000_000), true);
+  collectGarbage();
+  assert.ok(process.memoryUsage().heapUsed - heapUsed < 4e6);
 });
