@@ -27,7 +27,7 @@ export interface IndexDefinition {
   readonly keys: readonly IndexKey[];
   /** WHERE of a partial index, canonical text. */
   readonly condition?: string;
-  /** PARTITION BY: stored and shown; without effect on one node. */
+  /** PARTITION BY: stored and shown; without effect, since every node has the whole index. */
   readonly partition?: { readonly expressions: readonly string[]; readonly partitions: number };
   readonly isDeferred: boolean;
   /** The requested number of further nodes with the index. All nodes have it in any case. */

@@ -16,7 +16,9 @@ export function compileCall(node: Call, compiler: ExpressionCompiler): Evaluate 
   if (declaration === undefined) throw sqlError(3000, `Invalid function ${node.name}`);
   const { reads } = declaration;
   const list = node.arguments.map((argument) =>
-    reads === 'all' ? compiler.compileDeepParsed(argument) : outlined(compiler.compile(argument), reads),
+    reads === 'all'
+      ? compiler.compileDeepParsed(argument)
+      : withoutContents(compiler.compile(argument), reads),
   );
   if (declaration.isSpecial)
     return (row, context) => context.serviceCall(node, evaluateAll(list, row, context));
@@ -44,7 +46,7 @@ function pausing({ run, steps }: FunctionDeclaration): Implementation {
   };
 }
 
-/** Counts steps for long texts: ANY and ARRAY may call a function millions of times for a row. */
+/** Counts steps for long texts, and returns the values: ANY and ARRAY may call a function millions of times for a row. */
 function counted(values: readonly Value[]): readonly Value[] {
   for (let at = 0; at < values.length; at++) {
     const value = values[at];
@@ -57,7 +59,7 @@ function counted(values: readonly Value[]): readonly Value[] {
  * Returns an empty object in place of an unparsed one, and in place of an unparsed array an empty one or, for functions that read the length, one
  * of the same length: parsing takes at least ten times as long.
  */
-function outlined(evaluate: Evaluate, reads: 'length' | 'type'): Evaluate {
+function withoutContents(evaluate: Evaluate, reads: 'length' | 'type'): Evaluate {
   return (row, context) => {
     const value = evaluate(row, context);
     if (!(value instanceof RawJson)) return value;

@@ -1,4 +1,4 @@
-// Objects and CASE.
+// Compiles object constructors and CASE.
 import type { Case, ObjectConstruction } from '../tree/query.ts';
 import { equal } from '../values/comparison.ts';
 import { isTrue } from '../values/types.ts';

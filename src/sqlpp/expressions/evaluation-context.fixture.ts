@@ -1,5 +1,5 @@
 // An evaluation context for tests: fixed time, deterministic random numbers, no subqueries, no user functions.
-import type { EvaluationContext } from './context.ts';
+import type { EvaluationContext } from '../functions/context.ts';
 
 export function evaluationContext(overrides: Partial<EvaluationContext> = {}): EvaluationContext {
   let draws = 0;

@@ -79,12 +79,12 @@ export class LoopRanges {
     try {
       result = run.result(row, context);
     } catch (error) {
-      // When the row is evaluated again for another reason, a loop that has not paused begins again, and one that has got random values: the
-      // next evaluation gets the same ones from the first on.
+      // When the row is evaluated again for another reason, a loop begins again if it has not paused, or if the row has got random values:
+      // each evaluation gets them from the first on.
       const isKept = error instanceof PauseNeeded || (paused !== undefined && context.hasDrawn?.() !== true);
       if (isKept) {
-        const { inner, leftThen } = run;
-        const steps = leftThen === undefined ? 0 : left - leftThen;
+        const { inner, stepsLeftThen } = run;
+        const steps = stepsLeftThen === undefined ? 0 : left - stepsLeftThen;
         keep(around, { worker: this, position: own, state: run, steps, inner });
       } else drop(around, own);
       throw error;
@@ -95,10 +95,10 @@ export class LoopRanges {
 }
 
 class LoopRun<Kept> {
-  /** After an error: the works within the ranges, or the round, that did not end. */
+  /** After an error: the works within the ranges, or within the round, that did not end. */
   inner: PausedWorks = noWorks;
-  /** After an error: the steps that were left at the end of the last round that counts; undefined: the ranges are not known yet. */
-  leftThen: number | undefined;
+  /** After an error: `stepsLeft()` before the round that will run again; undefined: the ranges are not known yet. */
+  stepsLeftThen: number | undefined;
   private readonly list: readonly CompiledRange[];
   private readonly loop: Loop<Kept>;
   /** undefined: not known yet. */
@@ -111,7 +111,7 @@ class LoopRun<Kept> {
     this.loop = loop;
   }
 
-  /** After a throw the next call goes on. */
+  /** After a throw the next call goes on with the round that threw. */
   result(row: readonly Value[], context: EvaluationContext): Value {
     if (this.ranges === undefined) {
       const ranges = this.rangesOf(row, context);
@@ -192,7 +192,7 @@ class LoopRun<Kept> {
   private stopAt(at: number, inner: PausedWorks, left: number): void {
     this.at = at;
     this.inner = inner;
-    this.leftThen = left;
+    this.stepsLeftThen = left;
   }
 }
 

@@ -1,4 +1,4 @@
-// Fields, elements, slices. In values without fields or elements they are MISSING; a slice of what is not an array is NULL.
+// Compiles fields, elements, slices and `[*]`. In values without fields or elements they are MISSING; a slice of what is not an array is NULL.
 
 import type { WorkSteps } from '#base/steps.ts';
 import {
@@ -103,7 +103,7 @@ function slice(items: readonly Value[], start: number, end: number): Value {
   return items.slice(from, to);
 }
 
-/** An object whose members are arrays of the items' members. */
+/** `of[*]`: an object whose members are arrays of the items' members. */
 export function compileArrayStar(node: ArrayStar, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compile(node.of);
   return (row, context) => {

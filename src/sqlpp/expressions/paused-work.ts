@@ -1,24 +1,25 @@
-// Work of expressions that takes long, as loops over large arrays, pauses once the time slice of the statement is over: it throws `PauseNeeded`, and
-// what it has done so far is kept. The operator lets other requests run and evaluates the row again, in which the work goes on where it paused.
+// Work of expressions that takes long, such as a loop over a large array, pauses once the time slice of the statement is over: it throws `PauseNeeded`,
+// and what it has done so far is kept. The operator lets other requests run and evaluates the row again; then the work goes on where it paused. "A work" is
+// one such loop, or one call of a function in steps.
 import type { WorkSteps } from '#base/steps.ts';
 import type { EvaluationContext } from '../functions/context.ts';
-import { areStepsMany, countSteps, stepsLeft } from '../values/step-limit.ts';
+import { countSteps, isClockDue, stepsLeft } from '../values/step-limit.ts';
 
 /** Thrown by work that pauses. */
 export class PauseNeeded {}
 
 /** Work of one row that has paused, or that has ended after a pause. */
 export interface PausedWork<State = unknown> {
-  /** The code that works: finds out whether the row took another path. */
+  /** Identifies the expression. Another one at the same position shows that the row took another path. */
   readonly worker: object;
-  /** How many works the row, or the round of a loop around this work, had begun. */
+  /** How many works the row, or the round of the loop around this work, had begun, this one included. */
   readonly position: number;
   /** null: the work has ended. */
   readonly state: State | null;
   readonly result: unknown;
-  /** The counted steps of what it has done. Each evaluation of the row counts them again: its results may not become larger by pauses. */
+  /** The steps that were counted for what is done. Each evaluation of the row counts them again, so that pauses do not allow larger results. */
   readonly steps: number;
-  /** The works within the part of this work that is not done. */
+  /** The works that have begun within the unfinished part of this work. */
   readonly inner: PausedWorks;
 }
 
@@ -28,24 +29,25 @@ export const noWorks: PausedWorks = [];
 
 /** The works of the row, or of the round of a loop, that is evaluated. */
 let works = noWorks;
-/** How many works it has begun. */
+/** How many works the row, or the round, has begun. */
 let position = 0;
 let mayPause = false;
 
-export interface Evaluated {
+/** What `allowPauses` replaces, for `restore`. */
+export interface OuterEvaluation {
   readonly works: PausedWorks;
   readonly position: number;
   readonly mayPause: boolean;
 }
 
 /** Call before rows are evaluated whose caller can wait, and `restore` after them. */
-export function allowPauses(): Evaluated {
+export function allowPauses(): OuterEvaluation {
   const before = { works, position, mayPause };
   mayPause = true;
   return before;
 }
 
-export function restore(before: Evaluated): void {
+export function restore(before: OuterEvaluation): void {
   ({ works, position, mayPause } = before);
 }
 
@@ -58,7 +60,7 @@ export function begin(paused: PausedWorks): void {
 /** What has been done of the row, or of a round, whose evaluation threw an error. */
 export const rowWorks = (): PausedWorks => works;
 
-/** Begins a work; returns its position. */
+/** Call when a work begins; returns its position. */
 export const enter = (): number => ++position;
 
 export function pausedAt<State>(own: number, worker: object): PausedWork<State> | undefined {
@@ -69,7 +71,7 @@ export function pausedAt<State>(own: number, worker: object): PausedWork<State> 
 }
 
 export const isPauseDue = (context: EvaluationContext): boolean =>
-  mayPause && areStepsMany() && context.isPauseDue?.() === true;
+  mayPause && isClockDue() && context.isPauseDue?.() === true;
 
 /** Keeps the state of a work that does not end now. `around`: the works beside it. */
 export function keep(around: PausedWorks, work: Omit<PausedWork, 'result'>): void {
@@ -87,8 +89,8 @@ const without = (all: PausedWorks, own: number): PausedWorks => {
 };
 
 /**
- * Call when a work has ended. Its result is kept if it has paused: the row may be evaluated again for other reasons. After random values it
- * begins again then: what follows would get those that it has got.
+ * Call when a work has ended. Its result is kept if it has paused: the row may be evaluated again for other reasons. It is not kept after random
+ * values: without the work, the expressions after it would get the random values that the work had got.
  */
 export function leave(
   around: PausedWorks,

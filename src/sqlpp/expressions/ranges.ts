@@ -1,4 +1,4 @@
-// ANY, EVERY and comprehensions.
+// Compiles ANY, EVERY and comprehensions.
 import type { EvaluationContext } from '../functions/context.ts';
 import type { Comprehension, Quantified } from '../tree/query.ts';
 import { resolveDeep } from '../values/json-parse.ts';

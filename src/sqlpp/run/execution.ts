@@ -1,6 +1,6 @@
 // Runs a compiled statement: creates its Run, and adds measured phases to the outcome at its end.
 
-import type { EvaluationContext } from '../expressions/context.ts';
+import type { EvaluationContext } from '../functions/context.ts';
 import type { Value } from '../values/value.ts';
 import type { ExecuteContext, Execution } from './engine.ts';
 import type { StatsOf } from './explaining.ts';

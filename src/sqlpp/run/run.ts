@@ -1,7 +1,7 @@
 // One execution of a statement: time slices, memory, results of subqueries and calls, counts and times for the answer.
 import { sqlError } from '../errors/sql-error.ts';
-import type { EvaluationContext } from '../expressions/context.ts';
 import { allowPauses, begin, noWorks, PauseNeeded, restore, rowWorks } from '../expressions/paused-work.ts';
+import type { EvaluationContext } from '../functions/context.ts';
 import type { Block } from '../plan/block.ts';
 import { isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
 import type { Subquery, UserCall } from '../tree/query.ts';

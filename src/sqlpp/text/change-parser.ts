@@ -1,4 +1,4 @@
-// INSERT, UPSERT, UPDATE, DELETE, MERGE.
+// Parses INSERT, UPSERT, UPDATE, DELETE and MERGE.
 import { sqlError } from '../errors/sql-error.ts';
 import type {
   Delete,

@@ -163,8 +163,8 @@ export class ExpressionParser {
   private concatenation(left: Expression): Expression {
     const operands: Expression[] = [];
     const add = (operand: Expression): void => {
-      if (operand.kind === 'concatenation') operands.push(...operand.operands);
-      else operands.push(operand);
+      if (operand.kind !== 'concatenation') operands.push(operand);
+      else for (const inner of operand.operands) operands.push(inner);
     };
     add(left);
     while (this.tokens.take('||')) add(this.operators(concatenation + 1));

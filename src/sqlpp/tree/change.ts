@@ -28,7 +28,7 @@ export interface Insert {
 
 export type InsertSource =
   | { readonly kind: 'values'; readonly rows: readonly InsertRow[] }
-  /** `(KEY k, VALUE v, OPTIONS o) SELECT …`; without VALUE the whole row. */
+  /** `(KEY k, VALUE v, OPTIONS o) SELECT …`; without VALUE the whole row is the document. */
   | {
       readonly kind: 'query';
       readonly key: Expression;
@@ -66,7 +66,7 @@ export interface Update {
   readonly returning: Projection | undefined;
 }
 
-/** `path = value [FOR …]`; with `meta` the path is of that META() call: `META(d).expiration`. */
+/** `path = value [FOR …]`. `meta`: the META() call that the path starts from, as in `META(d).expiration`. */
 export interface SetTerm {
   readonly path: Expression;
   readonly value: Expression;
@@ -90,7 +90,7 @@ export interface Merge {
   readonly kind: 'merge';
   readonly into: KeyspaceTerm;
   readonly using: SimpleTerm;
-  /** `ON KEY on`: it yields the target's key. */
+  /** ON KEY: `on` yields the key of the target document. */
   readonly isOnKey: boolean;
   readonly on: Expression;
   readonly update: MergeUpdate | undefined;

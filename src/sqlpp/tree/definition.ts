@@ -116,7 +116,7 @@ export interface UpdateStatistics {
   readonly keyspace: KeyspacePath;
   readonly action:
     | { readonly kind: 'terms'; readonly terms: readonly Expression[] }
-    /** Empty: all. */
+    /** Without terms: all statistics of the keyspace. */
     | { readonly kind: 'delete'; readonly terms: readonly Expression[] }
     | { readonly kind: 'indexes'; readonly names: readonly Expression[] }
     | { readonly kind: 'all indexes' };

@@ -1,4 +1,4 @@
-// The syntax tree of expressions and queries. They contain each other, and files must not import each other, so they share this one. Trees are immutable plain data
+// The syntax tree of expressions and queries, in one file since they contain each other and files must not import each other. Trees are immutable plain data
 // after parsing; `at` is the offset of a node's first character in the statement, for messages only.
 import type { Value } from '../values/value.ts';
 
@@ -431,7 +431,7 @@ export interface Projection {
 }
 
 export type ResultTerm =
-  /** `*` (of left out) or `of.*` */
+  /** `*` (without `of`) or `of.*` */
   | { readonly kind: 'star'; readonly of: Expression | undefined; readonly at: number }
   | { readonly kind: 'term'; readonly expression: Expression; readonly alias: string | undefined };
 
@@ -499,7 +499,7 @@ export interface Use {
 }
 
 export interface IndexRef {
-  /** Left out: any of `using`. */
+  /** Left out: any index of the kind `using`. */
   readonly name: string | undefined;
   readonly using: IndexUsing | undefined;
 }

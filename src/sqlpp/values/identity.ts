@@ -1,5 +1,5 @@
-// A text per value that is equal exactly for values that collate equal: the keys of maps for memos and joins, and with a
-// difference for DISTINCT, GROUP BY and set operations.
+// Texts that are equal exactly for values that collate equal: the keys of maps for caches and joins. DISTINCT, GROUP BY and set operations use a
+// variant, in which values that answers show alike have one text.
 import { memberNames } from './collation.ts';
 import { resolve } from './json-parse.ts';
 import { contiguous, numberText } from './json-text.ts';
@@ -15,7 +15,7 @@ export function shownIdentityOf(value: Value): string {
   return identityText(value, 0);
 }
 
-/** The same for a list of values, of which each is itself shown: MISSING differs from NULL in the list, but not in arrays below. */
+/** The same for a list of values that answers show one by one: MISSING differs from NULL in the list, but not in arrays within it. */
 export function shownIdentityOfAll(values: readonly Value[]): string {
   return identityText(values, 1);
 }

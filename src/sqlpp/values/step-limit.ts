@@ -1,4 +1,4 @@
-// Limits what a statement does with nested values without a pause. Some functions and constructors put one value into an array many times, so that
+// Limits what a statement may do with nested values between two pauses. Some functions and constructors put one value into an array many times, so that
 // an expression of few characters makes a value with more elements than the thread can visit, or write, in days. A step is about the time in which the
 // thread visits one element.
 import { sqlError } from '../errors/sql-error.ts';
@@ -15,18 +15,18 @@ export const roundSteps = 3;
 /** False in threads without statements. */
 let isLimited = false;
 let left = stepsMax;
-/** Steps between two looks at the clock: less than a tenth of a millisecond. */
+/** Steps between two readings of the clock: less than a tenth of a millisecond. */
 const timedSteps = 2_048;
 let timedAt = stepsMax;
 
-/** Whether there were many steps since the last time that this was so: worth a look at the clock. */
-export function areStepsMany(): boolean {
+/** Whether so many steps were counted since this was last true that it is worth reading the clock. */
+export function isClockDue(): boolean {
   if (left > timedAt - timedSteps && left <= timedAt) return false;
   timedAt = left;
   return true;
 }
 
-/** Call before a statement continues: other requests have had the thread. */
+/** Call before a statement continues after a pause, in which other requests had the thread. */
 export function renewSteps(): void {
   isLimited = true;
   left = stepsMax;

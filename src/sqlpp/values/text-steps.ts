@@ -7,9 +7,9 @@ import { AnswerPieces, AnswerText, Binary, RawJson, type Value, type ValueObject
 
 /** A part has about so many characters, if the value consists of small ones: less than a millisecond. */
 const partCharacters = 64 << 10;
-/** A value that counts more is large: one for each nested value and for 16 characters of strings. */
+/** The size of a value is counted in units: one for each nested value and for each 16 characters. A value of more units is large. */
 const smallMax = 8 << 10;
-const wordCharacters = 16;
+const unitCharacters = 16;
 
 /** Whether the text of a value takes more than about a millisecond. The time to find out is limited. */
 export function isLargeValue(value: Value): boolean {
@@ -18,12 +18,12 @@ export function isLargeValue(value: Value): boolean {
 
 const isLong = (value: Value): boolean => typeof value === 'string' && value.length >= partCharacters;
 
-/** What remains of `left` after the value was counted; below zero as soon as nothing does. */
+/** What remains of `left` units after those of the value; below zero once nothing remains. */
 function remaining(value: Value, left: number): number {
-  if (typeof value === 'string') return left - 1 - value.length / wordCharacters;
+  if (typeof value === 'string') return left - 1 - value.length / unitCharacters;
   if (typeof value !== 'object' || value === null) return left - 1;
   if (value instanceof RawJson)
-    return isLargeText(value) ? -1 : left - (value.end - value.start) / wordCharacters;
+    return isLargeText(value) ? -1 : left - (value.end - value.start) / unitCharacters;
   if (value instanceof AnswerText) return remaining(value.text, left);
   if (value instanceof AnswerPieces) return -1;
   if (value instanceof Binary) return left - 1;
@@ -37,32 +37,32 @@ function remaining(value: Value, left: number): number {
   return rest;
 }
 
-/** Some values contain one value many times, and would have more text than a client, or a document, can take. */
-const countMax = 1 << 24;
+/** The most units of a value that is written: some values contain one value many times, and would have more text than a client can take. */
+const unitsMax = 1 << 24;
 
-/** The JSON text of a value, after empty parts while its size is computed. @throws SqlError 5035 before the text, if that is very long */
+/** The JSON text of a value in parts; the first ones, while its size is computed, are empty. @throws SqlError 5035 before any text, if it is too long */
 export function* textParts(value: Value): Generator<string> {
-  yield* checked(value, { left: countMax });
+  yield* checkSize(value, { left: unitsMax });
   for (const part of partsOf(value)) {
     yield part;
     renewSteps();
   }
 }
 
-/** Counts a large value. */
-function* checked(value: Value, count: { left: number }): Generator<string> {
-  if (value instanceof RawJson) count.left -= (value.end - value.start) / wordCharacters;
-  else if (value instanceof AnswerText) count.left -= value.text.length / wordCharacters;
-  else if (typeof value === 'string') count.left -= value.length / wordCharacters;
-  else yield* checkedMembers((value instanceof AnswerPieces ? value.pieces : value) as ValueObject, count);
+/** Subtracts the units of a large value from `count.left`. */
+function* checkSize(value: Value, count: { left: number }): Generator<string> {
+  if (value instanceof RawJson) count.left -= (value.end - value.start) / unitCharacters;
+  else if (value instanceof AnswerText) count.left -= value.text.length / unitCharacters;
+  else if (typeof value === 'string') count.left -= value.length / unitCharacters;
+  else yield* checkMembers((value instanceof AnswerPieces ? value.pieces : value) as ValueObject, count);
   if (count.left < 0) refuseLargeValue();
 }
 
-function* checkedMembers(members: ValueObject, count: { left: number }): Generator<string> {
+function* checkMembers(members: ValueObject, count: { left: number }): Generator<string> {
   let pauseAt = count.left;
   for (const name in members) {
     const rest = remaining(members[name], smallMax);
-    if (rest < 0) yield* checked(members[name], count);
+    if (rest < 0) yield* checkSize(members[name], count);
     else count.left -= smallMax - rest;
     if (count.left < 0) return;
     if (count.left > pauseAt) continue;

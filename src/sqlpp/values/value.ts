@@ -43,7 +43,7 @@ export class RawJson {
   }
 }
 
-/** A row of the answer as JSON text: the last projection of a statement makes it, and only `jsonText` reads it. */
+/** A row of the answer as JSON text: the last projection of a statement makes it, and only what writes the answer reads it. */
 export class AnswerText {
   readonly text: string;
 
