@@ -287,16 +287,20 @@ export class RunningReplication {
     });
   }
 
-  /** Discards checkpoints of vbuckets that have lost writes at the target, by a crash, a flush or a new bucket: they are replicated from the start. */
+  /**
+   * Discards checkpoints of vbuckets that have lost writes at the target, by a crash, a flush or a new bucket: they are replicated from the start.
+   * Those of vbuckets without an active at the target are kept: what a later active has is compared with them.
+   */
   private async discardLostCheckpoints(link: TargetLink, vbuckets: readonly number[]): Promise<void> {
     const positions = await link.positions(vbuckets);
+    this.targetSeen.clear();
     for (const vb of vbuckets) {
       const recorded = this.checkpoints.get(vb);
+      if (recorded === undefined) continue;
       const position = positions.get(vb);
-      if (recorded !== undefined && (position === undefined || !stillHolds(recorded.target, position)))
-        this.checkpoints.discard(vb);
+      if (position === undefined) this.targetSeen.set(vb, recorded.target);
+      else if (!stillHolds(recorded.target, position)) this.checkpoints.discard(vb);
     }
-    this.targetSeen.clear();
     this.setTargetSeen(positions);
   }
 

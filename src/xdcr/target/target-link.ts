@@ -107,7 +107,7 @@ export class TargetLink {
     else this.connectionTo(node, outgoing.vb % this.options.settings.targetNozzlePerNode).send(outgoing);
   }
 
-  /** What the target has of these vbuckets. */
+  /** What the target has of those of these vbuckets that have an active. */
   async positions(vbuckets: readonly number[]): Promise<Map<number, TargetPosition>> {
     const found = new Map<number, TargetPosition>();
     await Promise.all(
@@ -118,6 +118,8 @@ export class TargetLink {
         for (const [vb, log] of logs) found.set(vb, { log, high: highs[vb] ?? 0 });
       }),
     );
+    // A vbucket without an active may get one, although nothing is sent to it meanwhile.
+    if (found.size < vbuckets.length) this.refreshMap();
     return found;
   }
 

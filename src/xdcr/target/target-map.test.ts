@@ -30,12 +30,22 @@ test('the mode of the reference decides which ports are used', () => {
     );
     assert.deepEqual(map.actives, [1, 0, -1]);
   }
-  const [, outside] = targetMapOf(bucket, 'one', {
-    authority,
-    encryptsData: true,
-    usesAlternateAddresses: true,
-  }).nodes;
-  assert.deepEqual(outside, { host: 'out', port: 6 });
+});
+
+test('alternate addresses are used for all ports if the reference says so; where one has no REST port, that of the node counts', () => {
+  const access = { authority: 'pem', encryptsData: true, usesAlternateAddresses: true };
+  const { nodes, hosts } = targetMapOf(bucket, 'one', access);
+  assert.deepEqual(nodes[1], { host: 'out', port: 6 });
+  assert.deepEqual(hosts, ['one:18091', 'out:2']);
+  const nodesExt = bucket.nodesExt.map((node) => ({
+    ...node,
+    alternateAddresses: { external: { hostname: 'fd00::1', ports: { kv: 5, mgmt: 7, mgmtSSL: 8 } } },
+  }));
+  assert.deepEqual(targetMapOf({ ...bucket, nodesExt }, 'one', access).hosts, ['[fd00::1]:8', '[fd00::1]:8']);
+  assert.deepEqual(
+    targetMapOf({ ...bucket, nodesExt }, 'one', { encryptsData: false, usesAlternateAddresses: true }).hosts,
+    ['[fd00::1]:7', '[fd00::1]:7'],
+  );
 });
 
 test('nodes without a name are at the host that sent the configuration', () => {

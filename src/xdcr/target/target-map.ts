@@ -19,19 +19,13 @@ export interface TargetMap {
 
 interface ExtendedNode {
   readonly hostname?: string;
-  readonly services: {
-    readonly kv?: number;
-    readonly kvSSL?: number;
-    readonly mgmt?: number;
-    readonly mgmtSSL?: number;
-  };
+  readonly services: Ports;
   readonly alternateAddresses?: {
-    readonly external?: {
-      readonly hostname: string;
-      readonly ports?: { readonly kv?: number; readonly kvSSL?: number };
-    };
+    readonly external?: { readonly hostname: string; readonly ports?: Ports };
   };
 }
+
+type Ports = { readonly [Name in 'kv' | 'kvSSL' | 'mgmt' | 'mgmtSSL']?: number };
 
 /** The published short configuration of a bucket. */
 export interface TerseBucket {
@@ -50,9 +44,11 @@ export function targetMapOf(
   const hasTls = access.authority !== undefined;
   return {
     bucketUuid: bucket.uuid,
-    hosts: bucket.nodesExt.flatMap(({ hostname, services }) => {
-      const port = hasTls ? services.mgmtSSL : services.mgmt;
-      const reached = reachedHost(hostname, host);
+    hosts: bucket.nodesExt.flatMap(({ hostname, services, alternateAddresses }) => {
+      const external = access.usesAlternateAddresses ? alternateAddresses?.external : undefined;
+      const portIn = (ports: Ports = {}) => (hasTls ? ports.mgmtSSL : ports.mgmt);
+      const port = portIn(external?.ports) ?? portIn(services);
+      const reached = external?.hostname ?? reachedHost(hostname, host);
       return port === undefined ? [] : [`${urlHost(reached)}:${port}`];
     }),
     nodes: bucket.nodesExt.map((node) =>
@@ -68,7 +64,7 @@ function addressOf(
   hasTls: boolean,
   usesAlternateAddresses: boolean,
 ): TargetNode {
-  const port = ({ kv = 0, kvSSL = 0 }: ExtendedNode['services']) => (hasTls ? kvSSL : kv);
+  const port = ({ kv = 0, kvSSL = 0 }: Ports) => (hasTls ? kvSSL : kv);
   const own = { host: reachedHost(node.hostname, host), port: port(node.services) };
   const external = usesAlternateAddresses ? node.alternateAddresses?.external : undefined;
   if (external === undefined) return own;
