@@ -124,7 +124,7 @@ export const filtered: Implementation = ([value, sentOptions]) => {
   return result === undefined ? null : result;
 };
 
-/** undefined if nothing remains of the value. */
+/** undefined if nothing remains of the value; a NULL that is not kept as part of a whole member is nothing. */
 function filter(value: Value, options: Options, prefix: string, isStarred: boolean): Value {
   countSteps(writtenSteps);
   if (isArray(value)) {
@@ -135,7 +135,8 @@ function filter(value: Value, options: Options, prefix: string, isStarred: boole
       .filter((item) => item !== undefined);
     return items.length === 0 ? undefined : items;
   }
-  if (!isObject(value)) return !options.composites && options.matches(prefix) ? value : undefined;
+  if (!isObject(value))
+    return !options.composites && options.matches(prefix) ? (value ?? undefined) : undefined;
   const result = newObject();
   const start = prefix === '' ? '' : `${prefix}${isStarred ? '[*]' : ''}.`;
   for (const name of memberNames(value)) {

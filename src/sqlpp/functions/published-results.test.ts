@@ -104,3 +104,14 @@ test('every form of LIKE takes one character behind ESCAPE', () => {
       form,
     );
 });
+
+test('OBJECT_FILTER leaves out NULL unless it keeps whole members', () => {
+  assertResults([
+    [
+      'OBJECT_FILTER({"a": 1, "b": null, "c": [null], "d": [null, 2]}, {"composites": false})',
+      '{"a":1,"d":[2]}',
+    ],
+    ['OBJECT_FILTER({"a": 1, "b": null, "c": [null]}, {"composites": true})', '{"a":1,"b":null,"c":[null]}'],
+    ['OBJECT_FILTER([null], {"composites": false})', 'null'],
+  ]);
+});

@@ -111,7 +111,8 @@ function compileActions(compiler: BlockCompiler, plan: MergePlan, key: Code | un
       if (!write) return [];
       if (state.inserted.has(write.write.id)) throw sqlError(5330, write.write.id);
       state.inserted.add(write.write.id);
-      return [write];
+      // As published: RETURNING of an inserted document sees the document alone, not the row of the source.
+      return [{ ...write, row: emptyRow(plan.block.size) }];
     }
     const isUpdated = assign !== undefined && holds(run, row, updateIf);
     const isDeleted = plan.delete !== undefined && holds(run, row, deleteIf);

@@ -252,7 +252,8 @@ export class Run {
     let heldBytes = 0;
     try {
       for await (const batch of program.pull(this, seed)) {
-        for (const row of batch) rows.push(row[program.resultSlot]);
+        // As published: a RAW result that is MISSING is NULL in the list.
+        for (const row of batch) rows.push(row[program.resultSlot] ?? null);
         // Small results are counted only when they are added to the other results.
         const bytes = rows.length > batchRows ? sizeOfRow(rows.slice(-batch.length)) : 0;
         this.hold(bytes);

@@ -58,6 +58,14 @@ test('a MERGE fails at a key that is no string, and keeps the changes before it'
   assert.deepEqual(await query(datastore, 'SELECT RAW META().id FROM t WHERE seen = 1'), ['first']);
 });
 
+test('RETURNING * of a MERGE shows the source beside a changed document, and an inserted document alone', async () => {
+  const datastore = new MemoryDatastore();
+  datastore.put(datastore.add('t'), 'old', { a: 1 });
+  const merge =
+    'MERGE INTO t USING [{"k": "old"}, {"k": "new"}] s ON KEY s.k WHEN MATCHED THEN UPDATE SET t.a = 2 WHEN NOT MATCHED THEN INSERT {"a": 3} RETURNING *';
+  assert.deepEqual(await query(datastore, merge), [{ s: { k: 'old' }, t: { a: 2 } }, { t: { a: 3 } }]);
+});
+
 test('writes that were made before the data service was lost are counted', async () => {
   const datastore = new MemoryDatastore();
   const t = datastore.add('t');
