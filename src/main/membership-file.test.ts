@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
@@ -32,11 +32,19 @@ it('deletes the copy of an earlier membership when a founder follows another one
     'member.json',
     'node.id',
   ]);
-  // A member that leaves loses all files but that of its id.
+});
+
+it('deletes all files but that of its id when a node leaves, also the logins of servers to which a move failed', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-member-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  for (const name of ['config.db.yielded', 'config-copy.db', 'store-seen.json', 'node.id'])
+    writeFileSync(join(folder, name), '');
+  const file = new MembershipFile(folder);
+  const files = { credentials: undefined, ca: undefined, cert: undefined, key: undefined };
+  file.prepareMove({ ...parameters, nats: { servers: 'nats://user:secret@a', bucket: 'divan', files } });
   file.write({ state: 'leaving' });
   file.complete();
   assert.deepEqual(readdirSync(folder), ['node.id']);
-  assert.equal(existsSync(join(folder, 'member.json')), false);
 });
 
 it('keeps the next copy and its count of commits where a process ended between their renames', (t) => {

@@ -49,6 +49,7 @@ const removedNames = [
   'events',
   'certificates',
   serverFolder,
+  moveName,
   'administrator.sealed',
   'first-start.pending',
   seenName,
