@@ -74,7 +74,7 @@ export class DataFolder {
     return new DataFolder(absolute, random);
   }
 
-  /** Encrypts under the folder's key, or under that of another file. Creates the key on first use. */
+  /** Encrypts with the folder's key, or with that of another file. Creates the key on first use. */
   secrets(path = join(this.path, keyFile)): SecretBox {
     if (!existsSync(path)) writeOnce(path, this.newKey());
     return new SecretBox(readFileSync(path), this.random);

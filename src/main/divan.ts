@@ -130,7 +130,7 @@ async function up(args: readonly string[]): Promise<void> {
 async function node(args: readonly string[]): Promise<void> {
   const options = parseOptions(nodeOptions, args, process.env);
   const shutdown = Shutdown.onSignals();
-  // This node was started by `divan up` as a child process: it stops when the parent ends.
+  // A node with a channel is a child process of `divan up`, or of a program that uses `divan/testing`: it stops when the parent ends.
   if (process.channel !== undefined) {
     process.on('disconnect', () => shutdown.request());
     deleteThrowAwayFolderAtExit();

@@ -9,7 +9,7 @@ export async function checkFirstStart(
   credentials: { username: string; password: string } | null,
   makePassword: boolean,
 ): Promise<void> {
-  // A node that another one adds gets its services then.
+  // A node without an administrator waits to be added by another one, and gets its services from that one.
   if ((credentials !== null || makePassword) && !options.services.split(',').includes('kv'))
     throw new UsageError('--services: the first node of a cluster needs the service kv');
   if (credentials !== null) {

@@ -1,4 +1,4 @@
-// The plan of a first start, from `--bucket` flags and the `--init` file: users, buckets, documents and statements.
+// The plan of a first start, from `--bucket` options and the `--init` file: users, buckets with documents, a backup, statements and replications.
 import type { PlannedCollections } from '#query/host/awaited-keyspaces.ts';
 import { UsageError } from './options.ts';
 
@@ -28,7 +28,7 @@ export interface PlannedUser {
   roles: string[];
 }
 
-/** The form of a reference, with the contents of its files. */
+/** The form that creates a reference to another cluster, with the contents of the files that the init file names. */
 export type PlannedCluster = Readonly<Record<string, string>> & { readonly name: string };
 
 export interface PlannedReplication {
@@ -42,7 +42,7 @@ export interface PlannedReplication {
 export interface InitPlan {
   users: PlannedUser[];
   buckets: PlannedBucket[];
-  /** SQL++ statements that run in this order after everything else was created. */
+  /** SQL++ statements that run in this order, after everything but the replications was created. */
   statements: string[];
   /** The folder of a backup whose documents and definitions the node starts with. */
   restore: string | null;
@@ -51,7 +51,7 @@ export interface InitPlan {
 }
 
 /** `NAME[:TYPE[:QUOTAMB]]` of `--bucket`. */
-export function parseBucketFlag(text: string): PlannedBucket {
+export function parseBucketOption(text: string): PlannedBucket {
   const [name = '', typeName = 'couchbase', quota = '100', ...rest] = text.split(':');
   if (name === '' || rest.length > 0)
     throw new UsageError(`"${text}" is not of the form NAME[:TYPE[:QUOTAMB]]`);
@@ -78,7 +78,7 @@ export function bucketFields(bucket: PlannedBucket): Record<string, string | num
   return { name, bucketType, ramQuotaMB, ...replicas, ...parameters };
 }
 
-/** Merges flags and file. Bucket names are compared without case; errors name the file by `path`. */
+/** Merges the buckets of `--bucket` with the file. Bucket names are compared without case; errors name the file by `path`. */
 export function planOf(flags: readonly PlannedBucket[], file: InitPlan | null, path = '--init'): InitPlan {
   const inFlags = distinctNames(flags, ({ name }) => `--bucket: "${name}" is given twice`);
   const inFile = file?.buckets ?? [];

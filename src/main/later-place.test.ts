@@ -157,7 +157,7 @@ test('of several answers that of the highest epoch counts, and of two with the s
   }
 });
 
-test('a founder serves its own configuration where nobody answers, or knows a later place', async () => {
+test('a founder serves its own configuration where no node answers, or none that answers knows a later place', async () => {
   assert.equal(await found({}), null);
   for (const revEpoch of [1, 2])
     for (const cluster of [member, removed])

@@ -2,7 +2,7 @@
 import { logLevels } from '#ports/log.ts';
 import { isBucketName } from '#replog/nats/kv-names.ts';
 import { isNatsText, parseServers } from '#replog/nats/nats-servers.ts';
-import { parseBucketFlag } from './init-plan.ts';
+import { parseBucketOption } from './init-plan.ts';
 import { choice, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
 
 const knownServices = ['kv', 'index', 'n1ql', 'backup'];
@@ -143,13 +143,13 @@ export const nodeOptions = {
   },
   'nats-key': { kind: kinds.path, doc: 'PEM key of that certificate' },
   bucket: {
-    kind: { placeholder: 'NAME[:TYPE[:QUOTAMB]]', parse: parseBucketFlag },
+    kind: { placeholder: 'NAME[:TYPE[:QUOTAMB]]', parse: parseBucketOption },
     repeat: true,
     doc: 'bucket to create on first start',
   },
   init: {
     kind: kinds.path,
-    doc: 'JSON file of users, buckets, scopes, collections and documents to create on first start, and statements to run',
+    doc: 'JSON file of what to create on first start: users, buckets with scopes, collections and documents, the content of a backup, statements to run, and replications',
   },
   edition: {
     kind: choice('enterprise', 'community'),

@@ -64,6 +64,7 @@ export class Node {
   private readonly stops: { name: string; stop: () => unknown }[] = [];
   private readonly log: Log;
   private readonly lock: FilePlace | null;
+  /** Makes the answers to logins of unknown users, the same after every start. */
   private readonly loginSecret: Uint8Array;
   private readonly onLost: (reason: Error) => void;
   /** Accounts of the data port for this process, kept in memory only. */
@@ -264,7 +265,7 @@ export class Node {
     return (this.manager.services() ?? this.options.services.split(',')).includes(service);
   }
 
-  /** Runs concurrently with the rest of the start. The engine's modules are loaded with the first statement. */
+  /** Starts the query service, if this node runs it, while the rest of the node starts. The engine's modules are loaded with the first statement. */
   private async startQuery(planned: readonly PlannedCollections[]): Promise<void> {
     const { options, manager, log, services, kv } = this;
     if (!this.runs('n1ql')) return;
@@ -306,7 +307,7 @@ export class Node {
     return clients === null || !isOwnNeeded ? clients : [...clients, '127.0.0.0/8', '::1', this.localHost];
   }
 
-  /** Admits the services of this process: they call the data port, the REST API (CREATE SCOPE) and the query port (its proxy). */
+  /** Admits the services of this process: they call the data port and, for CREATE SCOPE, the REST API; the REST API forwards statements to the query port. */
   private withServices(clients: readonly string[] | null): readonly string[] | null {
     return clients && [...clients, ...this.services.admitted];
   }
@@ -372,8 +373,8 @@ export class Node {
     { rest, capi }: { rest: HttpServer; capi: HttpServer },
     dist: DistPorts,
   ): Promise<void> {
-    const following = this.manager.tls;
-    const tls = following.current();
+    const { tls: certificates } = this.manager;
+    const tls = certificates.current();
     if (tls === null) throw new Error('there is no certificate');
     const secure = [
       await this.listen(rest, 'rest-tls-port', tls),
@@ -381,10 +382,9 @@ export class Node {
     ];
     const distTLS = await this.untilListening('dist-tls-port', dist.startTls(tls));
     Object.assign(this.ports, { mgmtSSL: secure[0]?.port, capiSSL: secure[1]?.port, distTLS });
-    const changes = following.onChange(() => {
-      const changed = following.current();
-      if (changed === null) return;
-      for (const listener of [...secure, dist]) listener.replaceTls(changed);
+    const changes = certificates.onChange(() => {
+      const changed = certificates.current();
+      if (changed !== null) for (const listener of [...secure, dist]) listener.replaceTls(changed);
     });
     this.stops.push({ name: 'certificates', stop: () => changes.stop() });
   }
@@ -401,7 +401,7 @@ export class Node {
     });
   }
 
-  /** A service can have security settings of its own. */
+  /** Opens the TLS port of a service, which may have other TLS settings than the REST API. */
   private async startServiceTls({ server, tlsOption, tlsPort, tls }: RestService): Promise<void> {
     const listener = await this.listen(server, tlsOption, tls.current() as TlsSpec);
     this.ports[tlsPort] = listener.port;

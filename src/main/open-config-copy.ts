@@ -4,7 +4,8 @@ import { ConfigCopyFile } from '#replog/mirror/config-copy.adapter.ts';
 import type { MirroredConfigStore, MirroredStoreOptions } from '#replog/mirror/mirrored-config-store.ts';
 
 /**
- * A copy that is damaged, or older than the revision that this node has seen, is reported, and replaced as soon as the servers can be reached.
+ * `seen`: the newest revision that this node has recorded; null: none. A copy that is damaged, older than that, or of a store without a
+ * recorded revision is reported, and replaced as soon as the servers can be reached.
  */
 export function openCopy(
   path: string,
@@ -29,7 +30,7 @@ export function openCopy(
   }
 }
 
-/** Reports that a started store serves its copy of the configuration, since the servers cannot be reached. */
+/** Reports if a started store serves its copy of the configuration because the servers cannot be reached. */
 export function noteCopy(store: MirroredConfigStore, path: string, log: Log): void {
   if (store.problem === null) return;
   log.warn('configuration.from_copy', { revision: store.revision(), reason: store.problem });

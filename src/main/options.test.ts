@@ -17,7 +17,7 @@ const usage = (args: string[], environment: Record<string, string>, text: RegExp
     (error) => error instanceof UsageError && text.test(error.message),
   );
 
-test('flags take precedence over the environment, and the environment over defaults', () => {
+test('an option of the command line takes precedence over its environment variable, and the variable over the default', () => {
   assert.deepEqual(parse([]), {
     'rest-port': 8091,
     edition: 'enterprise',

@@ -1,5 +1,5 @@
 // Command-line options: one declaration each gives the parser, the environment variable, the help text and the reference
-// page. Parsed once per process; nothing else reads argv or the environment.
+// page. Parsed once per process; nothing else reads the arguments of the process.
 import { nearest } from '#base/nearest.ts';
 
 export class UsageError extends Error {
@@ -93,7 +93,7 @@ function integer(text: string, min: number, max: number, expected: string): numb
 export const environmentName = (option: string): string =>
   `DIVAN_${option.replaceAll('-', '_').toUpperCase()}`;
 
-/** A flag overrides its environment variable, which overrides the default. */
+/** An option of the command line overrides its environment variable, which overrides the default. */
 export function parseOptions<const S extends OptionSpecs>(
   specs: S,
   args: readonly string[],
@@ -101,10 +101,10 @@ export function parseOptions<const S extends OptionSpecs>(
 ): OptionValues<S> {
   const given = new Map<string, unknown[]>();
   for (let i = 0; i < args.length; i++) {
-    const { name, inline } = splitFlag(args[i] as string, specs);
+    const { name, inline } = splitOption(args[i] as string, specs);
     const spec = specs[name] as OptionSpec;
     const text = inline ?? spec.kind.bare ?? args[++i];
-    if (text === undefined || (inline === undefined && isFlag(text, specs)))
+    if (text === undefined || (inline === undefined && isOption(text, specs)))
       throw new UsageError(`--${name} needs a value: --${name} ${spec.kind.placeholder}`);
     const values = given.get(name) ?? [];
     if (values.length > 0 && !spec.repeat) throw new UsageError(`--${name} is given twice; give it once`);
@@ -120,7 +120,7 @@ export function parseOptions<const S extends OptionSpecs>(
   return Object.freeze(result) as OptionValues<S>;
 }
 
-function splitFlag(arg: string, specs: OptionSpecs): { name: string; inline: string | undefined } {
+function splitOption(arg: string, specs: OptionSpecs): { name: string; inline: string | undefined } {
   const match = /^--(\w[\w-]*)(?:=(.*))?$/s.exec(arg);
   if (match === null) throw noOption(arg);
   const name = match[1] as string;
@@ -132,8 +132,8 @@ function splitFlag(arg: string, specs: OptionSpecs): { name: string; inline: str
 export const noOption = (word: string): UsageError =>
   new UsageError(`"${word}" is not an option; options look like --name VALUE`);
 
-/** Detects a forgotten value: the next argument is a flag. A value that looks like one must be given as `--name=VALUE`. */
-const isFlag = (text: string, specs: OptionSpecs): boolean =>
+/** Detects a forgotten value: the next argument is an option. A value that looks like one must be given as `--name=VALUE`. */
+const isOption = (text: string, specs: OptionSpecs): boolean =>
   text.startsWith('--') && Object.hasOwn(specs, text.slice(2));
 
 function fromEnvironment(

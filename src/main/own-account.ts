@@ -14,7 +14,8 @@ export interface OwnAccount {
 /** Names that start with `@` cannot be given to users. */
 export async function makeOwnAccount(name: `@divan-${string}`): Promise<OwnAccount> {
   const password = realRandom.bytes(32).toString('hex');
-  const scram = await scramVerifiers(password, 1, realKdf, realRandom);
+  const iterations = 1; // more of them protect only passwords that can be guessed
+  const scram = await scramVerifiers(password, iterations, realKdf, realRandom);
   return {
     username: name,
     password,

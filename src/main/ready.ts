@@ -1,4 +1,4 @@
-// Checks that a node is ready: a REST call and a document operation through its advertised addresses must succeed.
+// Checks that a node is ready: a REST call and a document operation through its advertised addresses must succeed. Writes the ready file.
 import { accessSync, constants, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { KvClient } from '#client/kv.adapter.ts';

@@ -46,6 +46,7 @@ export interface Companion {
 }
 
 interface RunOptions {
+  /** A first start without credentials makes an administrator with a random password. */
   makePassword: boolean;
   companion?: Companion | null;
   shutdown: Shutdown;
@@ -238,7 +239,7 @@ async function becomeReady(started: StartedNode): Promise<void> {
   if (login === 'refused' && !isGenerated) throw new StartError(wrongLogin(options));
   const ready = readyFileOf(node, login === 'refused' ? null : login);
   await node.endStart();
-  // Last: the next start prints the generated password again unless this one has ended.
+  // Last: after a start that was interrupted before this, the next one prints the generated password again.
   if (isFirst) folder.endFirstStart();
   const report = (parts: ReadyFile): void => {
     if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], parts);
@@ -364,7 +365,7 @@ async function checkReady(
   await untilReady({ ...target, account, buckets }, realClock);
 }
 
-/** The credentials if they are still valid; `refused` if their password or name was changed, null if there are none. */
+/** The credentials if they are still valid; `refused` if their password or name was changed; null if there are none, or the node cannot check them now. */
 async function stillValid(
   node: Node,
   localAddress: string | undefined,

@@ -1,5 +1,5 @@
-// `divan up`: runs a node in this process, and the cloud in a child process. Over their channel the cloud reports
-// that it is ready, and stops when the channel closes for any reason.
+// `divan up`: runs a node in this process, and further nodes and the cloud in child processes. Over its channel a child process reports that it is
+// ready; it stops when the channel closes for any reason.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { isNatsText } from '#replog/nats/nats-servers.ts';

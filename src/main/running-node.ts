@@ -35,11 +35,11 @@ export interface OpenedNode {
   /** Where the configuration is; null: in the data folder. */
   description: string | null;
   store: ConfigStore;
-  /** The copy of the configuration on this member. Null on a node that stores the configuration itself. */
+  /** Follows the store of the founder. Null on the founder itself, and while the configuration is on NATS servers. */
   mirror: MirroredConfigStore | null;
   /** Stores this configuration in the data folder, and uses it from now on. */
   takeOver(content: StoreContent): Promise<void>;
-  /** On a founder: its store, which makes no changes while it is handed over. Null on NATS. */
+  /** The store in a cluster with a founder; the founder's makes no changes while it is handed over. Null while the configuration is on NATS servers. */
   switching: SwitchingConfigStore | null;
   /** Follows the founder of these parameters from now on. */
   handOver(parameters: FounderJoinParameters, epoch: number): Promise<void>;

@@ -42,7 +42,7 @@ export class Shutdown {
     if (this.running === null) this.request();
   }
 
-  /** Runs a start. If it fails because a signal arrived, the exit code is that of the stop. */
+  /** Runs a start. A failure after a signal is not reported: the stop ends the process. */
   async whileStarting(start: () => Promise<void>): Promise<void> {
     try {
       await start();

@@ -10,7 +10,7 @@ import type { NodeOptions } from './node-options.ts';
 import { openConfiguration } from './open-configuration.ts';
 import type { OpenedNode } from './running-node.ts';
 
-/** The configuration of a node, and the ways in which this node can begin or stop to store it. */
+/** The configuration of a node, and the ways in which this node can begin or stop storing it. */
 export interface OpenedConfiguration extends Omit<OpenedNode, 'node' | 'identity'> {}
 
 const staysThere = (): Promise<void> =>

@@ -108,7 +108,7 @@ function anAgentOn(cluster: Awaited<ReturnType<typeof memoryCluster>>, kv: FakeK
 
 const form = { name: 'b', ramQuotaMB: '100' };
 
-describe('agent', () => {
+describe('the agent', () => {
   it('sends the whole desired state to the data service', async () => {
     const { agent, buckets, kv, view } = await anAgent();
     const { uuid } = await buckets.create(form, true);

@@ -35,7 +35,7 @@ const promoted: ShardPlacement = {
   ],
 };
 const serving: ShardPlacement = { ...promoted, confirmed: 'first' };
-/** After the stop of this node. */
+/** After node `one` has stopped serving the shard. */
 const stoppedHere: ShardPlacement = { ...promoted, stopped: 4, lastActive: { node: 'one', epoch: 4 } };
 /** Node `three` receives a copy. */
 const filling: ShardPlacement = { ...serving, incoming: [2] };
@@ -46,7 +46,7 @@ const joinThree: ShardChange = {
   member: { node: 'three', boot: 'third' },
 };
 
-describe('MapWriter', () => {
+describe('the writer of a map', () => {
   it('confirms the epoch in which the map names this process', async () => {
     const { change, stored } = await aWriter({ ...promoted, stopped: 3 });
     const outcome = await change({ shard: 0, epoch: 4, kind: 'confirm' });

@@ -1,6 +1,6 @@
 // Statistics of a bucket, and of services, in a cluster of several nodes.
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { test } from 'node:test';
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { AppError } from '#contract/errors.ts';
 import type { Context } from '#contract/route.ts';
@@ -52,7 +52,7 @@ function aClusterOfThree(ask: Ask, own: Series[] = [], clock = new ManualClock()
   return { call, answers };
 }
 
-it('lists every active node, and describes each', async () => {
+test('the servers of a bucket are the active nodes, and each has a description of its own', async () => {
   const asked: string[] = [];
   const { call } = aClusterOfThree(async (node) => void asked.push(node));
   const path = (node: string) => `/pools/default/buckets/b/nodes/${node}%3A8091`;
@@ -71,7 +71,7 @@ it('lists every active node, and describes each', async () => {
   assert.deepEqual(asked, [], 'these answers need no other node');
 });
 
-it('asks another node for its series', async () => {
+test('the statistics of another node come from that node', async () => {
   const queries: unknown[] = [];
   const { call, answers } = aClusterOfThree(async (...request) => {
     queries.push(request.slice(0, 3));
@@ -92,7 +92,7 @@ it('asks another node for its series', async () => {
   assert.deepEqual([answer.timesMs, answer.figures['curr_items']], [[], []]);
 });
 
-it('names a node that does not answer', async () => {
+test('a request for the statistics of a node that does not answer fails, and names the node', async () => {
   const { call } = aClusterOfThree(() => Promise.reject(new Error('lost')));
   await assert.rejects(call('buckets.node_stats', 'two:8091'), (error) => {
     assert.ok(error instanceof UnavailableError);
@@ -104,7 +104,7 @@ it('names a node that does not answer', async () => {
 /** A zoom of an hour has a value for each four seconds. */
 const stepMs = 4000;
 
-it('adds up the figures of all nodes, and shows the mean of ratios', async () => {
+test('the figures of a bucket are the sums over all nodes, and ratios the means', async () => {
   const clock = new ManualClock(1000 * stepMs);
   const series = (name: string, labels: object, values: number[]): Series => ({
     labels: { __name__: name, bucket: 'b', ...labels },
@@ -136,7 +136,7 @@ it('adds up the figures of all nodes, and shows the mean of ratios', async () =>
   assert.deepEqual(stat.nodeStats, { 'one:8091': [2, 3], 'two:8091': [20, 30] });
 });
 
-it('leaves out nodes that do not answer', async () => {
+test('the sums leave out nodes that do not answer', async () => {
   const { call } = aClusterOfThree(() => Promise.reject(new Error('lost')));
   const { op } = (await call('buckets.stats')) as { op: { samplesCount: number } };
   assert.equal(op.samplesCount, 0);
@@ -144,7 +144,7 @@ it('leaves out nodes that do not answer', async () => {
   assert.deepEqual(Object.keys(nodeStats), ['one:8091']);
 });
 
-it('shows sections of services only with the right to the statistics of the cluster', async () => {
+test('sections of services are shown only with the right to the statistics of the cluster', async () => {
   const asked: unknown[] = [];
   const { call } = aClusterOfThree(async (...request) => {
     asked.push((request[2] as { bucket: string }).bucket);

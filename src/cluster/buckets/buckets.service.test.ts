@@ -395,6 +395,15 @@ describe('validating without creating', () => {
 });
 
 describe('editing a bucket', () => {
+  it('changes the memory quota of a bucket of every type', async () => {
+    const { service } = await aService();
+    for (const bucketType of ['native', 'ephemeral', 'cache']) {
+      await service.create({ ...values, name: bucketType, bucketType }, true);
+      await service.edit(bucketType, { ramQuotaMB: '150' }, true);
+      assert.equal(service.find(bucketType).ramQuotaMb, 150);
+    }
+  });
+
   it('changes the fields sent and keeps the rest', async () => {
     const { service } = await aService();
     const before = await service.create({ ...values, maxTTL: '60', replicaIndex: '0' }, false);
@@ -451,7 +460,7 @@ describe('editing a bucket', () => {
   });
 });
 
-describe('flushing and deleting', () => {
+describe('flushing and deleting a bucket', () => {
   it('raises the incarnation only if flush is enabled', async () => {
     const { service } = await aService();
     await service.create(values, false);
@@ -460,15 +469,6 @@ describe('flushing and deleting', () => {
     await service.edit('b', { flushEnabled: '1' }, true);
     await service.flush('b');
     assert.equal(service.find('b').incarnation, 1);
-  });
-
-  it('changes the memory quota of a bucket of every type', async () => {
-    const { service } = await aService();
-    for (const bucketType of ['native', 'ephemeral', 'cache']) {
-      await service.create({ ...values, name: bucketType, bucketType }, true);
-      await service.edit(bucketType, { ramQuotaMB: '150' }, true);
-      assert.equal(service.find(bucketType).ramQuotaMb, 150);
-    }
   });
 
   it('reserves the name until the files are removed', async () => {

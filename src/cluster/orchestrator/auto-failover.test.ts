@@ -134,7 +134,7 @@ describe('automatic failover', () => {
     assert.ok(map.shards.every(({ chain }) => !chain.includes(position)));
   });
 
-  it('counts how long a node that is recovered is down from when it is active again', async () => {
+  it('waits for a recovered node from the moment when it is active again', async () => {
     const { clock, kill, failed, change, view } = await cluster('a b c', { maxCount: 3 });
     kill('c');
     await clock.run(30_000);

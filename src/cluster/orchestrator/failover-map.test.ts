@@ -104,7 +104,7 @@ describe('failover of a map', () => {
     assert.deepEqual(failedOver(placement, 'a b c').lost, [0]);
   });
 
-  it('during a move: incoming copies may be promoted, and those of failed nodes are dropped', () => {
+  it('may promote incoming copies during a move, and drops those of failed nodes', () => {
     const moving: ShardPlacement = {
       epoch: 4,
       chain: [0],
@@ -128,7 +128,7 @@ describe('failover of a map', () => {
     assert.deepEqual(failedOver(moving, 'c').shard, { ...moving, incoming: [1] });
   });
 
-  it('a graceful failover leaves each shard on its other nodes, without new copies', () => {
+  it('leaves each shard on its other nodes, without new copies, when it is graceful', () => {
     const map = stable(planned('a b c', 1));
     const goal = withoutNodes(map, ['a']);
     goal.shards.forEach(({ chain }, index) => {

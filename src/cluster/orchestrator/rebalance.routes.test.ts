@@ -82,7 +82,7 @@ describe('rebalance requests', () => {
     assert.equal((await state()).counters, undefined);
   });
 
-  it('are counted', async (t) => {
+  it('are counted where the cluster shows its counters', async (t) => {
     const { start, manager, request } = await managed();
     t.after(() => manager.stop());
     const counters = async () => (await request('/pools/default')).body.counters;

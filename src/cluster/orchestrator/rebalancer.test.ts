@@ -17,7 +17,7 @@ async function checkMaps(map: (uuid: string) => Promise<BucketMap>, nodes: strin
   }
 }
 
-/** The map in which a node gives the shards that it was promoted for to the first node; null: there are none. */
+/** The map after a node has given the shards for which it was promoted to the first node; null: there are none. */
 function givenBack(map: BucketMap, from: string): BucketMap | null {
   const position = map.nodes.indexOf(from);
   const isGiven = ({ chain, confirmed, inSync = [] }: ShardPlacement): boolean =>

@@ -192,7 +192,7 @@ describe('moves of shards', () => {
   });
 });
 
-it('the end of moves keeps the last active of a shard, also if its node is no longer in the map', () => {
+it('keep the last active of a shard when they end, also if its node is no longer in the map', () => {
   const lastActive = { node: 'b', epoch: 1 };
   const shard: ShardPlacement = { epoch: 2, chain: [1], inSync: [[1, 'boot']], lastActive };
   const ended = endMoves({ nodes: ['gone', 'a', 'b'], shards: [shard] });

@@ -97,7 +97,7 @@ describe('sample buckets', () => {
     await node.manager.stop();
   });
 
-  it('needs the permission to create buckets', async () => {
+  it('need the permission to create buckets', async () => {
     const node = await aManager();
     const form = { password: 'secret1', roles: 'ro_admin' };
     await node.request('/settings/rbac/users/local/reader', { method: 'PUT', form });

@@ -58,7 +58,7 @@ function someNodes(random: Random): DataNode[] {
   return Array.from({ length: groups + random(8) }, (_, i) => ({ id: `n${i}`, group: `g${i % groups}` }));
 }
 
-describe('planMap', () => {
+describe('the plan of a map', () => {
   it('puts everything on the only node', () => {
     assert.deepEqual(planMap({ nodes: nodesNamed('a'), replicas: 0, current: null }), mapOnOneNode('a'));
     const map = planMap({ nodes: nodesNamed('a'), replicas: 2, current: null });
@@ -156,7 +156,7 @@ describe('planMap', () => {
     assert.equal(counts(map, [0, 1])[3], shardCount, 'one copy of each shard is in the small group');
   });
 
-  it('plans 64 nodes', () => {
+  it('follows the rules also for 64 nodes', () => {
     const nodes = Array.from({ length: 64 }, (_, i) => ({ id: `n${i}`, group: `g${i % 4}` }));
     checkRules(planMap({ nodes, replicas: 3, current: null }), nodes, 3);
   });

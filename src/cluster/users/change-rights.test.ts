@@ -1,4 +1,4 @@
-// A change of a user or group that is stored before another request's change, after that request's rights were checked.
+// Two requests that change one user or group: the rights of one are checked, then the other stores its change, then the first does.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';

@@ -113,7 +113,7 @@ type Found = ReturnType<typeof findBackup>;
 const findArchive = (folder: string, options: Pick<ArchiveOptions, 'passphrase-file'>): Found =>
   findBackup(folder, backupPassphrase(options['passphrase-file']));
 
-/** The one backup that the command is about, restricted to the buckets that are named. */
+/** The one backup that the command is about. @throws ArchiveError if it lacks a bucket that the command names */
 function chosenBackup({ repository, name }: Found, options: ArchiveOptions): Chosen {
   const chain = repository.chain(repository.chosen(name ?? options.backup));
   const manifest = chain[0] as BackupManifest;

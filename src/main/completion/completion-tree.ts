@@ -12,7 +12,7 @@ export interface CompletedCommand {
 export interface CompletedOption {
   readonly name: string;
   readonly doc: string;
-  /** Null: the option has no value. */
+  /** The values to choose from, the path of a file, or any text; null: the option has no value. */
   readonly value: readonly string[] | 'file' | 'text' | null;
 }
 

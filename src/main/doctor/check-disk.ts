@@ -21,9 +21,9 @@ import { type Finding, good, problem, warning } from './finding.ts';
 const freeBytesMin = 200_000_000;
 const freeBytesAdvised = 2_000_000_000;
 const slowSyncMs = 30;
-const syncs = 9;
+const syncCount = 9;
 
-/** Types of file systems that are not a disk of this machine. */
+/** Types of file systems in memory, as `statfs` names them: tmpfs and ramfs. */
 const memoryTypes = new Set([0x01021994, 0x858458f6]);
 /** NFS, CIFS, SMB, SMB 2 and 3, Ceph, 9P. */
 const networkTypes = new Set([0x6969, 0xff534d42, 0x517b, 0xfe534d42, 0xc36400, 0x1021997]);
@@ -101,8 +101,10 @@ function checkSync(folder: string): Finding {
 function measuredSync(folder: string): Finding {
   const scratch = mkdtempSync(join(folder, '.divan-doctor-'));
   try {
-    const times = Array.from({ length: syncs }, () => syncMs(join(scratch, 'file'))).sort((a, b) => a - b);
-    const median = times[syncs >> 1] as number;
+    const times = Array.from({ length: syncCount }, () => syncMs(join(scratch, 'file'))).sort(
+      (a, b) => a - b,
+    );
+    const median = times[syncCount >> 1] as number;
     const text = `a write is on the disk after ${median.toFixed(1)} ms`;
     if (median <= slowSyncMs) return good('durable writes', text);
     return warning('durable writes', text, 'durable writes will be as slow; use a local SSD');

@@ -64,7 +64,7 @@ async function keyOpensTokens(options: TokenStoreOptions): Promise<boolean> {
   return rows.length === 0 || rows.some((row) => tokens.canOpen(row));
 }
 
-/** Whether the data folder has a cloud already; a database server is checked elsewhere. */
+/** Whether there is a cloud already; a database server counts as one, since it is not asked. */
 export const cloudExists = ({ 'data-dir': folder, database }: StorageOptions): boolean =>
   isPostgres(database) || existsSync(fileOf(database, resolve(folder)));
 
