@@ -1,14 +1,17 @@
-// Writes of 256-byte values on the nodes of a cluster, from a separate process: each request goes to the node that is active for its
-// vbucket. A window of requests is in flight on each connection, and each reply is followed by the next request.
+// Writes values of 256 bytes to the nodes of a cluster, from a separate process, and prints rate and latencies, as JSON: each request goes
+// to the node that is active for its vbucket. A window of requests is in flight on each connection, and each reply is followed by the next request.
 import { connect, type Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { SetDocument } from '../../src/wire/commands/documents.ts';
 import { Hello, SaslAuth, SelectBucket } from '../../src/wire/commands/session.ts';
 import { Feature } from '../../src/wire/features.ts';
+import { headerBytes } from '../../src/wire/frame.ts';
 import { encodeRequest, type RequestParts } from '../../src/wire/output.ts';
+import { Status } from '../../src/wire/status.ts';
 import { clientFeatures } from '../../test/support/client-features.ts';
 import { words } from '../../test/support/data-client.ts';
 import { administrator } from '../../test/support/node-process.ts';
+import { failIfClosed } from './fail-if-closed.ts';
 
 export interface ClusterLoad {
   bucket: string;
@@ -20,30 +23,35 @@ export interface ClusterLoad {
   inFlight: number;
   /** Whether each write is acknowledged by `majority`. */
   durable: boolean;
+  /** The measured time; a quarter of it passes before, for the warm-up. */
   seconds: number;
 }
 
 export interface ClusterLoadResult {
+  /** Successful writes a second of the measured time. */
   rate: number;
+  /** All successful writes, with those of the warm-up: to be divided by processor time that includes the warm-up. */
   operations: number;
-  /** Answers with an error, such as a durable write while a copy is out of sync. */
+  /** Answers with an error during the measured time, such as to a durable write while a copy is out of sync. */
   failures: number;
+  /** Latencies of a sample of the answers during the measured time. */
   medianMs: number;
   p99Ms: number;
 }
 
 const keyCount = 20_000;
 const value = Buffer.alloc(256, 'v');
-const headerBytes = 24;
+const warmUpShare = 0.25;
+const sampleEvery = 16;
 /** The framing info of a durable write: id 1 (durability) with one byte, the level `majority`. */
 const majority = Buffer.from([0x11, 1]);
 
 const vbucketOf = (key: string): number => ((crc32(key) >>> 16) & 0x7fff) % 1024;
 
-/** One connection; `opaque` of a request is its place in the window. */
+/** One connection; the `opaque` field of a request is its place in the window. */
 class Writer {
-  completed = 0;
-  failures = 0;
+  succeeded = 0;
+  failed = 0;
   readonly latencies: number[] = [];
   readonly #socket: Socket;
   readonly #sentMs: Float64Array;
@@ -54,7 +62,7 @@ class Writer {
 
   constructor(port: number, inFlight: number) {
     this.#sentMs = new Float64Array(inFlight);
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    this.#socket = failIfClosed(connect({ port, host: '127.0.0.1', noDelay: true }));
     this.#socket.on('data', (data) => this.#received(data as Buffer));
   }
 
@@ -83,27 +91,28 @@ class Writer {
 
   #received(data: Buffer): void {
     const all = this.#rest.length === 0 ? data : Buffer.concat([this.#rest, data]);
-    const answers: Buffer[] = [];
+    const requests: Buffer[] = [];
     let at = 0;
     while (all.length - at >= headerBytes) {
       const bytes = headerBytes + all.readUInt32BE(at + 8);
       if (all.length - at < bytes) break;
       const status = all.readUInt16BE(at + 6);
-      if (status !== 0 && this.#frames.length === 0)
-        throw new Error(`opcode ${all[at + 1]} was answered with status ${status}`);
-      if (status !== 0) this.failures++;
-      if (this.#frames.length > 0) answers.push(this.#answered(all.readUInt32BE(at + 12)));
-      else this.#waiting?.();
+      if (this.#frames.length > 0) requests.push(this.#answered(all.readUInt32BE(at + 12), status));
+      else if (status === Status.success) this.#waiting?.();
+      else throw new Error(`opcode ${all[at + 1]} was answered with status ${status}`);
       at += bytes;
     }
     this.#rest = all.subarray(at);
-    if (answers.length > 0) this.#socket.write(Buffer.concat(answers));
+    if (requests.length > 0) this.#socket.write(Buffer.concat(requests));
   }
 
-  #answered(slot: number): Buffer {
-    this.completed++;
+  /** Returns the next request. */
+  #answered(slot: number, status: number): Buffer {
+    if (status === Status.success) this.succeeded++;
+    else this.failed++;
     // A sample: all of them would cost the generator too much.
-    if (this.completed % 16 === 0) this.latencies.push(performance.now() - (this.#sentMs[slot] as number));
+    if ((this.succeeded + this.failed) % sampleEvery === 0)
+      this.latencies.push(performance.now() - (this.#sentMs[slot] as number));
     return this.#frame(slot);
   }
 }
@@ -141,23 +150,21 @@ async function openWriter(load: ClusterLoad, port: number): Promise<Writer> {
 
 async function measure(load: ClusterLoad): Promise<ClusterLoadResult> {
   const writers: Writer[] = [];
-  for (const port of load.ports) {
-    const writer = await openWriter(load, port);
-    writers.push(writer);
-    writer.run(framesOf(load, port));
-  }
-  const total = () => writers.reduce((sum, { completed }) => sum + completed, 0);
+  for (const port of load.ports) writers.push(await openWriter(load, port));
+  for (const [index, writer] of writers.entries()) writer.run(framesOf(load, load.ports[index] as number));
+  const total = (of: 'succeeded' | 'failed') => writers.reduce((sum, writer) => sum + writer[of], 0);
   const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-  await wait((load.seconds * 1000) / 4);
+  await wait(load.seconds * 1000 * warmUpShare);
   for (const { latencies } of writers) latencies.length = 0;
-  const [before, startMs] = [total(), performance.now()];
+  const before = { succeeded: total('succeeded'), failed: total('failed'), atMs: performance.now() };
   await wait(load.seconds * 1000);
-  const rate = ((total() - before) * 1000) / (performance.now() - startMs);
+  const operations = total('succeeded');
+  const rate = ((operations - before.succeeded) * 1000) / (performance.now() - before.atMs);
+  const failures = total('failed') - before.failed;
   for (const writer of writers) writer.close();
   const latencies = writers.flatMap((writer) => writer.latencies).sort((a, b) => a - b);
   const at = (share: number): number => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;
-  const failures = writers.reduce((sum, writer) => sum + writer.failures, 0);
-  return { rate, operations: total(), failures, medianMs: at(0.5), p99Ms: at(0.99) };
+  return { rate, operations, failures, medianMs: at(0.5), p99Ms: at(0.99) };
 }
 
 console.log(JSON.stringify(await measure(JSON.parse(process.argv[2] as string) as ClusterLoad)));

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { encodeRequest, type RequestParts } from '../../src/wire/output.ts';
 import { administrator } from '../../test/support/node-process.ts';
+import { failIfClosed } from './fail-if-closed.ts';
 
 export interface DocumentLoad {
   port: number;
@@ -48,7 +49,7 @@ class Loader {
   #answered: (opaque: number, status: number) => void = () => {};
 
   constructor(port: number) {
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    this.#socket = failIfClosed(connect({ port, host: '127.0.0.1', noDelay: true }));
     this.#socket.on('data', (data) => this.#received(data as Buffer));
   }
 

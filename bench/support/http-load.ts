@@ -1,4 +1,4 @@
-// HTTP load over a few persistent connections; each sends its next request after the last answer.
+// HTTP load over persistent connections; each sends its next request after the answer to the last one. Answers need a content-length.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
@@ -10,6 +10,7 @@ export interface Load {
   /** The path of the next request; the default is that of `url`. */
   readonly next?: () => string;
   readonly connections: number;
+  /** How long the connections send requests. */
   readonly ms: number;
 }
 
@@ -56,21 +57,22 @@ function requestText(
   return `${form === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${form ?? ''}`;
 }
 
-/** The size of the answer's body. */
+/** Returns the size of the answer's body. */
 function ask(socket: Socket, request: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  let text = '';
+  const onData = (chunk: Buffer): void => {
+    text += chunk.toString('latin1');
+    const headEnd = text.indexOf('\r\n\r\n');
+    if (headEnd < 0) return;
+    const length = Number(/content-length: (\d+)/i.exec(text)?.[1]);
+    if (text.length < headEnd + 4 + length) return;
+    if (text.startsWith('HTTP/1.1 200') && !Number.isNaN(length)) resolve(length);
+    else reject(new Error(`${request}: ${text.slice(0, 400)}`));
+  };
+  const onClose = (): void => reject(new Error('the server closed the connection'));
+  socket.on('data', onData).on('error', reject).on('close', onClose);
+  if (socket.destroyed) onClose();
   socket.write(request);
-  return new Promise((resolve, reject) => {
-    let text = '';
-    const onData = (chunk: Buffer): void => {
-      text += chunk.toString('latin1');
-      const head = text.indexOf('\r\n\r\n');
-      if (head < 0) return;
-      const length = Number(/content-length: (\d+)/i.exec(text)?.[1]);
-      if (text.length < head + 4 + length) return;
-      socket.off('data', onData);
-      if (text.startsWith('HTTP/1.1 200')) resolve(length);
-      else reject(new Error(`${request}: ${text.slice(0, 400)}`));
-    };
-    socket.on('data', onData);
-  });
+  return promise.finally(() => socket.off('data', onData).off('error', reject).off('close', onClose));
 }

@@ -2,6 +2,7 @@
 // replies only counted, so that the generator costs less than the server.
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { failIfClosed } from './fail-if-closed.ts';
 import { type LoadProtocol, type ProtocolName, protocolOf } from './load-protocols.ts';
 
 export interface LoadOptions {
@@ -53,7 +54,9 @@ class LoadConnection {
       },
     };
     const address = { port, host: '127.0.0.1', onread, noDelay: true };
-    this.socket = tls ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address);
+    this.socket = failIfClosed(
+      tls ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address),
+    );
   }
 
   /** Sends the requests and resolves when all are answered. */

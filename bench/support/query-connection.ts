@@ -1,8 +1,11 @@
-// A cheap client of the query port: one persistent connection, and answers are only searched for their end.
+// A client of the query port that costs little processor time: one persistent connection, and of an answer only the end is searched.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
+/** The end of a chunked answer. */
 const end = Buffer.from('\r\n0\r\n\r\n');
+/** How much of the end of an answer is kept; it contains the status. */
+const tailBytes = 600;
 
 export class QueryConnection {
   private readonly socket: Socket;
@@ -50,31 +53,37 @@ export class QueryConnection {
     this.socket.destroy();
   }
 
-  private ask(fields: object, isKept = false): Promise<{ bytes: number; last: string; text: string }> {
+  /** With `text`, the whole answer, only if `keepsText` is set; `last` is its end. */
+  private ask(fields: object, keepsText = false): Promise<{ bytes: number; last: string; text: string }> {
     const { socket } = this;
+    const { promise, resolve, reject } = Promise.withResolvers<{
+      bytes: number;
+      last: string;
+      text: string;
+    }>();
+    let bytes = 0;
+    let whole: number | null = null;
+    let tail: Buffer = Buffer.alloc(0);
+    const chunks: Buffer[] = [];
+    const onData = (chunk: Buffer): void => {
+      if (bytes === 0) whole = wholeBytes(chunk);
+      bytes += chunk.length;
+      if (keepsText) chunks.push(chunk);
+      tail = chunk.length >= tailBytes ? chunk : Buffer.concat([tail, chunk]);
+      tail = tail.subarray(-tailBytes);
+      if (whole === null ? !tail.subarray(-end.length).equals(end) : bytes < whole) return;
+      resolve({ bytes, last: tail.toString(), text: Buffer.concat(chunks).toString() });
+    };
+    const onClose = (): void => reject(new Error('the node closed the connection'));
+    socket.on('data', onData).on('error', reject).on('close', onClose);
+    if (socket.destroyed) onClose();
     const body = JSON.stringify(fields);
     socket.write(`${this.head}${Buffer.byteLength(body)}\r\n\r\n${body}`);
-    return new Promise((resolve, reject) => {
-      let bytes = 0;
-      let whole: number | null = null;
-      let tail: Buffer = Buffer.alloc(0);
-      const chunks: Buffer[] = [];
-      const onData = (chunk: Buffer): void => {
-        if (bytes === 0) whole = wholeBytes(chunk);
-        bytes += chunk.length;
-        if (isKept) chunks.push(chunk);
-        tail = chunk.length >= 600 ? chunk.subarray(-600) : Buffer.concat([tail, chunk]).subarray(-600);
-        if (whole === null ? !tail.subarray(-end.length).equals(end) : bytes < whole) return;
-        socket.off('data', onData).off('close', onClose);
-        resolve({ bytes, last: tail.toString(), text: Buffer.concat(chunks).toString() });
-      };
-      const onClose = (): void => reject(new Error('the connection was closed'));
-      socket.on('data', onData).once('close', onClose);
-    });
+    return promise.finally(() => socket.off('data', onData).off('error', reject).off('close', onClose));
   }
 }
 
-/** Bytes of head and body; null for a chunked answer. */
+/** Bytes of head and body of the answer whose first bytes these are; null for a chunked answer. */
 function wholeBytes(chunk: Buffer): number | null {
   const head = chunk.subarray(0, chunk.indexOf('\r\n\r\n') + 4);
   const length = /content-length: (\d+)/i.exec(head.toString('latin1'))?.[1];
