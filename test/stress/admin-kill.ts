@@ -2,6 +2,7 @@
 // their passwords, settings, certificates, compactions), while it starts and while it stops, repeatedly on one data folder. After
 // each restart acknowledged changes exist, interrupted ones exist completely or not at all, and no files are left over. `node test/stress/admin-kill.ts [rounds]`, by default 50, from the seed DIVAN_SEED if it is set.
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,9 +16,16 @@ import { printedSeed } from '../support/seed.ts';
 
 type State = unknown;
 interface Step {
-  /** The state once the step is acknowledged. */
+  /** The state once the step is acknowledged; `anything` if only the answer tells it. */
   next: State;
-  take(): Promise<Response | { ok: boolean; status: number }>;
+  take(): Promise<Response | Answer>;
+}
+
+interface Answer {
+  ok: boolean;
+  status: number;
+  /** The state that an answer without an error reports. */
+  state?: State;
 }
 
 /** One object that an administrator manages: its possible states, how to change it, how to read it. */
@@ -42,7 +50,7 @@ abstract class Subject {
       if (step === null) return;
       this.candidates = [state, step.next];
       const answer = await step.take().catch(() => null);
-      if (answer?.ok) this.candidates = [step.next];
+      if (answer?.ok) this.candidates = ['state' in answer ? answer.state : step.next];
       else if (answer !== null && answer.status < 500 && !stopped.now)
         throw new Error(`${this.name}: ${answer.status} ${JSON.stringify([state, step.next])}`);
     }
@@ -123,7 +131,7 @@ class ABucket extends Subject {
   }
 }
 
-async function write(node: NodeProcess, bucket: string, text: string) {
+async function write(node: NodeProcess, bucket: string, text: string): Promise<Answer> {
   const client = await eventually(() => dataClient(node, bucket));
   try {
     for (;;) {
@@ -236,15 +244,32 @@ class ASetting extends Subject {
   }
 }
 
+const certificatePath = '/pools/default/certificate';
+
+/** The root certificate of the cluster, as PEM. */
 class Certificate extends Subject {
   readonly name = 'certificate';
 
-  protected step(node: NodeProcess): Step {
-    return { next: anything, take: () => node.request('/controller/regenerateCertificate', 'POST') };
+  /** Most steps only read, so that a kill often finds a certificate whose change was acknowledged. */
+  protected step(node: NodeProcess, pem: string): Step {
+    if (this.random.below(8) > 0) return { next: pem, take: () => this.read(node, pem) };
+    return { next: anything, take: () => this.regenerate(node) };
+  }
+
+  private async read(node: NodeProcess, expected: string): Promise<Answer> {
+    const answer = await node.request(certificatePath);
+    return { ok: (await answer.text()) === expected, status: answer.status };
+  }
+
+  private async regenerate(node: NodeProcess): Promise<Answer> {
+    const answer = await node.request('/controller/regenerateCertificate', 'POST');
+    return { ok: answer.ok, status: answer.status, state: await answer.text() };
   }
 
   protected async see(node: NodeProcess): Promise<State> {
-    return await (await node.request('/pools/default/certificate')).text();
+    const pem = await (await node.request(certificatePath)).text();
+    assert.equal(new X509Certificate(pem).ca, true);
+    return pem;
   }
 }
 
