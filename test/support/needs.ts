@@ -25,6 +25,7 @@ const probes: Record<
   | 'postgresql'
   | 'prometheus'
   | 'slapd'
+  | 'systemd'
   | 'nats-server',
   { reason: string; works: () => unknown }
 > = {
@@ -71,6 +72,10 @@ const probes: Record<
   slapd: {
     reason: 'needs the LDAP server slapd, as Debian packages it',
     works: () => existsSync(slapd),
+  },
+  systemd: {
+    reason: 'needs the command systemd-analyze (systemd)',
+    works: () => execFileSync('systemd-analyze', ['--version'], { stdio: 'ignore' }),
   },
   'nats-server': {
     reason: `needs the NATS server ${natsVersionPinned}: npm run nats-server builds it with Go`,
