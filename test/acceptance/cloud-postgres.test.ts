@@ -10,9 +10,9 @@ import { createToken, operator } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { cloudSuite } from '../support/cloud-suite.ts';
 import { needs } from '../support/needs.ts';
-import { Network } from '../support/network.ts';
 import { eventually } from '../support/node-process.ts';
 import { Postgres } from '../support/postgres.ts';
+import { Relay } from '../support/relay.ts';
 
 /** Two clients repeat a request until the returned function is called, with pauses in which the servers and the test have the processors. */
 function startReaders(cloud: CloudProcess, path: string): () => Promise<void> {
@@ -226,20 +226,20 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
 
   test('continues pending operations as soon as the network is back', async () => {
     const [, url] = (await database()) as [string, string];
-    await using network = await Network.open(Number(new URL(url).port));
+    await using network = await Relay.open(Number(new URL(url).port));
     const args = ['--database', url.replace(/:\d+\//, `:${network.port}/`)];
     await using cloud = await CloudProcess.start({ args });
     const projectId = (await cloud.request('POST', '/v2/projects', { name: 'cut' })).body.id;
     const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
     const created = await cloud.request('POST', '/v2/clusters', { name: 'orders', cloudId, projectId });
     const path = created.headers.get('location') as string;
-    network.cut();
-    // Answered while the network is cut: without a limit of its own the cloud would wait until the network is back.
+    network.drop();
+    // Answered while the network drops every packet: without a limit of its own the cloud would wait until the network is back.
     const refused = await cloud.request('GET', '/v2/projects');
     assert.equal(refused.status, 500);
     // The cloud closes connections to its database that are silent for 20 seconds.
-    await eventually(() => assert.equal(network.remaining, 0));
-    network.mend();
+    await eventually(() => assert.equal(network.lostConnections, 0));
+    network.resume();
     await eventually(async () => assert.equal((await cloud.request('GET', '/v2/projects')).status, 200));
     await untilStatus(cloud, path, 'ready');
     assert.equal(cloud.nodePids().length, 1);

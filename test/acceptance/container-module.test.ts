@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { QueryScanConsistency } from 'couchbase';
 import type { NodeAddresses } from '../../src/main/ready.ts';
-import { mapPort } from '../support/mapped-port.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { Relay } from '../support/relay.ts';
 import { connect } from '../support/sdk.ts';
 
 const { username, password } = administrator;
@@ -68,10 +68,10 @@ test('the container module sets up a bucket with a primary index, which an SDK u
   const mapped = await Promise.all(
     Object.entries(mappedPorts).map(async ([name, member]) => {
       const address = String(node.ready.node[member as keyof NodeAddresses]);
-      return [name, await mapPort(Number(address.slice(address.lastIndexOf(':') + 1)))] as const;
+      return [name, await Relay.open(Number(address.slice(address.lastIndexOf(':') + 1)))] as const;
     }),
   );
-  const ports = Object.fromEntries(mapped.map(([name, { port }]) => [name, port]));
+  const ports = Object.fromEntries(mapped.map(([name, { port }]) => [name, String(port)]));
   const module = new ContainerModule(ports);
   try {
     assert.equal((await module.get('/pools')).isEnterprise, true);
@@ -93,7 +93,7 @@ test('the container module sets up a bucket with a primary index, which an SDK u
     await createBucket(module);
     await useSdk(ports['kv'] as string);
   } finally {
-    for (const [, port] of mapped) port.close();
+    for (const [, relay] of mapped) await relay[Symbol.asyncDispose]();
   }
 });
 

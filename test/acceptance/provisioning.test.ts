@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { mapPort } from '../support/mapped-port.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { Relay } from '../support/relay.ts';
 import { connect } from '../support/sdk.ts';
 
 const form = (fields: Record<string, string>): RequestInit => ({ body: new URLSearchParams(fields) });
@@ -39,12 +39,11 @@ test('a node is set up by the steps of the published container module, and reach
   await ok('POST', '/pools/default', form({ memoryQuota: '256' }));
   await ok('POST', '/settings/web', form({ username, password, port: 'SAME' }));
 
-  const mapped = {
-    mgmt: await mapPort(Number(portOf(node.ready.node.rest))),
-    kv: await mapPort(Number(portOf(node.ready.node.kv))),
-    capi: await mapPort(Number(portOf(node.ready.node.capi))),
-  };
-  const ports = { mgmt: mapped.mgmt.port, kv: mapped.kv.port, capi: mapped.capi.port };
+  // Like the port mapping of a container.
+  await using mgmt = await Relay.open(Number(portOf(node.ready.node.rest)));
+  await using kv = await Relay.open(Number(portOf(node.ready.node.kv)));
+  await using capi = await Relay.open(Number(portOf(node.ready.node.capi)));
+  const ports = { mgmt: String(mgmt.port), kv: String(kv.port), capi: String(capi.port) };
   const external = { hostname: '127.0.0.1', ...ports };
   await ok('PUT', '/node/controller/setupAlternateAddresses/external', {
     ...form(external),
@@ -70,7 +69,6 @@ test('a node is set up by the steps of the published container module, and reach
     assert.equal((await cluster.buckets().getAllBuckets()).length, 1);
   } finally {
     await cluster.close();
-    for (const each of Object.values(mapped)) each.close();
   }
 });
 
