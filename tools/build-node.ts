@@ -18,7 +18,7 @@ const source = (module: string): string => `${checkout}src/${module}.ts`;
 
 const divan = 'main/divan';
 const node = 'main/run-node';
-/** What processes and threads load first. Each is bundled alone: a module may be in several bundles, as threads share no state. */
+/** The modules that processes and threads load first. Each is bundled alone: a module may be in several bundles, as threads share no state. */
 const entries = [
   divan,
   'backup/host/backup-thread',
@@ -107,7 +107,7 @@ function reached(from: string, context: ModuleContext): Set<string> {
   return found;
 }
 
-/** What is loaded later, but not by starting a node. */
+/** The modules that dynamic imports load, without those imports that lead to the start of a node. */
 function laterThanNode(context: ModuleContext): Set<string> {
   const found = new Set<string>();
   const open = [source(divan)];

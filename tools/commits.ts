@@ -16,7 +16,7 @@ for (const problem of problems) console.error(problem);
 console.log(`commits: ${problems.length} problems`);
 process.exit(problems.length === 0 ? 0 : 1);
 
-/** Empty outside a git checkout (the published package, an archive). */
+/** Returns an empty list outside a git checkout (the published package, an archive). */
 function newCommits(): string[] {
   const isMainKnown = git('rev-parse', '--verify', '--quiet', 'origin/main') !== '';
   const range = isMainKnown ? ['origin/main..HEAD'] : ['-1', 'HEAD'];

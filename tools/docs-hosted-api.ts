@@ -38,7 +38,7 @@ function row(operation: Operation): string {
   return `| \`${method} ${path}\` | ${id} | ${rolesOf(operation)} | ${names.join(', ')} | ${Object.keys(replies).join(', ')} | ${[...refusalsOf(operation), 500].join(', ')} | ${doc} |`;
 }
 
-/** In the terms that the text above the table explains. */
+/** The roles, in the terms that the text above the table explains. */
 function rolesOf(operation: Operation): string {
   const { access, needs, method } = operation;
   if (access === 'open') return 'none';

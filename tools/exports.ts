@@ -145,7 +145,7 @@ function exportsOf(file: string, text: string): Export[] {
   }));
 }
 
-/** In how many files each word occurs. */
+/** By word: in how many files it occurs. */
 function wordsByFile(): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts.values()) {

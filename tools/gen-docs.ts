@@ -23,7 +23,7 @@ import { functionsPage } from './docs-functions.ts';
 import { hostedApi } from './docs-hosted-api.ts';
 import { performancePage, performancePlots } from './docs-performance.ts';
 
-/** Without the cloud, whose API has its own page. */
+/** The contracts of a node; the API of the cloud has a page of its own. */
 const nodeContracts = 'src/{auth,backup,cluster,http,metrics}/**/*.contract.ts';
 
 const generated = '<!-- Written by `npm run docs` from the declarations in the code; change those. -->\n\n';
@@ -279,8 +279,8 @@ function commandRow(command: Command): string {
 }
 
 /**
- * GET routes that declare no answer. The API document shows it, and a test compares what a node answers with it. Routes of the view
- * ports (CAPI) are in no document.
+ * GET routes that declare no answer: the API document shows declared answers, and a test compares what a node answers with them. Routes of
+ * the view ports (CAPI) are in no document.
  */
 async function undescribed(): Promise<RouteDefinition[]> {
   const files = globSync('src/cluster/**/*.contract.ts', { exclude: ['src/cluster/capi/**'] });

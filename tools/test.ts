@@ -56,7 +56,7 @@ results.on('test:summary', ({ success }) => {
 process.stdout.on('error', () => process.exit(1));
 results.compose(spec).pipe(process.stdout);
 
-/** Modules that import several test files each. Their names, which are printed when one fails as a whole, say which. */
+/** Writes modules that import several test files each. The name of a module, which is printed when it fails as a whole, names its first and last file. */
 function groupsOf(shared: readonly string[]): string[] {
   const groups: string[] = [];
   for (let at = 0; at < shared.length; at += filesPerProcess) {
@@ -73,7 +73,7 @@ function groupsOf(shared: readonly string[]): string[] {
   return groups;
 }
 
-/** If the built code is up to date, sets the variable by which nodes under test run it without checking again. They miss changes during the tests. */
+/** If the built code is up to date, sets the variable that makes nodes under test run it without checking again. They miss changes of the sources during the tests. */
 async function noteUnchangedCode(): Promise<void> {
   const { codeFolder, unchangedVariable } = (await import(`${resolve('bin')}/code-folder.js`)) as {
     codeFolder(): string;

@@ -9,14 +9,17 @@ import { fileURLToPath } from 'node:url';
 
 const launcher = fileURLToPath(new URL('../bin/divan.js', import.meta.url));
 const dataDir = mkdtempSync(join(tmpdir(), 'divan-warm-'));
-const ports = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls', 'replication'];
+/** Flags of all ports that have a fixed number by default: another node may run on this machine. */
+const portFlags = ['rest', 'kv', 'capi', 'dist', 'query', 'index', 'backup']
+  .flatMap((name) => [`${name}-port`, `${name}-tls-port`])
+  .concat('replication-port', 'cloud-port')
+  .flatMap((flag) => [`--${flag}`, '0']);
 const readyFile = join(dataDir, 'ready.json');
-const args = ['up', '--data-dir', dataDir, '--ready-file', readyFile, '--bucket', 'b', '--cloud-port', '0'];
-const child = spawn(
-  process.execPath,
-  [launcher, ...args, ...ports.flatMap((name) => [`--${name}-port`, '0'])],
-  { stdio: 'ignore', timeout: 30_000 },
-);
+const args = ['up', '--data-dir', dataDir, '--ready-file', readyFile, '--bucket', 'b'];
+const child = spawn(process.execPath, [launcher, ...args, ...portFlags], {
+  stdio: 'ignore',
+  timeout: 30_000,
+});
 const look = setInterval(() => {
   if (existsSync(readyFile)) child.kill('SIGTERM');
 }, 50);

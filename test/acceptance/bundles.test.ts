@@ -1,6 +1,6 @@
 // Which code a checkout runs: its bundles, and its sources where these have changed.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { NodeProcess } from '../support/node-process.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
@@ -38,6 +39,26 @@ function codeFolder(folder: string): string {
   const script = `import { codeFolder } from '${folder}/bin/code-folder.js'; process.stdout.write(codeFolder());`;
   return execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
 }
+
+test('processes that build the same folder at the same time all succeed', async () => {
+  const target = join(scratch, 'built');
+  const script = `
+    import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+    import { replaceFolder } from '${join(checkout, 'tools/replace-folder.ts')}';
+    for (let round = 0; round < 300; round++) {
+      const folder = '${target}.' + process.pid;
+      mkdirSync(folder);
+      writeFileSync(folder + '/content', '');
+      replaceFolder(folder, '${target}', () => existsSync('${target}/content'));
+    }`;
+  const build = () => promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+  await Promise.all([build(), build(), build()]);
+  assert.deepEqual(
+    readdirSync(scratch).filter((name) => name.startsWith('built')),
+    ['built'],
+  );
+  assert.deepEqual(readdirSync(target), ['content']);
+});
 
 test('a checkout runs its bundles while no source has changed since, and its sources otherwise', () => {
   const folder = aCheckout('changes');
