@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { zstdCompressSync } from 'node:zlib';
+import { constants, zstdCompressSync } from 'node:zlib';
 import type { DataReader } from '#backup/archive/data-file.adapter.ts';
 import { findBackup } from '#backup/archive/repository.adapter.ts';
 import { BucketClient, type StoreRequest } from '#client/bucket-client.ts';
@@ -41,14 +41,14 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     report('compressing the same bytes alone', count, alone);
     const idle = await latencies(client, 2_000);
 
-    let busy: number[] = [];
     const full = await command(node, ['backup', folder]);
     report('full backup', count, full.nodeMs + full.commandMs, full);
     const size = archiveBytes(folder) / bytes;
     console.log(`size: ${size.toFixed(2)} of the documents`);
-    const reading = (async () => (busy = await latencies(client, smoke ? 2_000 : 20_000)))();
-    await command(node, ['backup', folder, '--full']);
-    await reading;
+    const [busy] = await Promise.all([
+      latencies(client, smoke ? 2_000 : 20_000),
+      command(node, ['backup', folder, '--full']),
+    ]);
     console.log(`99th percentile of single reads: ${p99(idle)} ms idle, ${p99(busy)} ms with a backup`);
 
     await store(client, Math.ceil(count / 100));
@@ -121,7 +121,7 @@ async function timed(node: NodeProcess, work: () => Promise<unknown>): Promise<C
   };
 }
 
-/** The shell's `times` prints the processor time of its children; GNU time would be another dependency. */
+/** Runs a command of the launcher. The shell's `times` prints the processor time of its children; GNU time would be another dependency. */
 async function command(node: NodeProcess, args: string[], passphrase?: string): Promise<CommandCost> {
   const script = '"$0" "$@" > /dev/null; status=$?; times; exit $status';
   let printed = '';
@@ -184,12 +184,13 @@ function textOf(n: number): string {
   return JSON.stringify({ n, text: text.join(' ') });
 }
 
+/** Milliseconds of processor time to compress the documents, with the level that backups use. */
 function compressAlone(count: number): number {
   const blocks = Array.from({ length: Math.ceil(count / 1_000) }, (_, block) =>
     Buffer.from(Array.from({ length: 1_000 }, (_, n) => textOf(block * 1_000 + n)).join('')),
   );
   const before = process.cpuUsage();
-  for (const block of blocks) zstdCompressSync(block, { params: { 100: 1 } });
+  for (const block of blocks) zstdCompressSync(block, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
 }
@@ -201,6 +202,7 @@ function archiveBytes(folder: string): number {
   return data.bytes;
 }
 
+/** Milliseconds of single reads, one after the other; sorted. */
 async function latencies(client: BucketClient, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let n = 0; n < count; n++) {

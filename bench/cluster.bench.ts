@@ -1,7 +1,6 @@
 // Clusters of two and three nodes, all on this machine: what copies and `majority` cost, also with the configuration on NATS servers, how fast
 // shards move, how long a start, a restart and failovers take, and what an idle node needs. Each line ends with the limit that it is measured against.
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { promiseMsMax } from '../src/kv/admin.ts';
@@ -14,13 +13,16 @@ import type { ClusterLoad, ClusterLoadResult } from './support/cluster-load.ts';
 import { fillBucket } from './support/fill-bucket.ts';
 import { untilWritten } from './support/first-write.ts';
 import { median } from './support/results.ts';
+import { processMs, residentMb } from './support/server-usage.ts';
 import { ShardWriters } from './support/shard-writers.ts';
 
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const generator = fileURLToPath(new URL('./support/cluster-load.ts', import.meta.url));
 const firstArgs = ['--services', 'kv', '--memory-quota', '512'];
 const bucket = 'b';
 const vbucketCount = 1024;
 
+/** The map of a bucket, as `GET /pools/default/b/<bucket>` answers it. */
 interface Terse {
   vBucketServerMap: { serverList: string[]; vBucketMap: number[][] };
 }
@@ -36,7 +38,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
 const unprovisioned = async (): Promise<NodeProcess> =>
   NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'], ports: await fixedPorts() });
 
-/** Ports that the other nodes know, so that a restarted node has them again. */
+/** Fixed ports: a node that is killed and started again has the ports that the other nodes know. */
 async function fixedPorts(): Promise<Record<string, number>> {
   const names = ['rest', 'rest-tls', 'kv', 'kv-tls', 'dist-tls', 'replication'];
   const ports: Record<string, number> = {};
@@ -75,7 +77,7 @@ async function measure(
   shape: Pick<ClusterLoad, 'inFlight' | 'durable' | 'seconds'> & {
     bucket?: string;
     connections?: number;
-    /** The nodes are no cluster: each gets its share of the vbuckets. */
+    /** The nodes are no cluster: each gets the writes of its share of the vbuckets. */
     areAlone?: boolean;
   },
 ): Promise<Measured> {
@@ -101,18 +103,13 @@ async function untilInSync(node: NodeProcess): Promise<void> {
       nodes: { replication: number }[];
     };
     if (nodes.length === 1 || nodes.every(({ replication }) => replication === 1)) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await wait(50);
   }
 }
 
-/** Processor time of all threads, from /proc; ticks are hundredths of a second. */
-function cpuMs(nodes: readonly NodeProcess[]): number {
-  const ticks = nodes.map(({ pid }) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return Number(fields[11]) + Number(fields[12]);
-  });
-  return ticks.reduce((sum, count) => sum + count * 10, 0);
-}
+/** Processor time of all threads of the nodes. */
+const cpuMs = (nodes: readonly NodeProcess[]): number =>
+  nodes.reduce((sum, { pid }) => sum + processMs(pid), 0);
 
 const writes = { inFlight: 64, durable: false };
 
@@ -122,7 +119,7 @@ const sharesOf = (ports: readonly number[]): number[] =>
 /** Rounds of each load; the first warms up. */
 const roundsOf = (smoke: boolean): number => (smoke ? 2 : 8);
 
-/** Two nodes that are no cluster, and two that are one, under the same load in turn. */
+/** The same load in turn on two nodes that are no cluster and on two nodes of a cluster. */
 async function pair(seconds: number, rounds: number): Promise<void> {
   await using one = await NodeProcess.start({ args: firstArgs });
   await using other = await NodeProcess.start({ args: firstArgs });
@@ -221,7 +218,7 @@ async function rebalancedUnderWrites(
   // A vbucket that is written without a pause moves late: a copy joins only when it has every write at that moment.
   const writers = new ShardWriters(nodes, bucket, sample, smoke ? 20 : 0);
   try {
-    await new Promise((resolve) => setTimeout(resolve, smoke ? 300 : 4_000));
+    await wait(smoke ? 300 : 4_000);
     const before = writers.figures();
     const beganMs = performance.now();
     await rebalance(nodes[0]);
@@ -244,8 +241,7 @@ async function rebalancedUnderWrites(
 /** Resolves once the node is active for no vbucket. */
 async function untilServesNone(first: NodeProcess, node: NodeProcess): Promise<void> {
   const port = portOf(node.ready.node.kv);
-  while ((await activesOf(first, bucket)).includes(port))
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  while ((await activesOf(first, bucket)).includes(port)) await wait(10);
 }
 
 const rateOf = (megabytes: number, tookMs: number): string =>
@@ -294,8 +290,11 @@ async function measureThreeNodes(smoke: boolean): Promise<void> {
   const port = portOf(third.ready.node.kv);
   await untilWritten([third], { bucket, vb: (await activesOf(first, bucket)).indexOf(port) });
   print('three nodes from nothing', `first document after ${sinceMs(beganMs)} (limit 3000 ms)`);
-  await new Promise((resolve) => setTimeout(resolve, smoke ? 1_000 : 40_000));
-  print('idle memory', `${[first, second, third].map(residentMb).join(', ')} MB resident (limit 175 a node)`);
+  await wait(smoke ? 1_000 : 40_000);
+  print(
+    'idle memory',
+    `${[first, second, third].map(({ pid }) => residentMb(pid).toFixed(0)).join(', ')} MB resident (limit 175 a node)`,
+  );
   await measure([first, second, third], { ...writes, seconds: smoke ? 0.3 : 5 });
   const others = [first, second];
   const documents = smoke ? 1_000 : 1_000_000;
@@ -356,7 +355,7 @@ async function restarted(
   return again;
 }
 
-/** Copies keep what they promised before the timeout was lowered: the measurement begins when these promises have ended. */
+/** A copy keeps the promises that it made before the timeout was lowered: the measurement begins once these have ended. */
 async function failedOverAutomatically(
   others: readonly NodeProcess[],
   node: NodeProcess,
@@ -365,7 +364,7 @@ async function failedOverAutomatically(
   const [first] = others as [NodeProcess, NodeProcess];
   await post(first, '/settings/autoFailover', { enabled: 'true', timeout: '5', maxCount: '1' });
   await rebalance(first);
-  await new Promise((resolve) => setTimeout(resolve, promiseMsMax));
+  await wait(promiseMsMax);
   const vb = (await activesOf(first, bucket)).indexOf(port);
   await untilInSync(first);
   await node.stop('SIGKILL');
@@ -374,8 +373,6 @@ async function failedOverAutomatically(
   print('automatic failover after 5 s', `first write after ${sinceMs(diedMs)} (limit 7000 ms)`);
 }
 
-const residentMb = ({ pid }: NodeProcess): string =>
-  (Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024).toFixed(0);
 const sinceMs = (beganMs: number): string => `${(performance.now() - beganMs).toFixed(0)} ms`;
 const rates = ({ rate, perCpuSecond, medianMs, p99Ms, failures }: Measured): string =>
   `${rate.toFixed(0)}/s, ${perCpuSecond.toFixed(0)} per processor second, median ${medianMs.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms` +

@@ -1,11 +1,12 @@
 // The web console in Chromium: its first view, a list of 100,000 documents that scrolls, and what an open console costs the node.
 // Goals: first view below 0.5 s, no frame above 50 ms, at most 0.5 % of a core.
-import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { goTo, launchBrowser, openPage, signIn } from '../test/support/console.ts';
 import { NodeProcess } from '../test/support/node-process.ts';
+import { processMs } from './support/server-usage.ts';
 
-const ticksPerSecond = 100;
+/** Documents that the list reads at a time. */
+const pageSize = 500;
 /** Each frame scrolls by thirty rows of the list, of 40 pixels each. */
 const framePixels = 30 * 40;
 
@@ -43,7 +44,7 @@ async function fill(node: NodeProcess, documents: number): Promise<void> {
   }
 }
 
-/** The median of several new browser profiles, until the sign-in can be used. */
+/** Prints the time until the form of the sign-in can be used: the median of several new browser profiles. */
 async function firstView(browser: Awaited<ReturnType<typeof launchBrowser>>, node: NodeProcess) {
   const times: number[] = [];
   for (let i = 0; i < 5; i++) {
@@ -56,12 +57,13 @@ async function firstView(browser: Awaited<ReturnType<typeof launchBrowser>>, nod
   console.log(`first view: ${times.sort((a, b) => a - b)[2]?.toFixed(0)} ms (median of 5)`);
 }
 
+/** Reads the list page by page to its end, then scrolls through it from its start. */
 async function scroll(page: Page, documents: number): Promise<void> {
   const list = page.getByRole('region', { name: 'Documents' });
   await list.waitFor();
   const start = performance.now();
   const loading = recordFrames(page);
-  for (let read = 500; read < documents; read += 500) {
+  for (let read = pageSize; read < documents; read += pageSize) {
     await page.getByText(`${read.toLocaleString('en')} documents, and more`).waitFor();
     await list.press('End');
   }
@@ -125,9 +127,9 @@ const text = ({ count, longestMs, p99Ms }: Frames): string =>
 
 async function idle(page: Page, node: NodeProcess, ms: number): Promise<void> {
   const share = async () => {
-    const [ticks, start] = [ticksOf(node.pid), performance.now()];
+    const [cpuMs, start] = [processMs(node.pid), performance.now()];
     await new Promise((resolve) => setTimeout(resolve, ms));
-    return (ticksOf(node.pid) - ticks) / ticksPerSecond / ((performance.now() - start) / 1000);
+    return (processMs(node.pid) - cpuMs) / (performance.now() - start);
   };
   await goTo(page, 'Overview');
   const open = await share();
@@ -135,10 +137,4 @@ async function idle(page: Page, node: NodeProcess, ms: number): Promise<void> {
   const closed = await share();
   const percent = (part: number) => `${(100 * part).toFixed(2)} %`;
   console.log(`idle node with an open console ${percent(open)} of a core, without ${percent(closed)}`);
-}
-
-/** Processor time of all threads of a process. */
-function ticksOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return Number(fields[11]) + Number(fields[12]);
 }

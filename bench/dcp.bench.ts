@@ -1,5 +1,5 @@
-// Change streams of a data service in this process, over a local socket: the rate of a backfill from disk, and the
-// lag of a live stream behind its writers. The client only counts items, and runs on the same cores.
+// Change streams of a data service in this process, over a local socket: the rate of a backfill from disk, and the lag of a live stream
+// behind its writers. The client only counts mutations, and runs on the same processors.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,24 +11,21 @@ import { DataService } from '#kv/host/data-service.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { emptyFrame, FrameResult, frameBytesMax } from '#wire/frame.ts';
+import { Feature } from '#wire/features.ts';
+import { emptyFrame, FrameResult, frameBytesMax, Magic, responseStatus } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
 import { encodeRequest, type RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
 import { aBucket, aDesired } from '../test/support/data-service.ts';
+import { Opcode } from '../test/support/opcodes.ts';
 
 const vbuckets = 1024;
 const valueBytes = 100;
-const opcodes = {
-  set: 0x01,
-  setQuietly: 0x11,
-  noop: 0x0a,
-  hello: 0x1f,
-  saslAuth: 0x21,
-  openProducer: 0x50,
-  openStream: 0x53,
-  mutation: 0x57,
-  selectBucket: 0x89,
-} as const;
+/** The opcode of the message with which a stream sends a changed document. */
+const mutation = 0x57;
+const liveSetsPerMs = 50;
+/** SETs of one write while the writer is behind its rate. */
+const liveSetsAtOnce = 500;
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const count = smoke ? 20_000 : 500_000;
@@ -47,6 +44,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   rmSync(folder, { recursive: true });
 }
 
+/** A client that logs in at once, counts mutations and replies, and fails if a request is refused. */
 class BenchClient {
   readonly socket: Socket;
   mutations = 0;
@@ -58,14 +56,14 @@ class BenchClient {
   constructor(port: number) {
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true });
     this.socket.on('data', (chunk: Buffer) => this.take(chunk));
-    const features = Buffer.from([0x00, 0x07, 0x00, 0x12]);
-    this.send({ opcode: opcodes.hello, value: features });
+    const features = Buffer.from([0, Feature.xerror, 0, Feature.collections]);
+    this.send({ opcode: Opcode.hello, value: features });
     this.send({
-      opcode: opcodes.saslAuth,
+      opcode: Opcode.saslAuth,
       key: Buffer.from('PLAIN'),
       value: Buffer.from('\0admin\0password'),
     });
-    this.send({ opcode: opcodes.selectBucket, key: Buffer.from('b') });
+    this.send({ opcode: Opcode.selectBucket, key: Buffer.from('b') });
   }
 
   send(request: RequestParts): void {
@@ -76,25 +74,30 @@ class BenchClient {
     while (!isDone()) await wait(1);
   }
 
+  /** Opens a stream of each vbucket, from its start and without an end. */
   openStreams(): void {
     this.send({
-      opcode: opcodes.openProducer,
+      opcode: Opcode.dcpOpen,
       key: Buffer.from('bench'),
       extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
     });
     const extras = Buffer.alloc(48);
     extras.fill(0xff, 16, 24);
-    for (let vb = 0; vb < vbuckets; vb++) this.send({ opcode: opcodes.openStream, vb, extras });
+    for (let vb = 0; vb < vbuckets; vb++) this.send({ opcode: Opcode.dcpStreamRequest, vb, extras });
   }
 
   private take(chunk: Buffer): void {
     const { reader, frame } = this;
     reader.feed(chunk, 0, chunk.length);
     while (reader.next(frame) === FrameResult.whole) {
-      if (frame.opcode !== opcodes.mutation) this.replies++;
-      else {
+      if (frame.opcode === mutation) {
         this.mutations++;
         this.onMutation?.(frame.buffer, frame.valueStart);
+      } else if (frame.magic === Magic.response) {
+        this.replies++;
+        const status = responseStatus(frame);
+        if (status !== Status.success)
+          throw new Error(`opcode ${frame.opcode} was answered with status ${status}`);
       }
     }
     reader.copyUnread();
@@ -103,7 +106,7 @@ class BenchClient {
 
 const setOf = (i: number, value: Buffer, isQuiet: boolean): Buffer =>
   encodeRequest({
-    opcode: isQuiet ? opcodes.setQuietly : opcodes.set,
+    opcode: isQuiet ? Opcode.setQuietly : Opcode.set,
     vb: i % vbuckets,
     key: Buffer.from(`\0key-${i}`),
     value,
@@ -117,7 +120,7 @@ async function fill(port: number, count: number): Promise<void> {
   for (let i = 0; i < count; i += batch) {
     const sets = Array.from({ length: batch }, (_, j) => setOf(i + j, value, true));
     const before = writer.replies;
-    writer.socket.write(Buffer.concat([...sets, encodeRequest({ opcode: opcodes.noop })]));
+    writer.socket.write(Buffer.concat([...sets, encodeRequest({ opcode: Opcode.noop })]));
     await writer.until(() => writer.replies > before);
   }
   await wait(50);
@@ -156,7 +159,7 @@ async function lag(port: number, seconds: number): Promise<void> {
   const before = process.cpuUsage();
   let sent = 0;
   for (let nowMs = startedMs; nowMs - startedMs < seconds * 1000; nowMs = performance.now()) {
-    const due = Math.min(Math.floor((nowMs - startedMs) * 50), sent + 500);
+    const due = Math.min(Math.floor((nowMs - startedMs) * liveSetsPerMs), sent + liveSetsAtOnce);
     const value = Buffer.alloc(valueBytes, 'w');
     value.writeDoubleBE(nowMs, 0);
     const sets: Buffer[] = [];
@@ -164,7 +167,7 @@ async function lag(port: number, seconds: number): Promise<void> {
     writer.socket.write(Buffer.concat(sets));
     await wait(1);
   }
-  await wait(300);
+  await follower.until(() => lags.length === sent);
   const { user, system } = process.cpuUsage(before);
   const cost = ((user + system) / sent).toFixed(1);
   lags.sort((a, b) => a - b);

@@ -1,7 +1,8 @@
-// The data path of one connection without sockets, from request frames to replies: its cost without system calls.
-import { crc32 } from 'node:zlib';
+// The time that one connection takes for a request, from its frame to its reply, without sockets and so without system calls.
+import { vbucketOf } from '../src/client/document-key.ts';
 import { encodeRequest } from '../src/wire/output.ts';
 import { aBareConnection } from '../test/support/bare-connection.ts';
+import { Opcode } from '../test/support/opcodes.ts';
 
 const keyCount = 10_000;
 
@@ -9,11 +10,11 @@ function frames(): { gets: Buffer[]; sets: Buffer[] } {
   const names = Array.from({ length: keyCount }, (_, index) => `user:profile:${(index * 7919) % keyCount}`);
   const head = (name: string) => ({
     key: Buffer.from(`\0${name}`),
-    vb: ((crc32(name) >>> 16) & 0x7fff) % 1024,
+    vb: vbucketOf(name),
   });
-  const body = { opcode: 1, extras: Buffer.alloc(8), value: Buffer.alloc(256, 118) };
+  const body = { opcode: Opcode.set, extras: Buffer.alloc(8), value: Buffer.alloc(256, 'v') };
   return {
-    gets: names.map((name) => encodeRequest({ opcode: 0, ...head(name) })),
+    gets: names.map((name) => encodeRequest({ opcode: Opcode.get, ...head(name) })),
     sets: names.map((name) => encodeRequest({ ...body, ...head(name) })),
   };
 }

@@ -38,7 +38,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const started = process.threadCpuUsage();
   await native.stop();
   const { user, system } = process.threadCpuUsage(started);
-  console.log(`native: cuts of all: ${(count / (user + system)).toFixed(2)} M/s`);
+  console.log(`native: cuts of all documents at the stop: ${(count / (user + system)).toFixed(2)} M/s`);
   benchMap(keys, count);
 }
 
@@ -92,6 +92,7 @@ async function benchBucket(name: string, bucket: Bucket, keys: Keys, count: numb
     );
     if (status !== Status.success) throw new Error('find failed');
   };
+  // Operations run twice: V8 compiles during the first time.
   report(`${name}: first store`, count, store);
   report(`${name}: store again`, count, store);
   report(`${name}: store again`, count, store);

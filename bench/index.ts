@@ -8,7 +8,7 @@ if (requestedName !== 'smoke' && !names.includes(requestedName ?? '')) {
   console.log(`usage: npm run bench -- <${['smoke', ...names].join('|')}>`);
   process.exit(requestedName === undefined ? 0 : 1);
 }
-// `peers` contains these benchmarks as groups, so `smoke` would run them twice.
+// `peers` contains these benchmarks as groups: `smoke` runs them only there.
 const alsoInPeers = ['many', 'mixed'];
 for (const name of requestedName === 'smoke'
   ? names.filter((each) => !alsoInPeers.includes(each))

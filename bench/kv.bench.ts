@@ -1,6 +1,6 @@
 // The data port compared with `memcached -t 1` in the same run: 80/20 reads and writes of 256 bytes, 16 connections, with
 // one request in flight on each and with 64. The load comes from a process of its own.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ import type { BucketType } from '../src/kv/admin.ts';
 import { WorkerKvAdmin } from '../src/kv/host/worker-kv-admin.ts';
 import { silentLog } from '../src/ports/log.ts';
 import { aBucket, aDesired } from '../test/support/data-service.ts';
-import { freePort } from '../test/support/free-port.ts';
 import type { LoadOptions } from './support/kv-load.ts';
+import { startMemcached } from './support/peers.ts';
 import { processMs } from './support/server-usage.ts';
 
 const generator = fileURLToPath(new URL('./support/kv-load.ts', import.meta.url));
@@ -33,30 +33,10 @@ async function measure(options: LoadOptions, cpuMs: () => number): Promise<Measu
   return { rate, cpuMicroseconds: ((cpuMs() - before) * 1000) / operations };
 }
 
+/** Processor time of this process, in which the data service runs. */
 function processCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
-}
-
-async function startMemcached(): Promise<{ port: number; process: ChildProcess } | null> {
-  const port = await freePort();
-  const process = spawn('memcached', [
-    '-t',
-    '1',
-    '-m',
-    '256',
-    '-l',
-    '127.0.0.1',
-    '-p',
-    String(port),
-    '-u',
-    'root',
-  ]);
-  const hasStarted = await new Promise((resolve) => {
-    process.once('error', () => resolve(false));
-    process.once('spawn', () => setTimeout(() => resolve(true), 200));
-  });
-  return hasStarted ? { port, process } : null;
 }
 
 async function measureDivan(type: BucketType, seconds: number): Promise<Measured[]> {
@@ -74,17 +54,21 @@ async function measureDivan(type: BucketType, seconds: number): Promise<Measured
   return measured;
 }
 
+/** An empty list if memcached is not installed. */
+async function measureMemcached(seconds: number): Promise<Measured[]> {
+  await using memcached = await startMemcached();
+  if (memcached === null) return [];
+  const { port, pid } = memcached;
+  const measured: Measured[] = [];
+  for (const shape of shapes)
+    measured.push(await measure({ ...shape, port, seconds, protocol: 'memcached' }, () => processMs(pid)));
+  return measured;
+}
+
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const seconds = smoke ? 0.2 : 4;
-  const memcached = await startMemcached();
-  const base: Measured[] = [];
-  for (const shape of shapes) {
-    if (!memcached) break;
-    const cpuMs = () => processMs(memcached.process.pid as number);
-    base.push(await measure({ ...shape, port: memcached.port, seconds, protocol: 'memcached' }, cpuMs));
-  }
-  memcached?.process.kill();
-  if (!memcached) console.log('memcached is not installed: no ratios');
+  const base = await measureMemcached(seconds);
+  if (base.length === 0) console.log('memcached is not installed: no ratios');
   for (const [index, { name }] of shapes.entries()) report('memcached -t 1', name, base[index], undefined);
   for (const type of ['native', 'ephemeral'] as const) {
     const measured = await measureDivan(type, seconds);

@@ -6,13 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeRequest } from '../src/wire/output.ts';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
+import { Opcode } from '../test/support/opcodes.ts';
 import { residentMb, threadsMs } from './support/server-usage.ts';
 
 const bucketQuotaMb = 100;
+/** Connections that log in at the same time. */
 const openAtOnce = 50;
 
 interface Idle {
+  /** Resident memory. */
   readonly mb: number;
+  /** Processor time. */
   readonly msPerSecond: number;
 }
 
@@ -44,7 +48,9 @@ export async function measureMany(extent: {
   readonly buckets: number;
   readonly connections: number;
   readonly starts: number;
+  /** The wait before a measurement: threads collect the garbage of a start once they have been idle for some seconds. */
   readonly settleMs: number;
+  /** The duration of a measurement. */
   readonly idleMs: number;
 }): Promise<ManyFigures> {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-bench-'));
@@ -120,7 +126,7 @@ async function openConnections(node: NodeProcess, count: number): Promise<Socket
 }
 
 const login = encodeRequest({
-  opcode: 0x21,
+  opcode: Opcode.saslAuth,
   key: Buffer.from('PLAIN'),
   value: Buffer.from(`\0${administrator.username}\0${administrator.password}`),
 });

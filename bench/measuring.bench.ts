@@ -15,6 +15,7 @@ import { FolderStoreFiles } from '../src/metrics/store/files.adapter.ts';
 import { realClock } from '../src/ports/clock.ts';
 import { silentLog } from '../src/ports/log.ts';
 import { aBucket, aDesired } from '../test/support/data-service.ts';
+import { median } from './support/results.ts';
 
 const generator = fileURLToPath(new URL('./support/kv-load.ts', import.meta.url));
 const shapes = [
@@ -44,9 +45,7 @@ function metricsOf(admin: WorkerKvAdmin, folder: string) {
   return metrics;
 }
 
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
-
+/** Nanoseconds that it takes to count an operation; the best of ten rounds. */
 function countingNanoseconds(rounds: number): number {
   const collectionCounts = new CollectionCounts();
   let best = Number.POSITIVE_INFINITY;

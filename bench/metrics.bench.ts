@@ -16,6 +16,7 @@ import { type GivenSeries, Prometheus } from '../test/support/prometheus.ts';
 import { busyNodeSamples } from './support/busy-node-samples.ts';
 
 const stepMs = 10_000;
+/** The time of the first sample: a multiple of the span of a block. */
 const startMs = 1_700_006_400_000;
 const dashboardQueries = 30;
 

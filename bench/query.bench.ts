@@ -10,7 +10,7 @@ import { builds, changesOfKeys, writeRows } from './support/index-figures.ts';
 import { QueryConnection } from './support/query-connection.ts';
 import { peakMb, resetPeak, residentMb } from './support/server-usage.ts';
 
-const whole = 'b._default._default';
+const keyspace = 'b._default._default';
 /** Connections with one request each at a time. */
 const connections = 16;
 /**
@@ -29,7 +29,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await node.request('/pools/default/buckets/b', 'POST', { ramQuotaMB: '1024' });
   await writeHotels(node, count);
   const client = await QueryConnection.open(node.ready.node.query as string, administrator);
-  for (const statement of indexStatements(whole)) await client.run({ statement });
+  for (const statement of indexStatements(keyspace)) await client.run({ statement });
   const sides: Sides = {
     node: { name: 'here', pid: node.pid },
     peer: peer && { name: 'PostgreSQL', pid: peer.server.pid },
@@ -70,7 +70,7 @@ async function points(sides: Sides, client: QueryConnection, peer: pg.Client | n
     here: (round: number) => client.run({ prepared: 'point', $n: pointAt(round) }),
     there: (round: number) => peer?.query({ name: 'point', text: pointText, values: [pointAt(round)] }),
   };
-  const statement = `SELECT d.name, d.city FROM ${whole} d WHERE d.n = $n`;
+  const statement = `SELECT d.name, d.city FROM ${keyspace} d WHERE d.n = $n`;
   await client.run({ statement: `PREPARE FORCE point FROM ${statement}` });
   await compared(
     'point query, prepared, the first ones of a process',
@@ -84,7 +84,7 @@ async function points(sides: Sides, client: QueryConnection, peer: pg.Client | n
     here: (round: number) => client.run({ prepared: 'by_key', $key: keyAt(round) }),
     there: (round: number) => peer?.query({ name: 'key', text: keyText, values: [keyAt(round)] }),
   };
-  const keys = `SELECT d.name FROM ${whole} d USE KEYS $key`;
+  const keys = `SELECT d.name FROM ${keyspace} d USE KEYS $key`;
   await client.run({ statement: `PREPARE FORCE by_key FROM ${keys}` });
   await warmUp(
     [point, byKey].flatMap(({ here, there }) => [here, there]),
@@ -145,10 +145,11 @@ async function scans(
   await compared(
     'group by, count and average over everything',
     { sides, rounds: 3, each: count, goal: 1 },
-    () => client.run({ statement: `SELECT d.kind, COUNT(*) c, AVG(d.n) a FROM ${whole} d GROUP BY d.kind` }),
+    () =>
+      client.run({ statement: `SELECT d.kind, COUNT(*) c, AVG(d.n) a FROM ${keyspace} d GROUP BY d.kind` }),
     () => peer?.query("select doc->>'kind', count(*), avg((doc->>'n')::int) from docs group by doc->>'kind'"),
   );
-  const cities = `FROM ${whole} d WHERE d.city >= 'City 1' AND d.city < 'City 2'`;
+  const cities = `FROM ${keyspace} d WHERE d.city >= 'City 1' AND d.city < 'City 2'`;
   const covered = Number((await client.rows({ statement: `SELECT RAW COUNT(*) ${cities}` }))[0]);
   await compared(
     `covering range of ${covered} rows (goal 400,000)`,
@@ -175,7 +176,7 @@ async function ranges(
   const span = Math.floor((width / count) * 1_000_003);
   const here = (round: number) =>
     client.run({
-      statement: `SELECT d.name, d.city FROM ${whole} d WHERE d.n BETWEEN $a AND $b AND d.free = true`,
+      statement: `SELECT d.name, d.city FROM ${keyspace} d WHERE d.n BETWEEN $a AND $b AND d.free = true`,
       $a: low(round),
       $b: low(round) + span,
     });
@@ -210,18 +211,18 @@ async function collectionScan(
   const scan = await compared(
     'scan of the collection, filter on one field',
     { sides, rounds: 3, each: count },
-    () => client.run({ statement: `SELECT d.name FROM ${whole} d WHERE d.address.zip = '17'` }),
+    () => client.run({ statement: `SELECT d.name FROM ${keyspace} d WHERE d.address.zip = '17'` }),
     () => peer?.query("select doc->>'name' from docs where doc->'address'->>'zip' = '17'"),
   );
   console.log(`  ${(scan / stream).toFixed(2)} of the streams (goal 0.5)`);
 }
 
 async function freshReads(client: QueryConnection, rounds: number) {
-  const statement = `SELECT d.name FROM ${whole} d WHERE d.n = $n`;
+  const statement = `SELECT d.name FROM ${keyspace} d WHERE d.n = $n`;
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
     await client.run({
-      statement: `UPSERT INTO ${whole} VALUES ($k, {"n": $n, "name": "x"})`,
+      statement: `UPSERT INTO ${keyspace} VALUES ($k, {"n": $n, "name": "x"})`,
       $k: 'fresh',
       $n: -round,
     });
@@ -235,7 +236,7 @@ async function freshReads(client: QueryConnection, rounds: number) {
 /** Short queries while a long one runs. */
 async function shortDuringLong(node: NodeProcess, client: QueryConnection, seconds: number) {
   const other = await QueryConnection.open(node.ready.node.query as string, administrator);
-  const long = `SELECT d.city, COUNT(*) c FROM ${whole} d GROUP BY d.city`;
+  const long = `SELECT d.city, COUNT(*) c FROM ${keyspace} d GROUP BY d.city`;
   let isLong = true;
   const slow = (async () => {
     while (isLong) await other.run({ statement: long });
@@ -255,7 +256,7 @@ async function shortDuringLong(node: NodeProcess, client: QueryConnection, secon
 }
 
 async function memory(node: NodeProcess, client: QueryConnection, count: number) {
-  const fivefold = `FROM ${whole} d UNNEST [1, 2, 3, 4, 5] AS t`;
+  const fivefold = `FROM ${keyspace} d UNNEST [1, 2, 3, 4, 5] AS t`;
   for (const [what, statement] of [
     ['rows answered', `SELECT d.name, t ${fivefold}`],
     ['rows sorted', `SELECT d.name, t ${fivefold} ORDER BY t, d.name`],

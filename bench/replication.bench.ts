@@ -1,5 +1,5 @@
-// What a copy costs the data threads: processor time of a write and of its copy, both nodes in this thread, without clients, TLS and disk.
-// Other load of the machine hardly affects it.
+// The processor time of a write without a copy, with one, and with `majority`: both nodes are in this thread, without clients, TLS and disk.
+// Other load of the machine hardly affects processor time.
 import { DurabilityLevel } from '../src/kv/data/documents.ts';
 import { Status } from '../src/wire/status.ts';
 import type { Random } from '../test/support/random.ts';
@@ -25,7 +25,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   print('one copy, majority', await measured(1, batches, DurabilityLevel.majority), plain);
 }
 
-/** Microseconds of a write. */
+/** Microseconds of processor time of a write. */
 async function measured(
   replicaNumber: number,
   batches: number,

@@ -1,14 +1,13 @@
 // The administration API of a node with one bucket and with thirty: reads and a change, compared with a constant answer.
 // Goal: 20 ms for the list of thirty buckets on a quiet machine.
-import { readFileSync } from 'node:fs';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
 import { load } from './support/http-load.ts';
+import { processMs } from './support/server-usage.ts';
 
 const bucketCount = 30;
 const bucketQuotaMb = 100;
 const { username, password } = administrator;
 const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-const ticksPerSecond = 100;
 
 interface Request {
   path: string;
@@ -48,18 +47,11 @@ async function measure(node: NodeProcess, what: string, ms: number): Promise<voi
     const url = new URL(path, node.ready.node.rest);
     const sent = { url, authorization, ...(form !== undefined && { form }), connections: 1 };
     await load({ ...sent, ms: ms / 4 });
-    const before = processorSeconds(node.pid);
+    const before = processMs(node.pid);
     const { perSecond, bytes, p50Ms, p99Ms } = await load({ ...sent, ms });
-    const each = (1000 * (processorSeconds(node.pid) - before)) / ((perSecond * ms) / 1000);
+    const each = (processMs(node.pid) - before) / ((perSecond * ms) / 1000);
     console.log(
       `${what}: ${form === undefined ? 'GET' : 'POST'} ${path} ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${each.toFixed(2)} ms of processor time, ${bytes} bytes`,
     );
   }
-}
-
-/** Processor time of all threads of a process. */
-function processorSeconds(pid: number): number {
-  const [, state = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  const fields = state.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }

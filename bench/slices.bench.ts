@@ -1,5 +1,5 @@
-// The longest turn in which a bucket serves no client, in processor time: filling, evicting,
-// dropping a large collection. Other load of the machine hardly affects it.
+// The longest turn that a bucket's background work takes, in processor time, while the bucket is filled, evicts documents and drops a large
+// collection: no client is served meanwhile. Other load of the machine hardly affects the processor time.
 import { defaultManifest } from '../src/kv/bucket/manifest.ts';
 import { MemoryDisk } from '../src/kv/disk/memory-engine.ts';
 import { BucketUnderTest } from '../test/support/a-bucket.ts';
@@ -8,6 +8,7 @@ import { ManualClock } from '../test/support/manual-clock.ts';
 const rules = { quotaBytes: 2 ** 30, maxTtl: 0, durabilityMinLevel: 0, replicaNumber: 0 } as const;
 const files = { folder: '/k', bucketUuid: 'k', incarnation: 1, fileCount: 4 };
 
+/** Measures what the bucket schedules. */
 class MeasuringClock extends ManualClock {
   longestUs = 0;
 
@@ -33,6 +34,7 @@ class MeasuringClock extends ManualClock {
   }
 }
 
+/** Lets the clock advance by 25 ms `count` times, and runs what is due. */
 async function pass(b: BucketUnderTest, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     b.tick(25);

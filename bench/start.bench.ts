@@ -1,18 +1,15 @@
-// From exec to the first answered request on an empty data folder, and what an idle node costs.
+// The time from the start of the process to the first answered request on an empty data folder, and the memory and processor time of an idle node.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { portNames } from '../src/main/node-options.ts';
 import { freePort } from '../test/support/free-port.ts';
-import { NodeProcess } from '../test/support/node-process.ts';
+import { launcher, NodeProcess } from '../test/support/node-process.ts';
 import { processMs, residentMb } from './support/server-usage.ts';
 import { threadHeaps } from './support/thread-heaps.ts';
-
-const launcher = fileURLToPath(new URL('../bin/divan.js', import.meta.url));
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const nodes: Start[] = [];

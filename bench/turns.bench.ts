@@ -5,16 +5,19 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
+import { usualFeatures } from '../test/support/client-features.ts';
 import { KvConnection, type Reply } from '../test/support/kv-connection.ts';
+import { Opcode } from '../test/support/opcodes.ts';
 import { type Attack, attacks, prepare } from './support/hostile-requests.ts';
 import type { TurnsCommand, TurnsReport } from './support/turns-service.ts';
 
 const connections = 4;
 const turnMaxMs = 10;
-/** Attacks whose longest turn took more than `turnMaxMs`, and how long it took. */
+/** Texts of the attacks whose longest turn took more than `turnMaxMs`. */
 const exceeding: string[] = [];
 /** Only the first attacks run in a smoke test: those on large documents. */
 const smokeAttacks = 8;
+/** Operations of an administrator, and the bucket that they change. */
 const administration = [
   ['flush', 'm'],
   ['drop', 'c'],
@@ -23,6 +26,7 @@ const administration = [
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const service = fork(fileURLToPath(new URL('./support/turns-service.ts', import.meta.url)));
   const port = await nextMessage<number>(service);
+  /** `npm run bench -- turns <text>`: only attacks whose name contains the text. */
   const only = process.argv[3];
   await prepare(await login(port));
   await measure(service, port, control, 1);
@@ -46,7 +50,7 @@ async function measure(service: ChildProcess, port: number, attack: Attack, roun
   for (const client of clients) client.close();
 }
 
-/** Measures operations of an administrator: the flush of a bucket, the drop of a collection. */
+/** Fills a bucket, then measures an operation of an administrator on it: the flush of the bucket, or the drop of its collection. */
 async function measureAdministration(
   service: ChildProcess,
   port: number,
@@ -61,7 +65,7 @@ async function measureAdministration(
     for (let from = 0; from < count; from += batch) {
       client.send(
         ...Array.from({ length: batch }, (_, at) => ({
-          opcode: 0x01,
+          opcode: Opcode.set,
           vb: (from + at) % 1024,
           key: Buffer.concat([Buffer.from([collection]), Buffer.from(`key ${from + at}`)]),
           extras: Buffer.alloc(8),
@@ -79,6 +83,7 @@ async function measureAdministration(
   });
 }
 
+/** Measures the turns of the service during `act`, and the reads of another client. */
 async function watched(
   service: ChildProcess,
   port: number,
@@ -114,7 +119,7 @@ async function send(client: KvConnection, attack: Attack, rounds: number, index:
   for (let round = 0; round < rounds; round++) {
     const requests = attack.requests(index);
     const isLast = attack.isLast ?? isMarked;
-    client.send(...requests, { opcode: 0x0a, opaque: 0xffffffff });
+    client.send(...requests, { opcode: Opcode.noop, opaque: markOpaque });
     for (;;) {
       const reply = await client.next();
       if (reply === null) throw new Error(`${attack.name}: the connection was closed`);
@@ -124,12 +129,14 @@ async function send(client: KvConnection, attack: Attack, rounds: number, index:
   }
 }
 
-const isMarked = ({ opcode, opaque }: Reply): boolean => opcode === 0x0a && opaque === 0xffffffff;
+/** Marks the NOOP that follows the requests of a round. */
+const markOpaque = 0xffffffff;
+const isMarked = ({ opcode, opaque }: Reply): boolean => opcode === Opcode.noop && opaque === markOpaque;
 
 async function watch(client: KvConnection, waits: number[], isDone: () => boolean): Promise<void> {
   while (!isDone()) {
     const from = performance.now();
-    await client.ask({ opcode: 0x00, key: Buffer.from('\0small') });
+    await client.ask({ opcode: Opcode.get, key: Buffer.from('\0small') });
     waits.push(performance.now() - from);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
@@ -137,7 +144,7 @@ async function watch(client: KvConnection, waits: number[], isDone: () => boolea
 
 async function login(port: number, bucket = 'b'): Promise<KvConnection> {
   const client = await KvConnection.open(port);
-  await client.hello([0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x12, 0x17]);
+  await client.hello(usualFeatures);
   await client.plain('admin', 'password');
   await client.select(bucket);
   return client;

@@ -1,7 +1,7 @@
 // Writes values of 256 bytes to the nodes of a cluster, from a separate process, and prints rate and latencies, as JSON: each request goes
 // to the node that is active for its vbucket. A window of requests is in flight on each connection, and each reply is followed by the next request.
 import { connect, type Socket } from 'node:net';
-import { crc32 } from 'node:zlib';
+import { vbucketOf } from '../../src/client/document-key.ts';
 import { SetDocument } from '../../src/wire/commands/documents.ts';
 import { Hello, SaslAuth, SelectBucket } from '../../src/wire/commands/session.ts';
 import { Feature } from '../../src/wire/features.ts';
@@ -43,10 +43,8 @@ const keyCount = 20_000;
 const value = Buffer.alloc(256, 'v');
 const warmUpShare = 0.25;
 const sampleEvery = 16;
-/** The framing info of a durable write: id 1 (durability) with one byte, the level `majority`. */
+/** The framing of a durable write: durability (1) with one byte, the level `majority` (1). */
 const majority = Buffer.from([0x11, 1]);
-
-const vbucketOf = (key: string): number => ((crc32(key) >>> 16) & 0x7fff) % 1024;
 
 /** One connection; the `opaque` field of a request is its place in the window. */
 class Writer {

@@ -1,9 +1,13 @@
-// Sets documents of 1 kB with different keys on a data port, from a separate process, with a window of requests in flight. Prints what
-// this took, as JSON.
+// Sets documents of 1 kB with different keys on a data port, from a separate process, with a window of requests in flight. Prints the
+// elapsed time and the processor time of that, as JSON.
 import { connect, type Socket } from 'node:net';
-import { crc32 } from 'node:zlib';
+import { vbucketOf } from '../../src/client/document-key.ts';
+import { Feature } from '../../src/wire/features.ts';
+import { headerBytes } from '../../src/wire/frame.ts';
 import { encodeRequest, type RequestParts } from '../../src/wire/output.ts';
+import { Status } from '../../src/wire/status.ts';
 import { administrator } from '../../test/support/node-process.ts';
+import { Opcode } from '../../test/support/opcodes.ts';
 import { failIfClosed } from './fail-if-closed.ts';
 
 export interface DocumentLoad {
@@ -20,13 +24,8 @@ export interface DocumentLoadResult {
   cpuMs: number;
 }
 
-const headerBytes = 24;
-const status = { success: 0, temporaryFailure: 0x86 } as const;
-const hello = 0x1f;
-const plainLogin = 0x21;
-const selectBucket = 0x89;
-/** Features: errors by number, JSON, collections. */
-const features = Buffer.from([0, 0x07, 0, 0x0b, 0, 0x12]);
+const features = Buffer.from([0, Feature.xerror, 0, Feature.json, 0, Feature.collections]);
+/** Different values; the documents have them in turn. */
 const valueCount = 251;
 const words = ['order', 'north', 'paper', 'seven', 'light', 'river', 'stone', 'table', 'green', 'house'];
 
@@ -47,20 +46,24 @@ class Loader {
   readonly #toRetry: number[] = [];
   #incomplete: Buffer = Buffer.alloc(0);
   #answered: (opaque: number, status: number) => void = () => {};
+  /** Sends the requests that the answers of one chunk have made possible. */
+  #flush: () => void = () => {};
 
   constructor(port: number) {
     this.#socket = failIfClosed(connect({ port, host: '127.0.0.1', noDelay: true }));
     this.#socket.on('data', (data) => this.#received(data as Buffer));
   }
 
+  /** Sends a request and waits for its success. */
   async ask(request: RequestParts): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#answered = (_, code) =>
-      code === status.success ? resolve() : reject(new Error(`${request.opcode}: ${code}`));
+      code === Status.success ? resolve() : reject(new Error(`${request.opcode}: ${code}`));
     this.#socket.write(encodeRequest(request));
     await promise;
   }
 
+  /** Sets `count` documents; a temporary failure is repeated. */
   async setAll(count: number, window: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let next = 0;
@@ -71,21 +74,19 @@ class Loader {
       if (index >= 0) frames.push(this.#frame(index));
     };
     this.#answered = (opaque, code) => {
-      if (code === status.success) done++;
-      else if (code === status.temporaryFailure) this.#toRetry.push(opaque);
+      if (code === Status.success) done++;
+      else if (code === Status.temporaryFailure) this.#toRetry.push(opaque);
       else reject(new Error(`a SET was answered with status ${code}`));
       if (done === count) resolve();
       send();
     };
-    this.flush = () => {
+    this.#flush = () => {
       if (frames.length > 0) this.#socket.write(Buffer.concat(frames.splice(0)));
     };
     for (let slot = 0; slot < window; slot++) send();
-    this.flush();
+    this.#flush();
     await promise;
   }
-
-  flush: () => void = () => {};
 
   close(): void {
     this.#socket.destroy();
@@ -94,8 +95,8 @@ class Loader {
   #frame(index: number): Buffer {
     const key = `document-${index}`;
     const frame = encodeRequest({
-      opcode: 1,
-      vb: ((crc32(key) >>> 16) & 0x7fff) % 1024,
+      opcode: Opcode.set,
+      vb: vbucketOf(key),
       key: Buffer.from(`\0${key}`),
       extras: Buffer.alloc(8),
       value: this.#values[index % valueCount] as Buffer,
@@ -114,20 +115,20 @@ class Loader {
       at += bytes;
     }
     this.#incomplete = all.subarray(at);
-    this.flush();
+    this.#flush();
   }
 }
 
 async function load({ port, bucket, count, window }: DocumentLoad): Promise<DocumentLoadResult> {
   const loader = new Loader(port);
   const { username, password } = administrator;
-  await loader.ask({ opcode: hello, value: features });
+  await loader.ask({ opcode: Opcode.hello, value: features });
   await loader.ask({
-    opcode: plainLogin,
+    opcode: Opcode.saslAuth,
     key: Buffer.from('PLAIN'),
     value: Buffer.from(`\0${username}\0${password}`),
   });
-  await loader.ask({ opcode: selectBucket, key: Buffer.from(bucket) });
+  await loader.ask({ opcode: Opcode.selectBucket, key: Buffer.from(bucket) });
   const [before, startMs] = [process.cpuUsage(), performance.now()];
   await loader.setAll(count, window);
   const seconds = (performance.now() - startMs) / 1000;
@@ -136,5 +137,5 @@ async function load({ port, bucket, count, window }: DocumentLoad): Promise<Docu
   return { seconds, cpuMs: (user + system) / 1000 };
 }
 
-if (process.argv[2] !== undefined && import.meta.main)
-  console.log(JSON.stringify(await load(JSON.parse(process.argv[2]) as DocumentLoad)));
+if (import.meta.main)
+  console.log(JSON.stringify(await load(JSON.parse(process.argv[2] as string) as DocumentLoad)));

@@ -1,5 +1,5 @@
 // Load on a server of keys, from a separate process: reads and writes of values of 256 bytes. Requests are encoded in advance and
-// replies only counted, so that the generator costs less than the server.
+// replies only counted, so that the generator costs less than the server. Prints the rate and the number of operations.
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { failIfClosed } from './fail-if-closed.ts';
@@ -10,12 +10,14 @@ export interface LoadOptions {
   connections: number;
   /** Requests in flight on each connection. */
   pipeline: number;
+  /** The measured time; a quarter of it passes before, for the warm-up. */
   seconds: number;
   protocol: ProtocolName;
   /** Over TLS, without a check of the certificate. */
   tls?: boolean;
-  /** User of Divan; the default is `admin` with the bucket `b`. The password is `password`. */
+  /** A user of Divan whose password is `password`; the default is `admin`. */
   username?: string;
+  /** A bucket of Divan; the default is `b`. */
   bucket?: string;
   /** Durable writes only; the default is 80 % reads and 20 % writes without a level. */
   durable?: boolean;
@@ -23,23 +25,27 @@ export interface LoadOptions {
 
 const keyCount = 10_000;
 const valueBytes = 256;
+/** Batches that are encoded in advance; sixteen times as many of a single request. */
 const batchCount = 512;
 const getShare = 0.8;
 
 /** One client: sends a batch, waits for all its replies, sends the next. */
 class LoadConnection {
   completed = 0;
-  /** The batches to send next; empty while idle. */
-  batches: readonly Buffer[] = [];
+  /** The batches to send in turn; empty before `run`. */
+  private batches: readonly Buffer[] = [];
   private readonly socket: Socket;
   private readonly protocol: LoadProtocol;
+  /** Replies that have not arrived. */
   private expected = 0;
+  /** The index of the next batch. */
   private next = 0;
   private batchSize = 0;
   private onDone: (() => void) | null = null;
-  /** Missing bytes of the current reply, and the received part of its header. */
+  /** Bytes of the current reply that have not arrived, once its header has. */
   private missing = 0;
   private readonly header: Buffer;
+  /** How much of `header` has arrived. */
   private headerBytes = 0;
 
   constructor(port: number, protocol: LoadProtocol, tls: boolean) {
@@ -68,6 +74,7 @@ class LoadConnection {
     });
   }
 
+  /** Sends batches of `batchSize` requests in turn, from the one with the index `first`, until the connection is closed. */
   run(batches: readonly Buffer[], batchSize: number, first: number): void {
     this.batches = batches;
     this.batchSize = batchSize;
@@ -152,7 +159,7 @@ function makeBatches(
   return Array.from({ length: count }, () => Buffer.concat(Array.from({ length: pipeline }, nextRequest)));
 }
 
-/** Operations per second in the measured time, and the total of operations. */
+/** Operations per second in the measured time, and all operations, with those of the warm-up: to divide processor time that includes it. */
 async function measure(options: LoadOptions): Promise<string> {
   const protocol = protocolOf({ ...options, valueBytes });
   const connections = Array.from(

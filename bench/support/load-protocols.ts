@@ -1,18 +1,22 @@
-// The requests that the load generator for keys sends to a server, and how it finds the end of a reply: the binary protocol of Divan and memcached, and that of
-// Redis. Replies are only counted, so that the generator costs less than the server.
-import { crc32 } from 'node:zlib';
+// The requests that load generators send to servers of keys, and how they find the end of a reply: in the binary protocol of Divan and
+// memcached, and in that of Redis. Of a reply only its kind and length are read, so that a generator costs less than the server.
+import { vbucketOf } from '../../src/client/document-key.ts';
+import { Feature } from '../../src/wire/features.ts';
+import { headerBytes } from '../../src/wire/frame.ts';
 import { encodeRequest, type RequestParts } from '../../src/wire/output.ts';
+import { usualFeatures } from '../../test/support/client-features.ts';
+import { Opcode } from '../../test/support/opcodes.ts';
 
 export type ProtocolName = 'divan' | 'memcached' | 'redis';
 
 export interface LoadProtocol {
-  /** The first bytes of a reply, which tell its length. */
+  /** The length of the start of a reply that tells the length of the rest. */
   readonly headerBytes: number;
-  /** The bytes of the reply after its header. Throws if the reply is a refusal. */
+  /** The length of the reply after its header, which begins at `at`. Throws if the reply is a refusal. */
   bodyBytes(header: Buffer, at: number): number;
   get(key: string): Buffer;
   set(key: string, value: Buffer): Buffer;
-  /** Sent first, one after the other. */
+  /** The first requests of a connection; each is sent after the reply to the one before. */
   readonly logIn: readonly Buffer[];
 }
 
@@ -28,17 +32,17 @@ export interface ProtocolOptions {
 export const protocolOf = (options: ProtocolOptions): LoadProtocol =>
   options.protocol === 'redis' ? redis(options.valueBytes) : binary(options);
 
-const features = [0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x15];
-/** The frame of a durable write: level persistToMajority, and a minute, since a busy machine may take long. */
+/** Replies may come in any order: they are only counted. */
+const features = [...usualFeatures, Feature.unorderedExecution];
+/** The framing of a durable write: level persistToMajority, and a time limit of 60,000 ms, since a busy machine may take long. */
 const persistToMajority = Buffer.from([0x13, 3, 0xea, 0x60]);
-const vbucketOf = (key: string): number => ((crc32(key) >>> 16) & 0x7fff) % 1024;
 
 function binary({ protocol, username = 'admin', bucket = 'b', durable }: ProtocolOptions): LoadProtocol {
   const isDivan = protocol === 'divan';
   const get = (key: string): RequestParts => ({
-    opcode: 0,
+    opcode: Opcode.get,
     vb: isDivan ? vbucketOf(key) : 0,
-    // The default collection has an identifier of one byte.
+    // A key begins with the id of its collection; that of the default collection is 0.
     key: Buffer.from(isDivan ? `\0${key}` : key),
   });
   const framing = isDivan && durable === true ? { framing: persistToMajority } : {};
@@ -46,12 +50,12 @@ function binary({ protocol, username = 'admin', bucket = 'b', durable }: Protoco
   for (const [index, code] of features.entries()) hello.writeUInt16BE(code, index * 2);
   const login = { key: Buffer.from('PLAIN'), value: Buffer.from(`\0${username}\0password`) };
   const logIn = [
-    { opcode: 0x1f, value: hello },
-    { opcode: 0x21, ...login },
-    { opcode: 0x89, key: Buffer.from(bucket) },
+    { opcode: Opcode.hello, value: hello },
+    { opcode: Opcode.saslAuth, ...login },
+    { opcode: Opcode.selectBucket, key: Buffer.from(bucket) },
   ];
   return {
-    headerBytes: 24,
+    headerBytes,
     bodyBytes(header, at) {
       const status = header.readUInt16BE(at + 6);
       if (status !== 0) throw new Error(`opcode ${header[at + 1]} was answered with status ${status}`);
@@ -59,7 +63,7 @@ function binary({ protocol, username = 'admin', bucket = 'b', durable }: Protoco
     },
     get: (key) => encodeRequest(get(key)),
     set: (key, value) =>
-      encodeRequest({ ...get(key), ...framing, opcode: 1, extras: Buffer.alloc(8), value }),
+      encodeRequest({ ...get(key), ...framing, opcode: Opcode.set, extras: Buffer.alloc(8), value }),
     logIn: isDivan ? logIn.map(encodeRequest) : [],
   };
 }
@@ -75,14 +79,14 @@ function redis(valueBytes: number): LoadProtocol {
         Buffer.from('\r\n'),
       ]),
     ]);
-  const rest = { stored: '+OK\r\n'.length - 1, found: `$${valueBytes}\r\n\r\n`.length + valueBytes - 1 };
+  const restBytes = { stored: '+OK\r\n'.length - 1, found: `$${valueBytes}\r\n\r\n`.length + valueBytes - 1 };
   return {
     headerBytes: 1,
     bodyBytes(header, at) {
       const kind = String.fromCharCode(header[at] as number);
-      if (kind === '+') return rest.stored;
-      if (kind === '$') return rest.found;
-      throw new Error(`the server answered with ${kind}`);
+      if (kind === '+') return restBytes.stored;
+      if (kind === '$') return restBytes.found;
+      throw new Error(`the server answered with a reply that begins with ${kind}`);
     },
     get: (key) => command('GET', key),
     set: (key, value) => command('SET', key, value),

@@ -1,13 +1,14 @@
-// A data service that measures its turns: the processor time and the elapsed time between
-// two timers that are due each millisecond. Other processes prolong only the elapsed time.
+// A process with a data service that measures its turns: the processor time and the elapsed time between two calls of a timer that is due
+// each millisecond. Other processes prolong only the elapsed time.
 import { performance } from 'node:perf_hooks';
 import { HeavyThread } from '../../src/kv/heavy/hosts/heavy-thread.ts';
 import { realClock } from '../../src/ports/clock.ts';
 import { aBucket, aDesired, startService } from '../../test/support/data-service.ts';
 
 export interface TurnsReport {
-  /** Processor time of the longest turn, at most a millisecond too high. */
+  /** Processor time of the longest turn since the last report, at most a millisecond too high. */
   longestCpuMs: number;
+  /** Elapsed time of the longest turn. */
   longestMs: number;
 }
 
@@ -62,4 +63,6 @@ process.on('message', async (command: TurnsCommand) => {
   await service.service.apply(desired[command]);
   process.send?.('done');
 });
+// The benchmark has failed.
+process.on('disconnect', () => process.exit());
 process.send?.(service.port);
