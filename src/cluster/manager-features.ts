@@ -150,7 +150,8 @@ export function createFeatures(options: ClusterManagerOptions) {
     peers: interNode.peers,
     encryptionLevel: () => security.service.encryptionLevel,
   });
-  const dataOfAllNodes = everyNode({ ...options, view, nodeId, data, peers: interNode.peers });
+  const silentMs = (id: string) => orchestration.silentMs(id);
+  const dataOfAllNodes = everyNode({ ...options, view, nodeId, data, peers: interNode.peers, silentMs });
   const buckets = new BucketsService({
     ...options,
     view,

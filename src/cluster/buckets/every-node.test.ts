@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Log, silentLog } from '#ports/log.ts';
 import { aCluster, FakeDataService, memoryCluster } from '../../../test/support/cluster.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { CompactionRequest } from '../config/data-service.ts';
 import type { Peers } from '../peers/peers.ts';
@@ -35,7 +36,11 @@ async function threeNodes(
   const logged: object[] = [];
   const warn = (event: string, fields?: object) => void logged.push({ event, ...fields });
   const log = { ...silentLog, warn } as Log;
-  return { all: everyNode({ view, nodeId: self.uuid, data, peers, log }), data, calls, logged };
+  const clock = new ManualClock();
+  const silence = { ms: 0 };
+  const silentMs = () => silence.ms;
+  const all = everyNode({ view, nodeId: self.uuid, data, peers, silentMs, clock, log });
+  return { all, data, calls, logged, clock, silence };
 }
 
 describe('the data services of all nodes', () => {
@@ -53,6 +58,29 @@ describe('the data services of all nodes', () => {
     const { all, data } = await threeNodes(() => true);
     data.hasApplied = false;
     assert.equal(await all.applied(7, 100), false);
+  });
+
+  it('are not waited for on a node that sends no heartbeats, as one that hangs', async () => {
+    const { all, clock, silence } = await threeNodes(() => new Promise(() => {}));
+    let isOver = false;
+    const applied = all.applied(7, 10_000).finally(() => {
+      isOver = true;
+    });
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    for (; silence.ms < 4_500; silence.ms += 500) {
+      await turn();
+      clock.advance(500);
+    }
+    await turn();
+    assert.equal(isOver, false, 'the node may be slow');
+    silence.ms = 5_000;
+    clock.advance(500);
+    assert.equal(await applied, false);
+    assert.equal(await all.applied(8, 10_000), false, 'the silence was known before');
+    const answers = await threeNodes(() => true);
+    assert.equal(await answers.all.applied(7, 10_000), true);
+    await turn();
+    assert.equal(answers.clock.pending, 0, 'a check goes on after the answer');
   });
 
   it('compact on each of them that answers, and log the others', async () => {

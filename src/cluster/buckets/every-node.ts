@@ -1,5 +1,6 @@
 // The data services of all nodes with documents, as one: a request to any node is executed on each of them.
 import { UnavailableError } from '#base/unavailable-error.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { CompactionOrigin, CompactionRequest, DataService } from '../config/data-service.ts';
@@ -11,6 +12,9 @@ export interface EveryNodeDeps {
   /** The data service of this node. */
   data: DataService;
   peers: Peers;
+  /** How long ago the last heartbeat of a node came to this one, or to another that reported it. */
+  silentMs: (nodeId: string) => number;
+  clock: Clock;
   log: Log;
 }
 
@@ -22,6 +26,9 @@ interface AppliedRequest {
 /** Added to the time that the other node may take to answer. */
 const marginMs = 1_000;
 const askTimeoutMs = 5_000;
+/** No change waits for a node that has sent no heartbeat for this long: it hangs or is cut off, and serves nobody. */
+const goneMs = 5_000;
+const goneCheckMs = 500;
 
 /** Lets other nodes use this node's data service. */
 export function answerForData(peers: Peers, data: DataService): void {
@@ -37,7 +44,8 @@ export function answerForData(peers: Peers, data: DataService): void {
 }
 
 /** The interface of a data service over all nodes with documents. Figures are those of this node. */
-export function everyNode({ view, nodeId, data, peers, log }: EveryNodeDeps): DataService {
+export function everyNode(deps: EveryNodeDeps): DataService {
+  const { view, nodeId, data, peers, log } = deps;
   const others = () => view.dataNodes.filter(({ uuid }) => uuid !== nodeId);
   /**
    * Leaves out nodes that do not answer: compactions are asynchronous, and such a node compacts by its thresholds later.
@@ -61,9 +69,10 @@ export function everyNode({ view, nodeId, data, peers, log }: EveryNodeDeps): Da
   return {
     async applied(revision, timeoutMs) {
       const body: AppliedRequest = { revision, timeoutMs };
-      const elsewhere = others().map(({ uuid }) =>
-        peers.ask<boolean>(uuid, 'applied', body, timeoutMs + marginMs).catch(() => false),
-      );
+      const elsewhere = others().map(({ uuid }) => {
+        const asked = peers.ask<boolean>(uuid, 'applied', body, timeoutMs + marginMs).catch(() => false);
+        return unlessGone(deps, uuid, asked);
+      });
       const all = await Promise.all([data.applied(revision, timeoutMs), ...elsewhere]);
       return all.every((isApplied) => isApplied);
     },
@@ -91,4 +100,24 @@ export function everyNode({ view, nodeId, data, peers, log }: EveryNodeDeps): Da
     },
     onChange: (listener) => data.onChange(listener),
   };
+}
+
+/** False as soon as the node is gone. */
+async function unlessGone(
+  { silentMs, clock }: Pick<EveryNodeDeps, 'silentMs' | 'clock'>,
+  node: string,
+  answer: Promise<boolean>,
+): Promise<boolean> {
+  const answered = new AbortController();
+  const whenGone = async (): Promise<boolean> => {
+    while (silentMs(node) < goneMs) await clock.sleep(goneCheckMs, answered.signal);
+    return false;
+  };
+  const gone = whenGone();
+  gone.catch(() => {}); // ended by the answer
+  try {
+    return await Promise.race([answer, gone]);
+  } finally {
+    answered.abort(new Error('the node has answered'));
+  }
 }

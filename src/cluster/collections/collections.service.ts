@@ -21,6 +21,7 @@ import * as manifests from './manifest.ts';
 /** Per cluster, without the default ones. */
 export const scopeCountMax = 1_200;
 export const collectionCountMax = 1_200;
+const ensureRetryMs = 500;
 
 export interface CollectionsDeps {
   store: ConfigStore;
@@ -92,8 +93,13 @@ export class CollectionsService {
     const isGone = () => view.buckets.byUuid[bucket.uuid]?.state !== 'ready';
     const isSeen = await until(view, () => isKnown() || isGone(), timeoutMs, clock, signal);
     if (isGone()) throw collectionRefusals.bucketGone();
-    const leftMs = Math.max(timeoutMs - (clock.monotonicMs() - startedMs), 0);
-    if (!isSeen || !(await data.applied(view.latestRevision(), leftMs))) throw collectionRefusals.timeout();
+    const leftMs = () => Math.max(timeoutMs - (clock.monotonicMs() - startedMs), 0);
+    while (isSeen && !(await data.applied(view.latestRevision(), leftMs()))) {
+      if (leftMs() === 0 || signal.aborted) throw collectionRefusals.timeout();
+      // A node cannot be reached now, perhaps because it is restarting.
+      await clock.sleep(Math.min(leftMs(), ensureRetryMs), signal).catch(() => {}); // aborted: seen above
+    }
+    if (!isSeen) throw collectionRefusals.timeout();
   }
 
   /** Resolves with the new manifest's uid. */

@@ -184,6 +184,11 @@ export class Orchestration {
     return this.#heartbeats.isDown(nodeId);
   }
 
+  /** The time since the last heartbeat of that node to this one, or to another that reported it. */
+  silentMs(nodeId: string): number {
+    return this.#heartbeats.silentMs(nodeId);
+  }
+
   /** The connections to the other nodes, and their clocks. */
   get peerHealth(): PeerHealth[] {
     const { view, identity } = this.#deps;
