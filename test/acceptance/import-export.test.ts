@@ -8,10 +8,11 @@ import { runCommand, startCommand } from '../support/command.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { commandsOn, nodeEnvironment } from '../support/remote-command.ts';
 
+const waitLimitMs = 180_000;
 const scratch = mkdtempSync(join(tmpdir(), 'divan-transfer-'));
 let node: NodeProcess;
 const run = commandsOn(() => node);
-const at = (name: string): string => join(scratch, name);
+const pathOf = (name: string): string => join(scratch, name);
 
 before(async () => {
   node = await NodeProcess.start({ args: ['--bucket', 'b'] });
@@ -22,18 +23,18 @@ after(async () => {
 });
 
 function fileOf(name: string, content: string | Buffer): string {
-  writeFileSync(at(name), content);
-  return at(name);
+  writeFileSync(pathOf(name), content);
+  return pathOf(name);
 }
 
-async function done(line: string): Promise<string> {
+async function succeeds(line: string): Promise<string> {
   const { status, out, error } = await run(line);
   assert.deepEqual([status, error], [0, ''], line);
   return out;
 }
 
 async function emptyCollection(name: string): Promise<string> {
-  await done(`collection create b s.${name}`);
+  await succeeds(`collection create b s.${name}`);
   return `--scope s --collection ${name}`;
 }
 
@@ -75,7 +76,7 @@ describe('divan import', () => {
   it('imports a JSON list without the fields to ignore, and CSV with types', async () => {
     const place = await emptyCollection('other');
     const list = fileOf('a.json', '[{"_key":"x","n":12345678901234567890},\n{"_key":"y"}]');
-    await done(`import b ${list} ${place} --generate-key %_key% --ignore-fields _key`);
+    await succeeds(`import b ${list} ${place} --generate-key %_key% --ignore-fields _key`);
     assert.equal((await run(`doc get b x ${place}`)).out, '{"n":12345678901234567890}\n');
     const csv = fileOf('a.csv', 'id,name,big,empty\n1,"a ""b""",007,\n2,c,1.5,true\n3,d\n');
     const { status, error } = await run(
@@ -87,11 +88,11 @@ describe('divan import', () => {
     assert.deepEqual(documents.get('r2'), { id: 2, name: 'c', big: 1.5, empty: true });
   });
 
-  it('inserts only what does not exist, but accepts what is there already', async () => {
+  it('inserts only what does not exist, but accepts documents that exist with the same content', async () => {
     const place = await emptyCollection('inserted');
     const file = fileOf('insert.jsonl', '{"id":1}\n{"id":2}\n');
-    await done(`doc set b 1 {"id":1} ${place}`);
-    await done(`doc set b 2 {"other":1} ${place}`);
+    await succeeds(`doc set b 1 {"id":1} ${place}`);
+    await succeeds(`doc set b 2 {"other":1} ${place}`);
     const { status, out, error } = await run(
       `import b ${file} ${place} --generate-key %id% --mode insert --json`,
     );
@@ -100,12 +101,12 @@ describe('divan import', () => {
     assert.equal(error, 'line 2: document "2" exists with another content\n');
   });
 
-  it('names mistakes in one line and changes nothing', async () => {
+  it('names mistakes in one line and writes nothing', async () => {
     const file = fileOf('good.jsonl', '{"id":1}\n');
     for (const [line, expected, message] of [
       [`import b ${file}`, 2, /--generate-key is missing/],
       [`import b ${file} --generate-key %id`, 2, /--generate-key: "%id" should be %FIELD%/],
-      [`import b ${at('absent')} --generate-key %id%`, 2, /FILE: cannot read .*absent/],
+      [`import b ${pathOf('absent')} --generate-key %id%`, 2, /FILE: cannot read .*absent/],
       [`import b - --generate-key %id% --resume`, 2, /standard input cannot be read again/],
       [`import b ${file} --generate-key %id% --collection none`, 4, /has no collection "_default\.none"/],
       [`import none ${file} --generate-key %id%`, 4, /none/],
@@ -115,6 +116,7 @@ describe('divan import', () => {
       assert.match(error, message);
       assert.doesNotMatch(error, /\n {4}at /);
     }
+    assert.deepEqual(await documentsIn('--collection _default'), new Map());
   });
 });
 
@@ -124,7 +126,7 @@ describe('divan export', () => {
     const lines = Array.from({ length: 500 }, (_, n) =>
       JSON.stringify({ n, text: `a "${n}",\nb`, list: [n] }),
     );
-    await done(`import b ${fileOf('all.jsonl', lines.join('\n'))} ${place} --generate-key d%n%`);
+    await succeeds(`import b ${fileOf('all.jsonl', lines.join('\n'))} ${place} --generate-key d%n%`);
     const expected = await documentsIn(place);
     assert.equal(expected.size, 500);
     const back = await emptyCollection('back');
@@ -133,24 +135,27 @@ describe('divan export', () => {
       ['out.json', ''],
       ['out.csv', '--infer-types'],
     ] as const) {
-      assert.match(await done(`export b ${at(name)} ${place}`), /^500 documents exported, /);
-      assert.ok(!existsSync(`${at(name)}.divan-export`));
-      await done(`import b ${at(name)} ${back} --generate-key %_key% --ignore-fields _key ${format}`.trim());
+      assert.match(await succeeds(`export b ${pathOf(name)} ${place}`), /^500 documents exported, /);
+      assert.ok(!existsSync(`${pathOf(name)}.divan-export`));
+      await succeeds(
+        `import b ${pathOf(name)} ${back} --generate-key %_key% --ignore-fields _key ${format}`.trim(),
+      );
       const found = await documentsIn(back);
       if (format === '') assert.deepEqual(found, expected);
       else assert.deepEqual(found.get('d7'), { n: 7, text: 'a "7",\nb', list: '[7]' });
     }
-    assert.equal(JSON.parse(readFileSync(at('out.json'), 'utf8')).length, 500);
-    const { status, error } = await run(`export b ${at('out.json')} ${place}`);
-    assert.deepEqual([status, /give --replace to write over it/.test(error)], [1, true]);
+    assert.equal(JSON.parse(readFileSync(pathOf('out.json'), 'utf8')).length, 500);
+    const { status, error } = await run(`export b ${pathOf('out.json')} ${place}`);
+    assert.equal(status, 1);
+    assert.match(error, /give --replace to write over it/);
   });
 
-  it('leaves out what is no JSON object, reports it and says so by its status', async () => {
+  it('leaves out what is not a JSON object, reports it and says so by its status', async () => {
     const place = await emptyCollection('mixed');
-    await done(`doc set b object {"a":1} ${place}`);
-    await done(`doc set b number 5 ${place}`);
-    await done(`doc set b bytes --file ${fileOf('bytes', Buffer.from([255]))} ${place}`);
-    await done(`doc set b own {"_key":1} ${place}`);
+    await succeeds(`doc set b object {"a":1} ${place}`);
+    await succeeds(`doc set b number 5 ${place}`);
+    await succeeds(`doc set b bytes --file ${fileOf('bytes', Buffer.from([255]))} ${place}`);
+    await succeeds(`doc set b own {"_key":1} ${place}`);
     const { status, out, error } = await run(`export b - ${place}`);
     assert.deepEqual([status, out], [3, '{"_key":"object","a":1}\n']);
     assert.match(error, /document "number": is not an object/);
@@ -161,13 +166,13 @@ describe('divan export', () => {
 });
 
 describe('an interrupted import', () => {
-  /** How often an export is repeated that ends before it can be stopped. */
-  const exportsMax = 10;
+  /** How often an import or export is repeated that ends before it can be interrupted, as a fast machine may be done before the signal. */
+  const attemptsMax = 10;
   const count = 100_000;
   const line = (n: number): string => `{"n":${n},"text":"some text that makes the line a little longer"}`;
-  const big = (name: string): string =>
+  const fileOfLines = (name: string): string =>
     fileOf(name, `${Array.from({ length: count }, (_, n) => line(n)).join('\n')}\n`);
-  const args = (file: string, bucket: string): string[] => [
+  const importArgs = (file: string, bucket: string): string[] => [
     'import',
     bucket,
     file,
@@ -181,17 +186,17 @@ describe('an interrupted import', () => {
     return listed.find(({ name }) => name === bucket)?.documents ?? 0;
   };
   const whenUnderWay = (file: string): Promise<void> =>
-    eventuallyWithin(180_000, () => assert.ok(offsetIn(file) > 0));
+    eventuallyWithin(waitLimitMs, () => assert.ok(offsetIn(file) > 0));
 
-  /** Starts imports until one is interrupted before its end; a fast machine may be done before the signal. */
+  /** Starts imports until one is interrupted before its end. */
   async function interrupt(
     file: string,
     bucket: string,
     end: () => Promise<unknown>,
     signal?: NodeJS.Signals,
   ) {
-    for (let attempt = 0; attempt < 10; attempt++) {
-      const { child, ended } = startCommand(args(file, bucket), nodeEnvironment(node));
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const { child, ended } = startCommand(importArgs(file, bucket), nodeEnvironment(node));
       const isOver = ended.then(() => true);
       const isUnderWay = await Promise.race([isOver.then(() => false), whenUnderWay(file).then(() => true)]);
       if (isUnderWay) {
@@ -200,14 +205,14 @@ describe('an interrupted import', () => {
       }
       const result = await ended;
       if (result.status !== 0) return result;
-      await done(`bucket flush ${bucket}`);
+      await succeeds(`bucket flush ${bucket}`);
     }
     throw new Error('no import was interrupted');
   }
 
   it('says after Ctrl-C what is written, and continues there with the same keys', async () => {
-    await done('bucket create stopped --flush on --quota 200');
-    const file = big('stopped.jsonl');
+    await succeeds('bucket create stopped --flush on --quota 200');
+    const file = fileOfLines('stopped.jsonl');
     const stopped = await interrupt(file, 'stopped', async () => {}, 'SIGINT');
     assert.equal(stopped.status, 130);
     const [, written, before] =
@@ -216,20 +221,23 @@ describe('an interrupted import', () => {
       ) ?? [];
     assert.equal(Number(written), Number(before) - 1, stopped.error);
     assert.ok(Number(written) > 0 && Number(written) < count);
-    await eventuallyWithin(180_000, async () =>
+    await eventuallyWithin(waitLimitMs, async () =>
       assert.equal(await documentCount('stopped'), Number(written)),
     );
-    const other = await runCommand([...args(file, 'b'), '--resume'], nodeEnvironment(node));
+    const other = await runCommand([...importArgs(file, 'b'), '--resume'], nodeEnvironment(node));
     assert.match(other.error, /--resume: .* is of another task: its bucket was "stopped"/);
-    const resumed = await runCommand([...args(file, 'stopped'), '--resume', '--json'], nodeEnvironment(node));
+    const resumed = await runCommand(
+      [...importArgs(file, 'stopped'), '--resume', '--json'],
+      nodeEnvironment(node),
+    );
     assert.deepEqual([resumed.status, resumed.error], [0, '']);
     assert.equal(JSON.parse(resumed.out).written, count);
-    await eventuallyWithin(180_000, async () => assert.equal(await documentCount('stopped'), count));
+    await eventuallyWithin(waitLimitMs, async () => assert.equal(await documentCount('stopped'), count));
   });
 
-  it('notices that a killed node lost documents, and writes them again with the same keys', async () => {
-    await done('bucket create killed --flush on --quota 200');
-    const file = big('killed.jsonl');
+  it('notices that a killed node lost documents, and writes them again with the same keys; an export continues, too', async () => {
+    await succeeds('bucket create killed --flush on --quota 200');
+    const file = fileOfLines('killed.jsonl');
     const { dataDir, ready } = node;
     const portOf = (address: string): number => Number(address.split(':').at(-1));
     const ports = { rest: portOf(ready.node.rest), kv: portOf(ready.node.kv) };
@@ -239,11 +247,14 @@ describe('an interrupted import', () => {
     });
     assert.equal(killed.status, 1, killed.error);
     assert.match(killed.error, /the bucket has \d+ documents? of the lines before \d+; go on with --resume/);
-    const resumed = await runCommand([...args(file, 'killed'), '--resume', '--json'], nodeEnvironment(node));
+    const resumed = await runCommand(
+      [...importArgs(file, 'killed'), '--resume', '--json'],
+      nodeEnvironment(node),
+    );
     assert.equal(resumed.status, 0, resumed.error);
     assert.match(resumed.error, /may have lost documents since; all are written again, from the first line/);
-    await eventuallyWithin(180_000, async () => assert.equal(await documentCount('killed'), count));
-    const out = at('killed-export.jsonl');
+    await eventuallyWithin(waitLimitMs, async () => assert.equal(await documentCount('killed'), count));
+    const out = pathOf('killed-export.jsonl');
     await exportInterrupted(out);
     assert.equal(readFileSync(out, 'utf8').trim().split('\n').length, count);
     assert.equal(new Set(readFileSync(out, 'utf8').trim().split('\n')).size, count);
@@ -251,10 +262,10 @@ describe('an interrupted import', () => {
 
   /** An export that is stopped as soon as it is under way continues without gaps and repetitions. One that ends before is repeated. */
   async function exportInterrupted(out: string): Promise<void> {
-    for (let exports = 0; exports < exportsMax; exports++) {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
       rmSync(out, { force: true });
       const { child, ended } = startCommand(['export', 'killed', out], nodeEnvironment(node));
-      const isUnderWay = eventuallyWithin(180_000, () =>
+      const isUnderWay = eventuallyWithin(waitLimitMs, () =>
         assert.ok(existsSync(out) && readFileSync(out).length > 0),
       );
       await Promise.race([ended, isUnderWay]);
@@ -267,6 +278,6 @@ describe('an interrupted import', () => {
       assert.deepEqual([resumed.status, resumed.error], [0, '']);
       return;
     }
-    assert.fail(`none of ${exportsMax} exports was stopped while it was under way`);
+    assert.fail(`none of ${attemptsMax} exports was stopped while it was under way`);
   }
 });

@@ -1,8 +1,9 @@
-// The bounded form of the stress test of consistent index scans.
+// The short form of `test/stress/index-consistency.ts`.
 import { test } from 'node:test';
 import { consistencyRounds } from '../stress/index-consistency.ts';
 import { aSeed } from '../support/random.ts';
 
-test('consistent queries see all earlier writes, through flushes, drops, restarts and kill -9', async (t) => {
-  await consistencyRounds(8, aSeed(t));
+test('consistent queries see all earlier writes, whatever flushes, drops, restarts and kills happen meanwhile', async (t) => {
+  const rounds = 8;
+  await consistencyRounds(rounds, aSeed(t));
 });

@@ -27,6 +27,8 @@ import { addressOf, adminAccount, bucketClient } from '../support/wire-clients.t
 
 /** Id of the collection `orders`. */
 const orders = 8;
+/** Codes of errors. */
+const code = { indexExists: 4300, scanTimeout: 12015, indexNotFound: 12016 };
 const notBounded: Consistency = { kind: 'not_bounded' };
 
 async function setUp() {
@@ -142,7 +144,7 @@ const create = async (
 test('files of indexes that were dropped while the node was down are removed, also if no index is left', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-index-host-'));
   const none = { indexes: [], memoryQuotaBytes: 512 << 20, place: null };
-  const started = async () => {
+  const startedHost = async () => {
     const host = new IndexHost({
       data: async () => ({ folder, address: addressOf(1), account: adminAccount }),
       hasFiles: () => hasIndexFiles(folder),
@@ -156,12 +158,12 @@ test('files of indexes that were dropped while the node was down are removed, al
   mkdirSync(join(folder, 'b0'));
   writeFileSync(join(folder, 'b0', '1.index'), 'left');
   writeFileSync(join(folder, 'b0', '1.index-wal'), 'left');
-  const removing = await started();
+  const removing = await startedHost();
   assert.deepEqual(readdirSync(folder), []);
-  const idle = await started();
+  const idle = await startedHost();
   assert.equal(idle.isRunning, false);
   await idle.stop();
-  // The thread that removed files still follows a place that is chosen afterwards.
+  // The thread that removed files still applies a place that is chosen afterwards.
   const place = `${folder}-place`;
   removing.apply({ ...none, place });
   await eventually(() => assert.equal(readlinkSync(folder), place));
@@ -222,11 +224,14 @@ test('index names are unique per collection, and errors have their published cod
   await using setup = await setUp();
   const byN = aDefinition(['`n`'], { name: 'by_n' });
   await create(setup, byN);
-  await assert.rejects(create(setup, byN), hasCode(4300));
+  await assert.rejects(create(setup, byN), hasCode(code.indexExists));
   await create(setup, byN, true);
   await create(setup, { ...byN, keyspace: { ...byN.keyspace, collectionId: 9 } });
   await assert.rejects(create(setup, aDefinition(['`n`'], { replicas: 1 })), /not enough indexer nodes/);
-  await assert.rejects(setup.admin.drop(byN.keyspace, 'other', { ifExists: false }), hasCode(12016));
+  await assert.rejects(
+    setup.admin.drop(byN.keyspace, 'other', { ifExists: false }),
+    hasCode(code.indexNotFound),
+  );
   await setup.admin.drop(byN.keyspace, 'other', { ifExists: true });
   await setup.admin.drop(byN.keyspace, 'by_n', { ifExists: false });
   assert.deepEqual(setup.indexes.indexesOf(byN.keyspace), []);
@@ -238,7 +243,10 @@ test('a deferred index waits for its build', async () => {
   const deferred = await create(setup, aDefinition(['`n`'], { isDeferred: true }));
   assert.equal(setup.indexes.indexesOf(deferred.keyspace)[0]?.state, 'deferred');
   const { signal } = new AbortController();
-  await assert.rejects(setup.admin.build(deferred.keyspace, ['nothing'], signal), hasCode(12016));
+  await assert.rejects(
+    setup.admin.build(deferred.keyspace, ['nothing'], signal),
+    hasCode(code.indexNotFound),
+  );
   await setup.admin.build(deferred.keyspace, [deferred.name], signal);
   assert.deepEqual(await rowsOf(setup, scanOf(deferred)), [['a', 1]]);
 });
@@ -247,7 +255,7 @@ test('a scan that does not reach its consistency ends at its timeout, or with it
   await using setup = await setUp();
   const byN = await create(setup, aDefinition(['`n`']));
   const consistency: Consistency = { kind: 'at', vector: new Map([[7, { seqno: 1_000_000, uuid: 0n }]]) };
-  await assert.rejects(rowsOf(setup, scanOf(byN, { consistency, waitMs: 30 })), hasCode(12015));
+  await assert.rejects(rowsOf(setup, scanOf(byN, { consistency, waitMs: 30 })), hasCode(code.scanTimeout));
   const stop = new AbortController();
   const scan = rowsOf(setup, scanOf(byN, { consistency, signal: stop.signal }));
   stop.abort(new Error('cancelled'));
@@ -263,11 +271,11 @@ test('dropping an index fails its running scan', async () => {
   await setup.admin.drop(byN.keyspace, byN.name, { ifExists: false });
   await assert.rejects(async () => {
     for (;;) if ((await scan.next()).done) return;
-  }, hasCode(12016));
+  }, hasCode(code.indexNotFound));
 });
 
-const hasCode = (code: number) => (error: unknown) => {
+const hasCode = (expected: number) => (error: unknown) => {
   assert.ok(error instanceof SqlError, String(error));
-  assert.equal(error.code, code);
+  assert.equal(error.code, expected);
   return true;
 };

@@ -1,4 +1,4 @@
-// Replications of an init file, made on the first start.
+// The replications of an init file, which the first start creates.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { makeCertificate } from '../support/certificate.ts';
-import { freePort } from '../support/free-port.ts';
+import { freePorts } from '../support/free-port.ts';
 import { administrator, eventually, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
 import { bodyOf, contentOf } from '../support/xdcr.ts';
 
@@ -20,6 +20,7 @@ function fileWith(name: string, plan: object): string {
   return path;
 }
 
+/** `own`: the key of the only document. */
 const planTo = (port: number, own: string) => ({
   buckets: [
     {
@@ -45,27 +46,25 @@ const planTo = (port: number, own: string) => ({
 });
 
 test('two nodes that start at the same time replicate to each other', { timeout }, async () => {
-  const [one, other] = [await freePort(), await freePort()];
+  const [one = 0, other = 0] = await freePorts(2);
   const start = (own: number, target: number, key: string) =>
     NodeProcess.start({ ports: { rest: own }, args: ['--init', fileWith(key, planTo(target, key))] });
   const nodes = await Promise.all([start(one, other, 'x'), start(other, one, 'y')]);
-  try {
-    for (const node of nodes) {
-      const [listed] = (await node.request('/pools/default/replications').then(bodyOf)) as {
-        checkpointInterval: number;
-        filterDeletion: boolean;
-        colMappingRules: object;
-      }[];
-      assert.deepEqual(
-        [listed?.checkpointInterval, listed?.filterDeletion, listed?.colMappingRules],
-        [60, true, { 's.c': 's.c' }],
-      );
-      await eventually(async () =>
-        assert.deepEqual([...(await contentOf(node)).keys()].sort(), ['s.c/x', 's.c/y']),
-      );
-    }
-  } finally {
-    for (const node of nodes) await node.stop();
+  await using started = new AsyncDisposableStack();
+  for (const node of nodes) started.use(node);
+  for (const node of nodes) {
+    const [listed] = (await node.request('/pools/default/replications').then(bodyOf)) as {
+      checkpointInterval: number;
+      filterDeletion: boolean;
+      colMappingRules: object;
+    }[];
+    assert.deepEqual(
+      [listed?.checkpointInterval, listed?.filterDeletion, listed?.colMappingRules],
+      [60, true, { 's.c': 's.c' }],
+    );
+    await eventually(async () =>
+      assert.deepEqual([...(await contentOf(node)).keys()].sort(), ['s.c/x', 's.c/y']),
+    );
   }
 });
 

@@ -1,9 +1,10 @@
-// Two processes that become one cluster, whose configuration the first one stores.
+// Two nodes become one cluster, whose configuration the first one stores.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { dataClient, set } from '../support/data-client.ts';
+import { needs } from '../support/needs.ts';
 import { administrator, eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 interface ShownNode {
@@ -50,6 +51,7 @@ const addNode = (
     password: '',
     ...fields,
   });
+/** The states of both nodes after the second one was added. */
 const both = ['ns_1@127.0.0.1 active healthy', 'n_1@127.0.0.1 inactiveAdded healthy'];
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1'];
 const nameOf = (text: string): string => text.split(' ')[0] ?? '';
@@ -60,7 +62,7 @@ const unprovisioned = (dataDir?: string): Promise<NodeProcess> =>
     ...(dataDir !== undefined && { dataDir }),
   });
 
-/** The ports that a node took, to start it there again. */
+/** The ports of a node, to start it there again. `shownBy`: the node that is asked, if the node itself has ended. */
 async function portsOf(node: NodeProcess, shownBy = node): Promise<Record<string, number>> {
   const { rest, restTls, kv, kvTls } = node.ready.node;
   const port = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
@@ -149,7 +151,7 @@ describe('a node that is added to a cluster', () => {
     assert.equal((await second.request('/pools/default', 'POST', { clusterName: 'back' })).status, 200);
   });
 
-  it('joins by doJoinCluster, loses its configuration, and can be added again after it was ejected', async () => {
+  it('joins by doJoinCluster, removes its configuration, and can be added again after it was ejected', async () => {
     await using first = await NodeProcess.start({ args: firstArgs });
     await using second = await unprovisioned();
     const call = {
@@ -176,7 +178,7 @@ describe('a node that is added to a cluster', () => {
       assert.deepEqual(pools.pools, []);
     });
     assert.ok(!readdirSync(second.dataDir).includes('member.json'));
-    // Until it listens on all its ports it cannot be added.
+    // Until the node listens on all its ports it cannot be added.
     await eventuallyWithin(waitLimitMs, async () => assert.equal((await addNode(first, second)).status, 200));
     await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(second), both));
   });
@@ -225,14 +227,11 @@ describe('a node that is added to a cluster', () => {
       [['--bucket', 'b'], /--bucket and --init are for a new cluster/],
       [[], /--join: Authentication failed/],
     ] as const)
-      await assert.rejects(
-        NodeProcess.start({ args: [...args, ...wrong], password: 'wrong-one' }),
-        (error: Error) => text.test(error.message),
-      );
+      await assert.rejects(NodeProcess.start({ args: [...args, ...wrong], password: 'wrong-one' }), text);
   });
 
   it('has the name of --node-name, which the first node and a joining one take at their first start', {
-    skip: process.platform !== 'linux' && 'needs addresses beside 127.0.0.1',
+    skip: needs('loopback addresses'),
   }, async () => {
     const named = (name: string) => ['--services', 'kv', '--host', name, '--node-name', name];
     const [a, b] = ['127.0.31.1', '127.0.31.2'] as const;
@@ -255,17 +254,13 @@ describe('a node that is added to a cluster', () => {
   it('has the services that its command line names, also without documents', async () => {
     await using first = await NodeProcess.start({ args: firstArgs });
     const args = ['--services', 'index', '--join', first.ready.node.rest];
-    const second = await NodeProcess.start({ args });
-    try {
-      const services = async () => (await pool(first)).nodes.map((node) => node.services);
-      assert.deepEqual(await services(), [['kv'], ['index']]);
-      await second.stop();
-      await using again = await NodeProcess.start({ args, dataDir: second.dataDir });
-      assert.ok(again.ready.node.index);
-      assert.deepEqual(await services(), [['kv'], ['index']]);
-    } finally {
-      await second[Symbol.asyncDispose]();
-    }
+    await using second = await NodeProcess.start({ args });
+    const services = async () => (await pool(first)).nodes.map((node) => node.services);
+    assert.deepEqual(await services(), [['kv'], ['index']]);
+    await second.stop();
+    await using again = await NodeProcess.start({ args, dataDir: second.dataDir });
+    assert.ok(again.ready.node.index);
+    assert.deepEqual(await services(), [['kv'], ['index']]);
   });
 
   it('is refused unchanged with the published text if it cannot be added, may be provisioned, and joins only once', async () => {

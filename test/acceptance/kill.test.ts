@@ -1,17 +1,21 @@
-// The bounded forms of the stress tests that kill a node during writes and changes of administrators.
+// The short forms of `test/stress/kill.ts` and `test/stress/admin-kill.ts`.
 import { test } from 'node:test';
 import { adminKillRounds } from '../stress/admin-kill.ts';
 import { killRounds } from '../stress/kill.ts';
 import { aSeed } from '../support/random.ts';
 
-test('keeps every write acknowledged with persistToMajority through kill -9', async (t) => {
-  await killRounds(4, aSeed(t));
+const rounds = 4;
+
+test('keeps every write acknowledged with persistToMajority after kill -9', async (t) => {
+  await killRounds(rounds, aSeed(t));
 });
 
 test('keeps every write acknowledged with persistToMajority when a kill interrupts a compaction', async (t) => {
-  await killRounds(4, aSeed(t), undefined, true);
+  const compacting = true;
+  await killRounds(rounds, aSeed(t), undefined, compacting);
 });
 
-test('keeps acknowledged changes of administrators through kill -9, and nothing partial', async (t) => {
-  await adminKillRounds(5, aSeed(t)(2 ** 31));
+test('keeps acknowledged changes of administrators after kill -9, and no change in part', async (t) => {
+  const changeRounds = 5;
+  await adminKillRounds(changeRounds, aSeed(t)(2 ** 31));
 });
