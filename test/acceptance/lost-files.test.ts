@@ -174,7 +174,8 @@ test('a node acknowledges nothing once its lock file was removed, while another 
     );
   });
   const reply = await client.next();
-  assert.equal(reply, null, 'XX');
+  const notAcknowledged: readonly unknown[] = [Status.syncWriteAmbiguous, Status.temporaryFailure];
+  assert.ok(notAcknowledged.includes(reply?.status), String(reply?.status));
   const again = await dataClient(second);
   assert.equal((await again.ask(get('before'))).status, Status.success);
   assert.equal((await again.ask(set('k', '1', { framing: persisted }))).status, Status.success);
