@@ -9,10 +9,16 @@ import { administrator, eventuallyWithin, NodeProcess } from '../support/node-pr
 import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
+const writers = 4;
+const keysPerWriter = 250;
+/** Every seventh change of a document removes it. */
+const changesPerRemoval = 7;
+/** The names that a cluster gives its first node, and the next ones with the same address. */
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1', 'n_2@127.0.0.1'];
 
-/** Writes and removes documents with at most one operation per key at a time, and records what was acknowledged. */
+/** Writes and removes documents with at most one operation for a key at a time, and records what was acknowledged. */
 class Load {
+  /** By key the number that was written last; null: the document was removed. */
   readonly acknowledged = new Map<string, number | null>();
   readonly failures: unknown[] = [];
   isDurable = false;
@@ -22,9 +28,9 @@ class Load {
   readonly #running: Promise<void>[];
   #isOver = false;
 
-  constructor(collection: Collection, writers: number) {
+  constructor(collection: Collection) {
     this.#collection = collection;
-    this.#running = Array.from({ length: writers }, (_, writer) => this.#write(writer, writers));
+    this.#running = Array.from({ length: writers }, (_, writer) => this.#write(writer));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -36,10 +42,10 @@ class Load {
     await Promise.all(this.#running);
   }
 
-  async #write(writer: number, writers: number): Promise<void> {
+  async #write(writer: number): Promise<void> {
     for (let i = 0; !this.#isOver; i++) {
-      const key = `key-${writer + writers * (i % 250)}`;
-      const isRemoval = i % 7 === 0 && typeof this.acknowledged.get(key) === 'number';
+      const key = `key-${writer + writers * (i % keysPerWriter)}`;
+      const isRemoval = i % changesPerRemoval === 0 && typeof this.acknowledged.get(key) === 'number';
       const durabilityLevel = this.isDurable && i % 2 === 0 ? DurabilityLevel.Majority : DurabilityLevel.None;
       const startedMs = performance.now();
       try {
@@ -76,7 +82,7 @@ async function bucketOn(first: NodeProcess, replicas: number): Promise<Cluster> 
   const bucket = { name: 'b', ramQuotaMB: '100', replicaNumber: `${replicas}` };
   assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
   const cluster = await connect(`couchbase://${first.ready.node.kv}`, administrator);
-  await eventuallyWithin(waitLimitMs, () => cluster.bucket('b').defaultCollection().upsert('warm', {}));
+  await eventuallyWithin(waitLimitMs, () => cluster.bucket('b').defaultCollection().upsert('first', {}));
   return cluster;
 }
 
@@ -97,7 +103,7 @@ test('half of a bucket without copies moves to an added node and back', async (t
   await using first = await firstNode();
   await using second = await newNode();
   const cluster = await bucketOn(first, 0);
-  await using load = new Load(cluster.bucket('b').defaultCollection(), 4);
+  await using load = new Load(cluster.bucket('b').defaultCollection());
   load.isDurable = true;
   await addNode(first, second);
   await rebalance(first, names.slice(0, 2));
@@ -115,7 +121,7 @@ test('a bucket with copies moves to a second and a third node, and off the secon
   await using second = await newNode();
   await using third = await newNode();
   const cluster = await bucketOn(first, 1);
-  await using load = new Load(cluster.bucket('b').defaultCollection(), 4);
+  await using load = new Load(cluster.bucket('b').defaultCollection());
   await addNode(first, second);
   await rebalance(first, names.slice(0, 2));
   load.isDurable = true;

@@ -1,4 +1,4 @@
-// Several processes whose configuration is on NATS servers: they join, share documents, continue without the servers, and leave again.
+// Several nodes whose configuration is on NATS servers: they join, share documents, continue without the servers, and leave again.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +11,6 @@ import { administrator, eventually, eventuallyWithin, NodeProcess } from '../sup
 import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
-/** Joining starts a node twice, and makes certificates. */
-const startMs = 120_000;
 const documents = 200;
 const kv = ['--services', 'kv'];
 const majority = { durabilityLevel: DurabilityLevel.Majority };
@@ -39,9 +37,9 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
 }
 
 const firstNodeOn = (url: string): Promise<NodeProcess> =>
-  NodeProcess.start({ args: [...kv, '--memory-quota', '256', '--engine', url], startMs });
+  NodeProcess.start({ args: [...kv, '--memory-quota', '256', '--engine', url] });
 
-/** The ports that a node took, to start it there again. */
+/** The ports of a node, to start it there again. */
 async function portsOf(node: NodeProcess): Promise<Record<string, number>> {
   const port = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
   const { rest, kv: data } = node.ready.node;
@@ -82,7 +80,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
     const [server] = servers.servers as [NatsServer];
     await using first = await firstNodeOn(servers.url.replace('nats://', 'nats://ann:sesame@'));
     const args = [...kv, '--join', first.ready.node.rest];
-    await using second = await NodeProcess.start({ args, startMs });
+    await using second = await NodeProcess.start({ args });
     const names = [await otpNodeOf(first), await otpNodeOf(second)] as const;
     for (const node of [first, second])
       await eventuallyWithin(waitLimitMs, async () =>
@@ -109,7 +107,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
     const ports = await portsOf(second);
     await second.stop('SIGKILL');
     // Without the servers it starts from its copy of the configuration.
-    await using restarted = await NodeProcess.start({ args, dataDir: second.dataDir, ports, startMs });
+    await using restarted = await NodeProcess.start({ args, dataDir: second.dataDir, ports });
     await eventually(() => assert.match(restarted.output, /starting from the copy of the configuration in /));
     assert.deepEqual(
       await members(restarted),
@@ -133,7 +131,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
     });
     // The remaining node can add another one, here the removed node.
     const call = { hostname: first.ready.node.rest, user: '', password: '' };
-    // Until it listens on all its ports it cannot be added.
+    // Until the removed node listens on all its ports it cannot be added.
     await eventuallyWithin(waitLimitMs, () => post(restarted, '/controller/addNode', call));
     await rebalance(restarted);
     const { nats } = JSON.parse(readFileSync(join(first.dataDir, 'member.json'), 'utf8')) as {
@@ -146,7 +144,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
   it('continue when a NATS server is killed, and fail the first node over', async () => {
     await using servers = await NatsCluster.start({ count: 3 });
     await using first = await firstNodeOn(servers.url);
-    const unprovisioned = { unprovisioned: true, args: kv, startMs };
+    const unprovisioned = { unprovisioned: true, args: kv };
     await using second = await NodeProcess.start(unprovisioned);
     await using third = await NodeProcess.start(unprovisioned);
     await joinNodes(first, [second, third]);
@@ -170,7 +168,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
     // The first node finds that it was removed, and is empty from then on.
     const { dataDir } = first;
     await assert.rejects(
-      NodeProcess.start({ dataDir, args: [...kv, '--engine', servers.url], startMs }),
+      NodeProcess.start({ dataDir, args: [...kv, '--engine', servers.url] }),
       /the cluster removed the node of the data folder .*: start it without --engine as a new node/,
     );
     await using restarted = await NodeProcess.start({ dataDir, ...unprovisioned });

@@ -8,8 +8,12 @@ import { Status } from '#wire/status.ts';
 import { dataClient, get, persisted, set } from '../support/data-client.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { Opcode } from '../support/opcodes.ts';
 
 const handles = 1024;
+const attackersPerPort = 500;
+const refusedMin = 1_000;
+const freeHandlesMin = 100;
 const handlesOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
 /** Opens connections from many addresses, and waits until each is open or closed by the node. */
@@ -40,14 +44,14 @@ test('unauthenticated connections on all ports leave handles for files, REST and
   );
   assert.ok(ports.every((port) => port > 0));
   const before = handlesOf(node.pid);
-  const attackers = await occupy(ports, 500);
+  const attackers = await occupy(ports, attackersPerPort);
   t.after(() => attackers.forEach((socket) => void socket.destroy()));
   await eventually(() => assert.ok(handlesOf(node.pid) > before + 300, 'the attack occupies nothing'));
   await eventually(() => {
     const refused = attackers.filter(({ closed }) => closed).length;
-    assert.ok(refused > 1_000, `only ${refused} of ${attackers.length} were refused`);
+    assert.ok(refused > refusedMin, `only ${refused} of ${attackers.length} were refused`);
   });
-  assert.ok(handlesOf(node.pid) < handles - 100, `${handlesOf(node.pid)} handles are taken`);
+  assert.ok(handlesOf(node.pid) < handles - freeHandlesMin, `${handlesOf(node.pid)} handles are taken`);
   // Connections in the system's queues are still accepted and closed, so that a client may have to reconnect.
   for (let round = 0; round < 3; round++) {
     await eventually(async () => {
@@ -73,11 +77,12 @@ test('unauthenticated connections on all ports leave handles for files, REST and
   assert.equal((await inside.ask(set('k', '1', { framing: persisted }))).status, Status.success);
 });
 
+const attackingConnections = 40;
 const megabyte = 1_000_000;
 const residentBytes = (pid: number): number =>
   1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
-test('incomplete large requests on forty connections of one user stay within the memory limit of a user', async () => {
+test(`incomplete large requests on ${attackingConnections} connections of one user stay within the memory limit of a user`, async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b:native:200'] });
   const created = await node.request('/settings/rbac/users/local/reader', 'PUT', {
     password: 'password',
@@ -86,7 +91,7 @@ test('incomplete large requests on forty connections of one user stay within the
   assert.equal(created.status, 200, await created.text());
   const before = residentBytes(node.pid);
   const whole = encodeRequest({
-    opcode: 0x01,
+    opcode: Opcode.set,
     key: Buffer.from('\0k'),
     extras: Buffer.alloc(8),
     value: Buffer.alloc(29 * megabyte, 0x61),
@@ -97,7 +102,7 @@ test('incomplete large requests on forty connections of one user stay within the
   const other = await dataClient(node);
   for (let attack = 0; attack < 2; attack++) {
     const clients = await Promise.all(
-      Array.from({ length: 40 }, () => sendPart(portOf(node.ready.node.kv), part)),
+      Array.from({ length: attackingConnections }, () => sendPart(portOf(node.ready.node.kv), part)),
     );
     await eventually(() => assert.ok(grown() > userLimitBytes / 2, `only ${grown()} bytes arrived`));
     let most = 0;
@@ -108,7 +113,7 @@ test('incomplete large requests on forty connections of one user stay within the
       most = Math.max(most, grown());
     }
     // Garbage collection frees the memory of closed connections later.
-    assert.ok(most < (1 + attack) * userLimitBytes + 100 * megabyte, `it grew by ${most} bytes`);
+    assert.ok(most < (1 + attack) * userLimitBytes + 100 * megabyte, `the node grew by ${most} bytes`);
     for (const client of clients) client.close();
   }
 });

@@ -1,7 +1,7 @@
 // Opens archives of each version of the format (test/fixtures/archives), as the next release must.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -77,7 +77,7 @@ for (const [version, passphrase] of Object.entries(passphrases)) {
 function unpack(version: string): void {
   const parent = join(scratch, version);
   rmSync(parent, { recursive: true, force: true });
-  execFileSync('mkdir', ['-p', parent]);
+  mkdirSync(parent);
   execFileSync('tar', ['-xzf', join(archives, `${version}.tar.gz`), '-C', parent]);
 }
 

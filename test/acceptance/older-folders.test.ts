@@ -42,7 +42,7 @@ for (const version of ['0.1.0', '0.2.0']) {
     {
       await using node = await NodeProcess.start({ dataDir });
       const path = '/pools/default/buckets/travel/controller/compactBucket';
-      assert.equal((await asAdministrator(node, path, 'POST')).status, 200);
+      assert.equal((await node.request(path, 'POST')).status, 200);
       await eventually(async () => {
         const tasks = await read<{ type: string }[]>(node, '/pools/default/tasks');
         assert.ok(tasks.every(({ type }) => type !== 'bucket_compaction'));
@@ -118,7 +118,7 @@ async function checkDocuments(travel: Bucket): Promise<void> {
   const attribute = await collection.lookupIn('attributes', [LookupInSpec.get('_meta.by', { xattr: true })]);
   assert.equal(attribute.content[0]?.value, 'test');
   const expiring = await collection.get('brief', { withExpiry: true });
-  assert.equal(expiring.expiryTime, 4_102_444_800);
+  assert.equal(expiring.expiryTime, Date.parse('2100-01-01T00:00:00Z') / 1000);
 }
 
 async function checkConfiguration(node: NodeProcess): Promise<void> {
@@ -135,13 +135,7 @@ async function checkConfiguration(node: NodeProcess): Promise<void> {
 }
 
 async function read<T>(node: NodeProcess, path: string): Promise<T> {
-  const response = await asAdministrator(node, path);
+  const response = await node.request(path);
   assert.equal(response.status, 200, path);
   return (await response.json()) as T;
-}
-
-function asAdministrator(node: NodeProcess, path: string, method = 'GET'): Promise<Response> {
-  const { username, password } = administrator;
-  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-  return fetch(node.ready.node.rest + path, { method, headers: { authorization } });
 }

@@ -1,14 +1,15 @@
-// Another user of this machine cannot reach the REST and data ports from the operator's address.
+// Who reaches the REST and data ports of a node with an operator's address: only processes of its user, and only from that address.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { NodeProcess } from '../support/node-process.ts';
 
 const operator = '127.255.0.1';
-const nobody = 65_534;
+const elsewhere = '127.0.0.9';
+const [root, nobody] = [0, 65_534];
 const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
 
-/** Connects as a user, sends a request that needs no login, and prints how many bytes it receives. */
+/** Connects as a user, sends a request that needs no login (VERSION, 0x0b, to the data port), and prints how many bytes arrive first. */
 const program = `
   const [uid, port, localAddress] = process.argv.slice(1);
   process.setuid(Number(uid));
@@ -28,13 +29,15 @@ test("only this user's processes, from the operator's address, reach the REST an
   const [rest, data] = [node.ready.node.rest, node.ready.node.kv].map(
     (url) => url.split(':').at(-1) as string,
   );
-  const bytes = (uid: number, port: string, from: string): number => {
+  const receivedBytes = (uid: number, port: string, from: string): number => {
     const args = ['-e', program, String(uid), port, from, rest as string];
-    return Number(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout);
+    const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    assert.match(stdout, /^\d+\n$/, stderr);
+    return Number(stdout);
   };
   for (const port of [rest, data] as string[]) {
-    assert.ok(bytes(0, port, operator) > 0, port);
-    assert.equal(bytes(nobody, port, operator), 0, port);
-    assert.equal(bytes(0, port, '127.0.0.9'), 0, port);
+    assert.ok(receivedBytes(root, port, operator) > 0, port);
+    assert.equal(receivedBytes(nobody, port, operator), 0, port);
+    assert.equal(receivedBytes(root, port, elsewhere), 0, port);
   }
 });

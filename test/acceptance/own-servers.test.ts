@@ -1,4 +1,4 @@
-// Three processes with `--engine nats`: they begin with the founder's store, and move the configuration to NATS servers of their own.
+// Three nodes with `--engine nats`: they begin with the founder's store, and move the configuration to NATS servers of their own.
 import assert from 'node:assert/strict';
 import {
   cpSync,
@@ -23,7 +23,7 @@ import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
 const startMs = 240_000;
-/** The machine may be busy. */
+/** The time limit ends only what hangs: the machine may be busy. */
 const majority = { durabilityLevel: DurabilityLevel.Majority, timeout: 120_000 };
 const engine = [
   '--services',
@@ -56,7 +56,7 @@ const runs = (pid: number): boolean => existsSync(`/proc/${pid}`);
 const clusterName = async (node: NodeProcess): Promise<string> =>
   ((await (await node.request('/pools/default')).json()) as { clusterName: string }).clusterName;
 
-/** The folder of a founder that was killed right after the last change in its store, before it used the servers. */
+/** Makes the folder one of a founder that was killed right after the last change in its store, before it used the servers. */
 function asBeforeItFollowed({ dataDir }: NodeProcess): void {
   const path = (name: string): string => join(dataDir, name);
   const { state: _, ...moved } = JSON.parse(readFileSync(path('member.json'), 'utf8')) as { state: string };
@@ -68,7 +68,7 @@ function asBeforeItFollowed({ dataDir }: NodeProcess): void {
   }
 }
 
-/** What a stopped node knows of the configuration. Restoring it makes the node one that was down since then. */
+/** A copy of what a stopped node knows of the configuration. With it restored, the node is one that was down since then. */
 class KeptConfiguration implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'divan-kept-'));
   readonly #dataDir: string;
@@ -108,7 +108,7 @@ async function removeByRebalance(from: NodeProcess, leaving: NodeProcess): Promi
   });
 }
 
-/** A change of the configuration by one node reaches all. */
+/** Changes the configuration by the first node; the change must reach all. */
 async function assertChanges(nodes: readonly NodeProcess[], name: string): Promise<void> {
   await eventuallyWithin(waitLimitMs, () =>
     post(nodes[0] as NodeProcess, '/pools/default', { clusterName: name }),

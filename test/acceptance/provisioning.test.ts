@@ -22,7 +22,7 @@ test('a node is set up by the steps of the published container module, and reach
     return text;
   };
   const { username, password } = administrator;
-  const signed = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+  const withAccount = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 
   const pools = JSON.parse(await ok('GET', '/pools'));
   assert.equal(pools.isEnterprise, true);
@@ -47,18 +47,18 @@ test('a node is set up by the steps of the published container module, and reach
   const external = { hostname: '127.0.0.1', ...ports };
   await ok('PUT', '/node/controller/setupAlternateAddresses/external', {
     ...form(external),
-    headers: signed,
+    headers: withAccount,
   });
-  await ok('POST', '/settings/indexes', { ...form({ storageMode: 'plasma' }), headers: signed });
+  await ok('POST', '/settings/indexes', { ...form({ storageMode: 'plasma' }), headers: withAccount });
   const bucket = { name: 'b', ramQuotaMB: '100', flushEnabled: '1', replicaNumber: '0' };
-  await ok('POST', '/pools/default/buckets', { ...form(bucket), headers: signed }, 202);
+  await ok('POST', '/pools/default/buckets', { ...form(bucket), headers: withAccount }, 202);
   await eventually(async () => {
-    const { nodes } = JSON.parse(await ok('GET', '/pools/default', { headers: signed }));
+    const { nodes } = JSON.parse(await ok('GET', '/pools/default', { headers: withAccount }));
     assert.deepEqual(
       nodes.map((each: { status: string }) => each.status),
       ['healthy'],
     );
-    await ok('GET', '/pools/default/b/b', { headers: signed });
+    await ok('GET', '/pools/default/b/b', { headers: withAccount });
   });
 
   const cluster = await connect(`couchbase://127.0.0.1:${ports.kv}?network=external`, administrator);
@@ -78,22 +78,22 @@ test('a node answers only the open routes before credentials are set, whatever c
     (await fetch(`${node.ready.node.rest}${path}`, { headers })).status;
   for (const path of ['/pools', '/versions', '/whoami', '/nodes/self', '/pools/default/nodeServices']) {
     assert.equal(await status(path), 200, path);
-    assert.equal(await status(path, { authorization: 'Basic bm9ib2R5Ong=' }), 200, path);
+    assert.equal(await status(path, { authorization: `Basic ${btoa('nobody:password')}` }), 200, path);
   }
   assert.equal(await status('/pools/default'), 404);
   assert.equal(await status('/pools/default/buckets'), 401);
   assert.equal(await status('/settings/rbac/users'), 401);
 });
 
-test('a node keeps its memory quota and cluster name over a restart, and refuses new services', async () => {
+test('a node keeps its memory quota and cluster name after a restart, and refuses new services', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-provision-'));
   try {
     const args = ['--memory-quota', '300'];
-    for (let start = 0; start < 2; start++) {
+    for (const clusterName of ['', 'named']) {
       await using node = await NodeProcess.start({ dataDir, args });
       const pool = (await (await node.request('/pools/default')).json()) as Record<string, unknown>;
       assert.equal(pool['memoryQuota'], 300);
-      assert.equal(pool['clusterName'], start === 0 ? '' : 'named');
+      assert.equal(pool['clusterName'], clusterName);
       assert.equal((await node.request('/pools/default', 'POST', { clusterName: 'named' })).status, 200);
       const again = await node.request('/node/controller/setupServices', 'POST', { services: 'kv' });
       assert.equal(again.status, 400);

@@ -1,4 +1,4 @@
-// Three processes: a running node is failed over, and the node that was promoted in its place is killed before it has taken the shards over. The
+// Three nodes: one that runs is failed over, and the node that was promoted in its place is killed before it has taken the shards over. The
 // failed-over node is recovered, and has the documents.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -92,7 +92,7 @@ test('a node that is failed over while it runs serves its documents after a reco
     const active = [first, again, third].find(
       (node) => placement.indexOf(node) === placement.vBucketMap[vb]?.[0],
     );
-    await eventuallyWithin(60_000, async () => {
+    await eventuallyWithin(waitLimitMs, async () => {
       const answer = await clients.get(active as NodeProcess)?.ask(get('k', { vb }));
       assert.notEqual(answer?.status, Status.notMyVbucket);
       assert.deepEqual([vb, answer?.status, answer?.value.toString()], [vb, Status.success, `value ${vb}`]);

@@ -1,4 +1,4 @@
-// Two processes that hold each other's copies: what `majority` acknowledged is on both.
+// Two nodes that have each other's copies: what `majority` acknowledged is on both.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
@@ -8,9 +8,11 @@ import { dataClient, get, majority, set } from '../support/data-client.ts';
 import { joinNodes } from '../support/join-nodes.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { Opcode } from '../support/opcodes.ts';
 
 const waitLimitMs = 240_000;
-const getReplica = 0x83;
+/** The default port for replication. */
+const replicationPort = 21_200;
 
 interface Terse {
   vBucketServerMap: { vBucketMap: number[][]; serverList: string[] };
@@ -20,6 +22,7 @@ interface Pool {
   nodes: { ports: { direct: number; distTLS: number } }[];
 }
 
+/** Repeats the request until it is answered with the status. */
 const answered = (client: KvConnection, request: RequestParts, expected: Status): Promise<void> =>
   eventuallyWithin(waitLimitMs, async () => {
     const { status } = await client.ask(request);
@@ -41,7 +44,7 @@ test('a majority write reaches the copy, is impossible while its node is down, a
   const durable = (name: string): RequestParts => set(name, 'one', { vb, framing: majority });
   const [client, other] = [await dataClient(first, 'c'), await dataClient(second, 'c')];
   await answered(client, durable('k'), Status.success);
-  const copied = await other.ask({ ...get('k', { vb }), opcode: getReplica });
+  const copied = await other.ask({ ...get('k', { vb }), opcode: Opcode.getReplica });
   assert.deepEqual([copied.status, copied.value.toString()], [Status.success, 'one']);
   other.close();
 
@@ -63,7 +66,7 @@ test('a majority write reaches the copy, is impossible while its node is down, a
     ['plain', 'two'],
     ['back', 'one'],
   ] as const) {
-    const { status, value: found } = await back.ask({ ...get(name, { vb }), opcode: getReplica });
+    const { status, value: found } = await back.ask({ ...get(name, { vb }), opcode: Opcode.getReplica });
     assert.deepEqual([name, status, found.toString()], [name, Status.success, value]);
   }
   client.close();
@@ -105,10 +108,13 @@ test('majority writes are possible after their bucket was created or flushed', a
 });
 
 test('a node starts although another program has the default port for replication', async (t) => {
-  const other = createServer().listen(21_200, '127.0.0.1');
+  const other = createServer().listen(replicationPort, '127.0.0.1');
   t.after(() => other.close());
-  // A node on this machine may have it already.
+  // A node on this machine may have the port already.
   await new Promise((resolve) => other.once('listening', resolve).once('error', resolve));
-  await using node = await NodeProcess.start({ args: ['--services', 'kv'], ports: { replication: 21_200 } });
+  await using node = await NodeProcess.start({
+    args: ['--services', 'kv'],
+    ports: { replication: replicationPort },
+  });
   assert.notEqual(node.ready.node.kv, '');
 });

@@ -1,11 +1,11 @@
-// Limits on requests and memory, at once and after a restart.
+// Limits on concurrent requests and on memory, at once and after a restart.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 
 const settings = '/internalSettings';
 
-test('a node with a limit of zero requests starts, refuses all requests, and accepts the removal of the limit', async () => {
+test('requests above the limits are refused with the reason; a limit of zero refuses all but its own removal, also after a restart', async () => {
   await using first = await NodeProcess.start();
   const { dataDir } = first;
   const stream = await first.request('/poolsStreaming/default');

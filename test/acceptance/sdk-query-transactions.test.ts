@@ -178,7 +178,7 @@ describe('transactions of the SDK with queries', () => {
     await eventually(async () =>
       assert.equal((await query(`SELECT META().id FROM b USE KEYS "${record}"`)).length, 1),
     );
-    const isLeftOut = async () => {
+    const assertLeftOut = async () => {
       assert.deepEqual(await records(), []);
       assert.deepEqual(await records(' LIMIT 1000'), []);
       assert.deepEqual(await records(' WHERE META().id LIKE "_txn:%"'), []);
@@ -188,10 +188,10 @@ describe('transactions of the SDK with queries', () => {
         'MERGE INTO b USING b AS s ON META(s).id = META(b).id WHEN MATCHED THEN UPDATE SET b.merged = true',
       );
     };
-    await isLeftOut();
+    await assertLeftOut();
     await query('CREATE PRIMARY INDEX ON b');
     await query('CREATE INDEX ids ON b(META().id)');
-    await isLeftOut();
+    await assertLeftOut();
     await query('DELETE FROM b WHERE touched');
     assert.deepEqual(await query('SELECT RAW COUNT(*) FROM b WHERE META().id IS NOT MISSING'), [0]);
     await query('DROP INDEX ids ON b');

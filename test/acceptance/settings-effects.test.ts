@@ -1,11 +1,11 @@
 // Effects of settings that no other acceptance test shows: each setting is changed over REST on a real node.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { Datatype, Status } from '#wire/status.ts';
 import { dataClient, get, set } from '../support/data-client.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 
-const snappy = 2;
-const notFound = 1;
+const { snappy } = Datatype;
 /** `xxxx…` in the compressed form: a length of 64, a literal of one byte, and a copy of the rest. */
 const compressed = Buffer.from([64, 0x00, 0x78, 0xfa, 1, 0]);
 
@@ -69,8 +69,8 @@ describe('a setting that was changed', () => {
     await client.ask(set('before', 'x'));
     assert.equal(await bucket({ maxTTL: '1' }), 200);
     await client.ask(set('after', 'x'));
-    await eventually(async () => assert.equal((await client.ask(get('after'))).status, notFound));
-    assert.equal((await client.ask(get('before'))).status, 0);
+    await eventually(async () => assert.equal((await client.ask(get('after'))).status, Status.keyNotFound));
+    assert.equal((await client.ask(get('before'))).status, Status.success);
     assert.equal(await bucket({ maxTTL: '0' }), 200);
     client.close();
   });
@@ -90,7 +90,7 @@ describe('a setting that was changed', () => {
   it('of the minimum durability makes acknowledged plain writes survive a kill', async () => {
     assert.equal(await bucket({ durabilityMinLevel: 'persistToMajority' }), 200);
     const client = await dataClient(node);
-    assert.equal((await client.ask(set('kept', 'x'))).status, 0);
+    assert.equal((await client.ask(set('kept', 'x'))).status, Status.success);
     await node.stop('SIGKILL');
     await using again = await NodeProcess.start({ dataDir: node.dataDir });
     const reader = await dataClient(again);

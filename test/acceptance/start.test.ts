@@ -6,15 +6,14 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { vbucketOf } from '#client/document-key.ts';
 import { realRandom } from '#ports/random.ts';
+import { Status } from '#wire/status.ts';
 import { DataFolder } from '../../src/main/data-folder.ts';
 import { dataClient, get } from '../support/data-client.ts';
-import { administrator, NodeProcess } from '../support/node-process.ts';
+import { administrator, launcher, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
-const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-start-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
@@ -138,7 +137,7 @@ test('a node creates the users, buckets, collections and documents of an init fi
   writeFileSync(init, JSON.stringify(plan));
   const dataDir = join(scratch, 'initialised');
   const args = ['--init', init, '--bucket', 'quick:ephemeral:128'];
-  for (let start = 0; start < 2; start++) {
+  for (const writtenBy of ['init', 'client']) {
     await using node = await NodeProcess.start({ dataDir, args });
     const cluster = await connect(`couchbase://${node.ready.node.kv}`, {
       username: 'app',
@@ -148,7 +147,7 @@ test('a node creates the users, buckets, collections and documents of an init fi
       const bucket = cluster.bucket('travel');
       assert.deepEqual((await bucket.scope('s').collection('c').get('b')).content, [1]);
       const { content } = await bucket.defaultCollection().get('a');
-      assert.deepEqual(content, { from: start === 0 ? 'init' : 'client' });
+      assert.deepEqual(content, { from: writtenBy });
       await bucket.defaultCollection().upsert('a', { from: 'client' });
       await cluster.bucket('quick').defaultCollection().upsert('a', {});
     } finally {
@@ -170,7 +169,7 @@ test('a node has persisted the documents of an init file when it reports ready',
   const found = [];
   for (const { key } of documents) found.push((await client.ask(get(key, { vb: vbucketOf(key) }))).status);
   client.close();
-  assert.deepEqual(new Set(found), new Set([0]));
+  assert.deepEqual(new Set(found), new Set([Status.success]));
 });
 
 test('an interrupted first start resumes only with its credentials', async () => {
@@ -213,7 +212,7 @@ async function assertContinuable(dataDir: string): Promise<void> {
   assert.equal((await node.request('/pools/default/buckets')).status, 200);
 }
 
-test('a node stops cleanly on SIGTERM and SIGINT and keeps everything over a restart', async () => {
+test('a node stops cleanly on SIGTERM and SIGINT, and keeps its documents', async () => {
   const dataDir = join(scratch, 'restarted');
   for (const [earlierStarts, signal] of (['SIGTERM', 'SIGINT', 'SIGTERM'] as const).entries()) {
     await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });

@@ -6,23 +6,34 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { dataClient } from '../support/data-client.ts';
+import { Feature } from '#wire/features.ts';
+import { Status } from '#wire/status.ts';
+import { dataClient, set } from '../support/data-client.ts';
 import { DcpClient, liveDocuments } from '../support/dcp-client.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
 import { needs } from '../support/needs.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
+import { Opcode } from '../support/opcodes.ts';
 
 const args = ['--bucket', 'b'];
 const vb = 7;
 const vbuckets = 1024;
-const opcode = { set: 0x01, allSeqnos: 0x48, failoverLog: 0x96 };
-/** Sequence numbers, extended attributes and errors, JSON, framing, durable writes, collections. */
-const features = [0x04, 0x06, 0x07, 0x0b, 0x10, 0x11, 0x12];
-/** The node sends changes, with extended attributes. */
+const features = [
+  Feature.mutationSeqno,
+  Feature.xattr,
+  Feature.xerror,
+  Feature.json,
+  Feature.altRequest,
+  Feature.syncReplication,
+  Feature.collections,
+];
+/** Flags of DCP_OPEN: the node sends changes (0x01), with extended attributes (0x04). */
 const producerFlags = 0x05;
-const success = 0x00;
-const rollback = 0x23;
+const { success, rollback } = Status;
+/** Framing of a durable write: durability level 3 (persistToMajority). */
+const persistToMajority = Buffer.from([0x11, 3]);
 
+/** Opens a connection for change streams, which continues those of `last`; `buffer`: how many unacknowledged bytes the node may send. */
 const follow = async (
   node: NodeProcess,
   name: string,
@@ -39,14 +50,12 @@ const follow = async (
 };
 
 async function store(kv: KvConnection, key: string, isDurable: boolean): Promise<number> {
-  const framing = isDurable ? { framing: Buffer.from([0x11, 0x03]) } : {};
-  const body = { key: Buffer.from(`\0${key}`), value: Buffer.from(key), extras: Buffer.alloc(8) };
-  const reply = await kv.ask({ opcode: opcode.set, vb, ...body, ...framing });
+  const reply = await kv.ask(set(key, key, { vb, ...(isDurable && { framing: persistToMajority }) }));
   assert.equal(reply.status, success);
   return Number(reply.extras.readBigUInt64BE(8));
 }
 
-/** Sends SETs at once and records them in the model. */
+/** Sends all SETs at once and records them in the model. */
 async function storeAll(
   kv: KvConnection,
   model: Map<string, string>,
@@ -54,20 +63,14 @@ async function storeAll(
 ) {
   const requests = sets.map(([to, key, value]) => {
     model.set(`${to}/\0${key}`, value);
-    return {
-      opcode: opcode.set,
-      vb: to,
-      key: Buffer.from(`\0${key}`),
-      value: Buffer.from(value),
-      extras: Buffer.alloc(8),
-    };
+    return set(key, value, { vb: to });
   });
   kv.send(...requests);
   for (const _ of requests) assert.equal((await kv.next())?.status, success);
 }
 
 async function highSeqnos(kv: KvConnection): Promise<Map<number, number>> {
-  const { value } = await kv.ask({ opcode: opcode.allSeqnos });
+  const { value } = await kv.ask({ opcode: Opcode.getAllVbSeqnos });
   const seqnos = new Map<number, number>();
   for (let at = 0; at < value.length; at += 10) {
     seqnos.set(value.readUInt16BE(at), Number(value.readBigUInt64BE(at + 2)));
@@ -78,9 +81,9 @@ async function highSeqnos(kv: KvConnection): Promise<Map<number, number>> {
 const highSeqno = async (node: NodeProcess): Promise<number> =>
   (await highSeqnos(await dataClient(node, 'b', features))).get(vb) ?? -1;
 
-/** Newest first. */
+/** The failover log of the vbucket, newest entry first. */
 async function failoverLog(node: NodeProcess): Promise<{ uuid: bigint; seqno: number }[]> {
-  const { value } = await (await dataClient(node, 'b', features)).ask({ opcode: opcode.failoverLog, vb });
+  const { value } = await (await dataClient(node, 'b', features)).ask({ opcode: Opcode.getFailoverLog, vb });
   return Array.from({ length: value.length / 16 }, (_, i) => ({
     uuid: value.readBigUInt64BE(16 * i),
     seqno: Number(value.readBigUInt64BE(16 * i + 8)),
@@ -197,13 +200,13 @@ test('a stream continues after a clean stop, and after a kill matches the data o
   assert.deepEqual(copiesOf(whole), copiesOf(fresh));
 });
 
+/** Writes with some requests in flight until the connection ends. */
 async function storeUntilClosed(kv: KvConnection): Promise<void> {
-  const extras = Buffer.alloc(8);
+  const [keys, inFlight] = [3000, 50];
   let isOpen = true;
   for (let i = 0; isOpen; i++) {
-    const key = Buffer.from(`\0fleeting${i % 3000}`);
-    kv.send({ opcode: opcode.set, vb, key, value: Buffer.from(`${i}`), extras });
-    isOpen = i < 50 || (await kv.next()) !== null;
+    kv.send(set(`fleeting${i % keys}`, String(i), { vb }));
+    isOpen = i < inFlight || (await kv.next()) !== null;
   }
 }
 

@@ -4,6 +4,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { endAfterTests } from '../support/left-running.ts';
 import { needs } from '../support/needs.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 
@@ -51,7 +52,7 @@ class OtherMachine implements Disposable {
     const script = `
       const socket = require('net').connect({ host: '${here}', port: ${port} }, () => console.log('held'));
       socket.on('close', () => { console.log('ended'); process.exit(); });`;
-    const child = spawn('ip', ['netns', 'exec', this.#name, process.execPath, '-e', script]);
+    const child = this.#start(script);
     const held = Promise.withResolvers<void>();
     child.stdout.once('data', () => held.resolve());
     return { held: held.promise, ended: text(child.stdout) };
@@ -62,8 +63,13 @@ class OtherMachine implements Disposable {
   }
 
   async #run(script: string): Promise<string> {
+    return (await text(this.#start(script).stdout)).trim();
+  }
+
+  #start(script: string) {
     const child = spawn('ip', ['netns', 'exec', this.#name, process.execPath, '-e', script]);
-    return (await text(child.stdout)).trim();
+    endAfterTests(child);
+    return child;
   }
 
   #ip(...args: string[]): void {

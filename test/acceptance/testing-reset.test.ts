@@ -2,7 +2,7 @@
 // again, and nothing else.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { type Cluster, type Collection, LookupInSpec, MutateInSpec } from 'couchbase';
+import { type Cluster, type Collection, LookupInSpec, MutateInSpec, QueryScanConsistency } from 'couchbase';
 import { KvClient } from '../../src/client/kv.adapter.ts';
 import { startNode, useNode } from '../../src/testing/testing.ts';
 import type { StartNodeOptions } from '../../src/testing/types.ts';
@@ -66,7 +66,7 @@ async function rest<T>(method: string, path: string, fields?: Record<string, str
 }
 
 async function rows(statement: string): Promise<unknown[]> {
-  const options = { scanConsistency: 'request_plus' as never };
+  const options = { scanConsistency: QueryScanConsistency.RequestPlus };
   return (await cluster.query(statement, options)).rows;
 }
 

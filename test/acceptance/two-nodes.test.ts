@@ -4,16 +4,14 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type Collection, DurabilityLevel } from 'couchbase';
+import { Status } from '#wire/status.ts';
 import { dataClient, set } from '../support/data-client.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
-/** Joining starts a node twice, and makes certificates. */
-const startMs = 120_000;
 const documents = 10_000;
 const atOnce = 250;
-const notMyVbucket = 0x07;
 
 interface Bucket {
   basicStats: { itemCount: number };
@@ -43,18 +41,17 @@ const read = async <T>(node: NodeProcess, path: string): Promise<T> =>
 async function withTwoNodes(run: (first: NodeProcess, second: NodeProcess) => Promise<void>): Promise<void> {
   await using first = await NodeProcess.start({
     args: ['--services', 'kv', '--memory-quota', '256'],
-    startMs,
   });
   const args = ['--services', 'kv', '--join', first.ready.node.rest];
-  await using second = await NodeProcess.start({ args, startMs });
-  await eventuallyWithin(startMs, async () => {
+  await using second = await NodeProcess.start({ args });
+  await eventuallyWithin(waitLimitMs, async () => {
     const { balanced, nodes } = await read<{ balanced: boolean; nodes: unknown[] }>(second, '/pools/default');
     assert.deepEqual([balanced, nodes.length], [true, 2]);
   });
   await run(first, second);
 }
 
-/** The ports that a node took, to start it there again. */
+/** The ports of a node, to start it there again. */
 async function portsOf(node: NodeProcess): Promise<Record<string, number>> {
   const { rest, restTls, kv, kvTls } = node.ready.node;
   const port = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
@@ -147,9 +144,9 @@ describe('a cluster of two nodes', () => {
       const request = set('k', '1');
       const clients = await Promise.all([dataClient(first), dataClient(second)]);
       const replies = await Promise.all(clients.map((client) => client.ask(request)));
-      const refused = replies.find(({ status }) => status === notMyVbucket);
+      const refused = replies.find(({ status }) => status === Status.notMyVbucket);
       assert.ok(refused, 'both nodes serve the same vbucket');
-      assert.ok(replies.some(({ status }) => status === 0));
+      assert.ok(replies.some(({ status }) => status === Status.success));
       assert.deepEqual((JSON.parse(refused.value.toString()) as Terse).vBucketServerMap.serverList.length, 2);
       for (const client of clients) client.close();
 
@@ -175,7 +172,7 @@ describe('a cluster of two nodes', () => {
       try {
         const collection = cluster.bucket('b').defaultCollection();
         const durabilityLevel = DurabilityLevel.Majority;
-        await eventuallyWithin(startMs, () => collection.upsert('first', {}, { durabilityLevel }));
+        await eventuallyWithin(waitLimitMs, () => collection.upsert('first', {}, { durabilityLevel }));
         for (let number = 0; number < 200; number++)
           await eventuallyWithin(waitLimitMs, () =>
             collection.upsert(`key-${number}`, { number }, { durabilityLevel }),
@@ -188,12 +185,12 @@ describe('a cluster of two nodes', () => {
         // After kill -9 and a restart of one node all documents are served, and that node takes part in durable writes again.
         const ports = await portsOf(second);
         await second.stop('SIGKILL');
-        await using again = await NodeProcess.start({ dataDir: second.dataDir, ports, startMs });
+        await using again = await NodeProcess.start({ dataDir: second.dataDir, ports });
         for (let number = 0; number < 200; number++) {
           const { content } = await eventuallyWithin(waitLimitMs, () => collection.get(`key-${number}`));
           assert.equal(content.number, number);
         }
-        await eventuallyWithin(startMs, () => collection.upsert('key-1', {}, { durabilityLevel }));
+        await eventuallyWithin(waitLimitMs, () => collection.upsert('key-1', {}, { durabilityLevel }));
         assert.ok(again.running);
       } finally {
         await cluster.close();
@@ -203,9 +200,11 @@ describe('a cluster of two nodes', () => {
   it('finds the founder again on another port', () =>
     withTwoNodes(async (first, second) => {
       await first.stop('SIGKILL');
-      await using again = await NodeProcess.start({ dataDir: first.dataDir, startMs });
+      await using again = await NodeProcess.start({ dataDir: first.dataDir });
       const group = (name: string) => second.request('/pools/default/serverGroups', 'POST', { name });
-      await eventuallyWithin(startMs, async () => assert.equal((await group('from the member')).status, 200));
+      await eventuallyWithin(waitLimitMs, async () =>
+        assert.equal((await group('from the member')).status, 200),
+      );
       const { groups } = await read<{ groups: { name: string }[] }>(again, '/pools/default/serverGroups');
       assert.deepEqual(
         groups.map(({ name }) => name),

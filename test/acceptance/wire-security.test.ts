@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { type ConnectionOptions, connect, getCiphers, type TLSSocket } from 'node:tls';
+import { noOperation } from '../support/admission.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 
 /** Options for clients of old TLS versions, which OpenSSL disables by default. */
@@ -183,12 +184,9 @@ describe('TLS of a node', () => {
   });
 });
 
-/** Sends a NOOP; returns the magic byte of the answer. */
+/** Sends a NOOP; returns the magic byte of the answer, 0x81 for replies. */
 async function noop(socket: TLSSocket): Promise<number> {
-  const request = Buffer.alloc(24);
-  request[0] = 0x80;
-  request[1] = 0x0a;
-  socket.write(request);
+  socket.write(noOperation);
   const [bytes] = (await once(socket, 'data')) as [Buffer];
   return bytes[0] as number;
 }

@@ -34,11 +34,11 @@ test('buckets that move to added nodes on both sides go on replicating', { timeo
   await using target = await first();
   await using targetTwo = await second();
   await replicate(source, target);
-  let count = 0;
+  let sent = 0;
   const write = async (node: NodeProcess, documents: number) => {
     const client = await clientOf(node);
-    const start = count;
-    count += documents;
+    const start = sent;
+    sent += documents;
     const requests = Array.from({ length: documents }, (_, index) => ({
       kind: 'set' as const,
       key: `k${start + index}`,

@@ -12,6 +12,8 @@ import {
   clientOf,
   contentOf,
   createReplication,
+  jsonFlags,
+  metaWrites,
   referenceTo,
   replicate,
   taskOf,
@@ -29,7 +31,7 @@ const documents = (prefix: string, count: number): StoreRequest[] =>
       kind: 'set',
       key: `${prefix}-${index}`,
       value: Buffer.from(JSON.stringify({ prefix, index })),
-      flags: 0x02000000,
+      flags: jsonFlags,
       expiry: 0,
       cas: 0n,
     }),
@@ -170,19 +172,11 @@ test('a source that was killed sends again only what followed the last checkpoin
   }
 });
 
-/** Writes with metadata, including those that the target refused because it has the version already. */
-async function metaWrites(node: NodeProcess): Promise<number> {
-  const figures = await statsOf(node);
-  return Number(figures.get('ep_num_ops_set_meta')) + Number(figures.get('ep_num_ops_set_meta_res_fail'));
-}
-
 /** Waits until every change is on disk. */
 const untilWritten = (node: NodeProcess): Promise<void> =>
-  eventuallyWithin(waitMs, async () => assert.equal((await statsOf(node)).get('ep_queue_size'), '0'));
-
-async function statsOf(node: NodeProcess): Promise<ReadonlyMap<string, string>> {
-  const client = await clientOf(node);
-  const figures = await client.stats('');
-  client.close();
-  return figures;
-}
+  eventuallyWithin(waitMs, async () => {
+    const client = await clientOf(node);
+    const figures = await client.stats('');
+    client.close();
+    assert.equal(figures.get('ep_queue_size'), '0');
+  });

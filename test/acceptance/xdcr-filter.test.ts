@@ -2,19 +2,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
+import { Status } from '#wire/status.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
-import { bodyOf, clientOf, contentOf, replicate, taskOf } from '../support/xdcr.ts';
+import {
+  bodyOf,
+  clientOf,
+  contentOf,
+  jsonFlags,
+  replicate,
+  replicationFigure,
+  taskOf,
+} from '../support/xdcr.ts';
 
 const timeout = 600_000;
-const keyNotFound = 1;
-/** Smaller values are seconds from now on. */
+/** The smallest expiry that is a time, in 1970: smaller values are seconds from now on. */
 const longAgo = 30 * 86_400 + 1;
 
 const aDocument = (index: number): StoreRequest => ({
   kind: 'set',
   key: `key-${index}`,
   value: Buffer.from(JSON.stringify({ index, type: index % 2 === 0 ? 'even' : 'odd' })),
-  flags: 0x02000000,
+  flags: jsonFlags,
   expiry: 0,
   cas: 0n,
 });
@@ -50,13 +58,7 @@ test('only documents that match arrive, and after a changed expression the repli
   const isFirst = (index: number) => index % 2 === 0 && index < 500;
   await whenHolds(target, indexesTo(1000, isFirst));
   await eventually(async () => assert.equal((await taskOf(source)).changesLeft, 0));
-  const figure = async (name: string) => {
-    const path = `/pools/default/buckets/b/stats/${encodeURIComponent(`replications/${id}/${name}`)}`;
-    const { nodeStats } = (await source.request(path).then(bodyOf)) as {
-      nodeStats: Record<string, number[]>;
-    };
-    return Object.values(nodeStats)[0]?.at(-1);
-  };
+  const figure = (name: string) => replicationFigure(source, id, name);
   await eventually(async () =>
     assert.deepEqual(
       [await figure('docs_filtered'), await figure('docs_filtered_on_user_defined_filter')],
@@ -121,7 +123,7 @@ test('deletions and expirations follow the expression when the settings apply it
   // Reading a document whose time is over makes it an expiration.
   const client = await clientOf(source);
   const expired = range(40, 80).map(({ key }) => key);
-  assert.deepEqual([...new Set(await client.getMany(0, expired))], [keyNotFound]);
+  assert.deepEqual([...new Set(await client.getMany(0, expired))], [Status.keyNotFound]);
   client.close();
   await change({ pauseRequested: 'false' });
   await eventually(async () => {

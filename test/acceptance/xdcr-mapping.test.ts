@@ -3,7 +3,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
-import { bodyOf, clientOf, contentOf, replicate, taskOf } from '../support/xdcr.ts';
+import {
+  bodyOf,
+  clientOf,
+  contentOf,
+  jsonFlags,
+  metaWrites,
+  replicate,
+  replicationFigure,
+  taskOf,
+} from '../support/xdcr.ts';
 
 const timeout = 180_000;
 const waitMs = 120_000;
@@ -22,7 +31,7 @@ const aDocument = (key: string, value: object): StoreRequest => ({
   kind: 'set',
   key,
   value: Buffer.from(JSON.stringify(value)),
-  flags: 0x02000000,
+  flags: jsonFlags,
   expiry: 0,
   cas: 0n,
 });
@@ -57,26 +66,12 @@ async function change(node: NodeProcess, id: string, form: Record<string, string
   await node.request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', form).then(bodyOf);
 }
 
-async function figure(node: NodeProcess, id: string, name: string): Promise<number | undefined> {
-  const path = `/pools/default/buckets/b/stats/${encodeURIComponent(`replications/${id}/${name}`)}`;
-  const { nodeStats } = (await node.request(path).then(bodyOf)) as { nodeStats: Record<string, number[]> };
-  return Object.values(nodeStats)[0]?.at(-1);
-}
-
 /** Waits until a new start would continue after all that has been replicated. */
 const untilCheckpointed = (node: NodeProcess, id: string): Promise<void> =>
   eventuallyWithin(waitMs, async () => {
     const { docsChecked, changesLeft } = await taskOf(node);
-    assert.deepEqual([docsChecked, changesLeft], [await figure(node, id, 'docs_processed'), 0]);
+    assert.deepEqual([docsChecked, changesLeft], [await replicationFigure(node, id, 'docs_processed'), 0]);
   });
-
-/** Versions that the bucket was sent by a replication, accepted or not. */
-async function metaWrites(node: NodeProcess): Promise<number> {
-  const client = await clientOf(node);
-  const figures = await client.stats('');
-  client.close();
-  return Number(figures.get('ep_num_ops_set_meta')) + Number(figures.get('ep_num_ops_set_meta_res_fail'));
-}
 
 test('explicit rules replicate what they name, and changed rules only send what is new', {
   timeout,
@@ -172,7 +167,7 @@ test('a migration sends each document to the collections of all rules that it ma
   await untilCounts(target, first);
   await eventuallyWithin(waitMs, async () => {
     const names = ['docs_filtered', 'docs_cloned', 'docs_written'];
-    const figures = await Promise.all(names.map((name) => figure(source, id, name)));
+    const figures = await Promise.all(names.map((name) => replicationFigure(source, id, name)));
     assert.deepEqual(figures, [100, 50, 250]);
   });
   // Deletions go everywhere, and a new rule gets what the others have had.

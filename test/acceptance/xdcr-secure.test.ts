@@ -58,12 +58,12 @@ test('a reference of type half encrypts the password, and not the documents', { 
   assert.deepEqual([edited['secureType'], edited['certificate']], ['half', certificate]);
   await store(source, 500, 500);
   assert.equal((await whenEqual(source, target)).size, 1000);
-  await setStrictMode(source);
+  await encryptBetweenNodes(source);
   const strict = await source.request('/settings/security', 'POST', { clusterEncryptionLevel: 'strict' });
   assert.match(await strict.text(), /references `there` do not use full encryption/);
 });
 
-async function setStrictMode(node: NodeProcess): Promise<void> {
+async function encryptBetweenNodes(node: NodeProcess): Promise<void> {
   await node.request('/settings/autoFailover', 'POST', { enabled: 'false' });
   await node.request('/node/controller/enableExternalListener', 'POST', { nodeEncryption: 'on' });
   await node.request('/node/controller/setupNetConfig', 'POST', { nodeEncryption: 'on' });

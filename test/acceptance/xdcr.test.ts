@@ -1,4 +1,4 @@
-// Replication between two clusters of real processes: what arrives is exactly what was sent.
+// Replication between two clusters of one node each: what arrives is exactly what was sent.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { Status } from '#wire/status.ts';
+import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { freePort } from '../support/free-port.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 import {
@@ -13,18 +14,19 @@ import {
   clientOf,
   contentOf,
   createReplication,
+  jsonFlags,
+  metaWrites,
   referenceTo,
   replicate,
+  replicationFigure,
   taskOf,
   whenEqual,
 } from '../support/xdcr.ts';
 
 const timeout = 600_000;
 const args = ['--bucket', 'b'];
-const flags = 0x02000000;
-/** A sub-document write of an extended attribute, which creates the document. */
-const upsertPath = 0xc8;
-const xattrFlag = 0x04;
+const otherFlags = 17;
+/** A flag of a sub-document write, which then creates the document. */
 const createDocument = 0x01;
 
 const aNode = () => NodeProcess.start({ args });
@@ -39,7 +41,7 @@ const aDocument = (index: number): StoreRequest => ({
   kind: 'set',
   key: `key-${index}`,
   value: Buffer.from(JSON.stringify({ index, text: 'x'.repeat(index % 400) })),
-  flags: index % 3 === 0 ? 17 : flags,
+  flags: index % 3 === 0 ? otherFlags : jsonFlags,
   expiry: index % 5 === 0 ? Math.floor(Date.now() / 1000) + 100_000 + index : 0,
   cas: 0n,
 });
@@ -59,14 +61,6 @@ async function store(node: NodeProcess, collection: string | null, requests: rea
 
 const range = (from: number, to: number): StoreRequest[] =>
   Array.from({ length: to - from }, (_, index) => aDocument(from + index));
-
-/** Versions that the bucket was sent by a replication, accepted or not. */
-async function metaWrites(node: NodeProcess): Promise<number> {
-  const client = await clientOf(node);
-  const figures = await client.stats('');
-  client.close();
-  return Number(figures.get('ep_num_ops_set_meta')) + Number(figures.get('ep_num_ops_set_meta_res_fail'));
-}
 
 test('20,000 documents of several collections arrive with all their metadata', { timeout }, async () => {
   await using source = await aNode();
@@ -96,13 +90,7 @@ test('20,000 documents of several collections arrive with all their metadata', {
     assert.equal(task.docsWritten, 21_000);
   });
   const { id } = await taskOf(source);
-  const figure = async (name: string) => {
-    const path = `/pools/default/buckets/b/stats/${encodeURIComponent(`replications/${id}/${name}`)}`;
-    const { nodeStats } = (await source.request(path).then(bodyOf)) as {
-      nodeStats: Record<string, number[]>;
-    };
-    return Object.values(nodeStats)[0]?.at(-1);
-  };
+  const figure = (name: string) => replicationFigure(source, id, name);
   await eventually(async () => {
     assert.deepEqual(
       await Promise.all(['docs_written', 'changes_left', 'docs_filtered', 'rate_replicated'].map(figure)),
@@ -197,7 +185,7 @@ for (const type of ['seqno', 'lww'])
         range(0, 600 + 100 * round).map((document) => ({
           ...document,
           // Written at the same moment, two versions may be equal in all else: then each node would keep its own.
-          flags: flags + (name === 'one' ? 0 : 1),
+          flags: jsonFlags + (name === 'one' ? 0 : 1),
           value: Buffer.from(JSON.stringify({ name, round })),
         }));
       const removed = range(0, 600).filter((_, index) => index % 7 === round);
@@ -263,7 +251,9 @@ test('attributes, expirations and filters follow the settings', { timeout }, asy
   await using target = await aNode();
   const client = await clientOf(source);
   const attribute = {
-    writes: [{ opcode: upsertPath, flags: xattrFlag, path: 'own', value: Buffer.from('{"a":1}') }],
+    writes: [
+      { opcode: SubdocOpcode.dictUpsert, flags: PathFlag.xattr, path: 'own', value: Buffer.from('{"a":1}') },
+    ],
     docFlags: createDocument,
   };
   const replies = await client.storeMany(

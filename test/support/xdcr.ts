@@ -7,6 +7,8 @@ import { ChangeConnection } from '#client/change-connection.ts';
 import { administrator, eventuallyWithin, type NodeProcess } from './node-process.ts';
 
 const notMyVbucket = 0x07;
+/** The flags that SDKs give JSON documents. */
+export const jsonFlags = 0x02000000;
 
 export const bodyOf = async (response: Response): Promise<unknown> => {
   const text = await response.text();
@@ -65,6 +67,25 @@ export interface XdcrTask {
 export async function taskOf(node: NodeProcess): Promise<XdcrTask> {
   const tasks = (await node.request('/pools/default/tasks').then(bodyOf)) as (XdcrTask & { type: string })[];
   return tasks.find(({ type }) => type === 'xdcr') as XdcrTask;
+}
+
+/** The newest value of a figure of a replication, from the statistics of its bucket. */
+export async function replicationFigure(
+  node: NodeProcess,
+  id: string,
+  name: string,
+): Promise<number | undefined> {
+  const path = `/pools/default/buckets/b/stats/${encodeURIComponent(`replications/${id}/${name}`)}`;
+  const { nodeStats } = (await node.request(path).then(bodyOf)) as { nodeStats: Record<string, number[]> };
+  return Object.values(nodeStats)[0]?.at(-1);
+}
+
+/** How many versions replications have sent to the bucket, accepted or refused. */
+export async function metaWrites(node: NodeProcess): Promise<number> {
+  const client = await clientOf(node);
+  const figures = await client.stats('');
+  client.close();
+  return Number(figures.get('ep_num_ops_set_meta')) + Number(figures.get('ep_num_ops_set_meta_res_fail'));
 }
 
 const addressOf = (node: NodeProcess) => {
