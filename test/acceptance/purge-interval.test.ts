@@ -4,13 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { dataClient } from '../support/data-client.ts';
+import { Status } from '#wire/status.ts';
+import { dataClient, keyOf, remove, set } from '../support/data-client.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
-
-const opcode = { set: 0x01, remove: 0x04, getMeta: 0xa0 };
-const status = { success: 0, notFound: 1 };
-const document = { vb: 0, key: Buffer.from('k') };
+import { Opcode } from '../support/opcodes.ts';
 
 /** Loaded before the node's code in each thread: the clock jumps two days as soon as the file exists. */
 const jumpWhen = (file: string) => {
@@ -58,19 +56,20 @@ test('purges tombstones older than the purge interval of the bucket, or else of 
   for (const client of clients.values()) client.close();
 });
 
+/** A client of the bucket, in which it has deleted a document. */
 async function deletedIn(node: NodeProcess, bucket: string): Promise<KvConnection> {
-  const client = await dataClient(node, bucket, []);
-  const set = await client.ask({ opcode: opcode.set, ...document, extras: Buffer.alloc(8) });
-  const removed = await client.ask({ opcode: opcode.remove, ...document });
-  assert.deepEqual([set.status, removed.status], [status.success, status.success]);
+  const client = await dataClient(node, bucket);
+  assert.equal((await client.ask(set('k', ''))).status, Status.success);
+  assert.equal((await client.ask(remove('k'))).status, Status.success);
   assert.equal(await isPurged(client), false);
   return client;
 }
 
 async function isPurged(client: KvConnection): Promise<boolean> {
-  const reply = await client.ask({ opcode: opcode.getMeta, ...document });
-  if (reply.status === status.notFound) return true;
-  assert.deepEqual([reply.status, reply.extras.readUInt32BE(0)], [status.success, 1]);
+  const reply = await client.ask({ opcode: Opcode.getMeta, key: keyOf('k') });
+  if (reply.status === Status.keyNotFound) return true;
+  const isDeleted = reply.extras.readUInt32BE(0);
+  assert.deepEqual([reply.status, isDeleted], [Status.success, 1]);
   return false;
 }
 

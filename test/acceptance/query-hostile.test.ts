@@ -75,11 +75,11 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
   });
 
   it('ends endless statements with a statement error, and serves documents meanwhile', async () => {
-    const done = { now: false };
-    const otherClient = writeAndRead(collection, done);
+    const end = { isReached: false };
+    const otherClient = writeAndRead(collection, end);
     const recursive = (more: string) =>
       `WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT r.n + 1 AS n FROM r${more}) SELECT COUNT(*) FROM r`;
-    const many = 'ARRAY_RANGE(0, 30000)';
+    const numbers = 'ARRAY_RANGE(0, 30000)';
     const cases: [string, object, number][] = [
       ['SELECT REPEAT("x", 5000000000)', {}, 5035],
       ['SELECT ARRAY_RANGE(0, 5000000000)', {}, 5035],
@@ -88,9 +88,13 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
       ['SELECT ARRAY_REPEAT(REPEAT("x", 30000), 30000)', {}, 5035],
       ['SELECT CONCAT2(",", ARRAY_REPEAT(REPEAT("x", 30000), 30000))', {}, 5035],
       ['SELECT REGEXP_REPLACE(REPEAT("a", 30000), "a", REPEAT("b", 30000))', {}, 5035],
-      [`SELECT ARRAY_LENGTH(ARRAY UPPER(REPEAT(REPEAT("x", 30000), 1000)) FOR i IN ${many} END)`, {}, 5035],
-      [`SELECT ANY i IN r SATISFIES (ANY j IN r SATISFIES i + j < 0 END) END LET r = ${many}`, {}, 5035],
-      [`SELECT ANY i IN r SATISFIES i + 30001 IN r END LET r = ${many}`, {}, 5035],
+      [
+        `SELECT ARRAY_LENGTH(ARRAY UPPER(REPEAT(REPEAT("x", 30000), 1000)) FOR i IN ${numbers} END)`,
+        {},
+        5035,
+      ],
+      [`SELECT ANY i IN r SATISFIES (ANY j IN r SATISFIES i + j < 0 END) END LET r = ${numbers}`, {}, 5035],
+      [`SELECT ANY i IN r SATISFIES i + 30001 IN r END LET r = ${numbers}`, {}, 5035],
       [recursive(''), {}, 5030],
       [recursive(', [1, 2, 3, 4] AS x'), { memory_quota: 32 }, 5500],
       [`SELECT ARRAY_AGG([a, b]) ${endlessRows.replaceAll('10000', '5000')}`, { memory_quota: 32 }, 5500],
@@ -103,7 +107,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
     }
     const linear = 'SELECT RAW REGEXP_LIKE(REPEAT("a", 20000) || "b", "(a+)+c")';
     assert.equal((await ask({ statement: linear })).status, 'success');
-    done.now = true;
+    end.isReached = true;
     assert.ok((await otherClient) > 10, 'the client of the data port made no progress');
   });
 
@@ -126,9 +130,9 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
   });
 });
 
-async function writeAndRead(collection: Collection, done: { now: boolean }): Promise<number> {
+async function writeAndRead(collection: Collection, end: { isReached: boolean }): Promise<number> {
   let rounds = 0;
-  for (; !done.now; rounds++) {
+  for (; !end.isReached; rounds++) {
     await collection.upsert('calm', { rounds });
     assert.deepEqual((await collection.get('calm')).content, { rounds });
   }

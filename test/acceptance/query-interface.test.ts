@@ -9,7 +9,9 @@ const node = new RestartedNode('shop');
 const rows = (statement: string, parameters = {}) => node.queries.rows(statement, parameters);
 
 const { username, password } = administrator;
-const headers = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+const headers = { authorization: `Basic ${btoa(`${username}:${password}`)}` };
+/** The login of a user who may read the bucket, and nothing else. */
+const readerHeaders = { authorization: `Basic ${btoa('reader:password')}` };
 
 before(async () => {
   await node.start();
@@ -121,6 +123,7 @@ test('each path of the administration answers administrators only', async () => 
   for (const [path, members] of Object.entries(administration)) {
     const url = `${node.process.ready.node.query}${path}`;
     assert.equal((await fetch(url)).status, 401, path);
+    assert.ok([401, 403].includes((await fetch(url, { headers: readerHeaders })).status), path);
     const answer = await fetch(url, { headers });
     assert.equal(answer.status, 200, path);
     const body = await answer.json();

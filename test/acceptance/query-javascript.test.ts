@@ -85,7 +85,7 @@ test('a function runs in expressions, in EXECUTE FUNCTION and in prepared statem
   assert.deepEqual(await rows('EXECUTE sums'), [440]);
   await library('POST', '/math', code);
   assert.match(JSON.stringify(await rows('EXPLAIN SELECT plus(1, 2)')), /plus/);
-  assert.equal((await codeOf('CREATE INDEX i ON shop(same(a))')) > 0, true);
+  assert.equal(await codeOf('CREATE INDEX i ON shop(same(a))'), 3280);
 });
 
 test('a function gives the same rows in every clause as one in SQL++', async () => {

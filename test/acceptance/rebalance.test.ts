@@ -1,4 +1,4 @@
-// Two processes: the added one is rebalanced in, serves, and is rebalanced out again.
+// Two nodes: the added one is rebalanced in, serves, and is rebalanced out again.
 import assert from 'node:assert/strict';
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const rebalance = (node: NodeProcess, knownNodes: readonly string[], ejectedNode
     knownNodes: knownNodes.join(','),
     ejectedNodes: ejectedNodes.join(','),
   });
-const ended = (node: NodeProcess): Promise<void> =>
+const untilEnded = (node: NodeProcess): Promise<void> =>
   eventuallyWithin(waitLimitMs, async () => {
     const tasks = await read<{ type: string; status: string; statusId?: string }[]>(
       node,
@@ -39,19 +39,19 @@ const ended = (node: NodeProcess): Promise<void> =>
     assert.notEqual(task?.statusId, undefined);
   });
 
-const started = () => NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
+const firstNode = () => NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
 const unprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
 
-describe('a rebalance of two processes', () => {
+describe('a rebalance of two nodes', () => {
   it('activates an added node, and removes it again', async () => {
-    await using first = await started();
+    await using first = await firstNode();
     await using second = await unprovisioned();
     assert.equal(await orchestrator(first), 'ns_1@cb.local');
     await addNode(first, second);
     assert.equal((await read<Pool>(first, '/pools/default')).balanced, false);
     const answer = await rebalance(second, names);
     assert.deepEqual([answer.status, await answer.text()], [200, '']);
-    await ended(first);
+    await untilEnded(first);
     for (const node of [first, second]) {
       await eventuallyWithin(waitLimitMs, async () => {
         assert.deepEqual(
@@ -77,11 +77,11 @@ describe('a rebalance of two processes', () => {
   });
 
   it('removes a node whose disk takes no changes; the node leaves once its disk takes them again', async () => {
-    await using first = await started();
+    await using first = await firstNode();
     await using second = await unprovisioned();
     await addNode(first, second);
     assert.equal((await rebalance(first, names)).status, 200);
-    await ended(first);
+    await untilEnded(first);
     // In place of a full disk.
     const obstacle = join(second.dataDir, 'member.json.tmp');
     mkdirSync(obstacle);
@@ -98,11 +98,11 @@ describe('a rebalance of two processes', () => {
   });
 
   it('removes a dead node after its failover, and creates its shards, empty, on the other one', async () => {
-    await using first = await started();
+    await using first = await firstNode();
     await using second = await unprovisioned();
     await addNode(first, second);
     assert.equal((await rebalance(first, names)).status, 200);
-    await ended(first);
+    await untilEnded(first);
     const bucket = { name: 'b', ramQuotaMB: '100', bucketType: 'membase', replicaNumber: '0' };
     assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
     const serversAndMap = async (): Promise<[string[], number[][]]> => {
@@ -147,7 +147,7 @@ describe('a rebalance of two processes', () => {
     }
   });
 
-  it('lets a node answer statements on a bucket that both nodes hold', async () => {
+  it('lets a node answer statements on a bucket that is on both nodes', async () => {
     await using first = await NodeProcess.start({ args: ['--bucket', 'whole'] });
     await using second = await unprovisioned();
     const query = async (statement: string) => {
@@ -165,7 +165,7 @@ describe('a rebalance of two processes', () => {
     assert.equal((await first.request('/pools/default/buckets/whole', 'DELETE')).status, 200);
     await addNode(first, second);
     assert.equal((await rebalance(first, names)).status, 200);
-    await ended(first);
+    await untilEnded(first);
     const form = { name: 'spread', ramQuota: '100' };
     assert.equal((await first.request('/pools/default/buckets', 'POST', form)).status, 202);
     await eventuallyWithin(waitLimitMs, async () =>
@@ -174,7 +174,7 @@ describe('a rebalance of two processes', () => {
   });
 
   it('is refused if it names other nodes than the cluster has', async () => {
-    await using first = await started();
+    await using first = await firstNode();
     await using second = await unprovisioned();
     await addNode(first, second);
     const refusal = async (knownNodes: readonly string[], ejected: readonly string[] = []) => {
