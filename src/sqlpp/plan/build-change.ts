@@ -20,6 +20,7 @@ import type {
   UpdatePlan,
 } from './change-plans.ts';
 import { conjunctsOf } from './conjuncts.ts';
+import { withMetadata } from './inserted-metadata.ts';
 import type { KeyspaceFrom, KeyspaceRef, LogicalProjection } from './logical.ts';
 import type { Operator } from './operators.ts';
 import type { PlanningContext } from './planning.ts';
@@ -43,12 +44,13 @@ export function planInsert(resolver: NameResolver, planning: PlanningContext, no
   const rows = (): InsertPlan['rows'] => {
     if (node.source.kind === 'values')
       return { kind: 'values', values: node.source.rows.map((row) => values(row, outside)) };
-    const query = planSelect(planning, resolver.select(node.source.select, outside));
+    const source = withMetadata(node.source);
+    const query = planSelect(planning, resolver.select(source.select, outside));
     const inner = outside.inner();
     // No statement can use this name: no identifier begins with a space.
     const row = addSource(inner, [], ' row', false, 'subquery');
     inner.defaultSource = row;
-    return { kind: 'query', query, rowSlot: row.slot, values: values(node.source, inner) };
+    return { kind: 'query', query, rowSlot: row.slot, values: values(source, inner) };
   };
   return {
     kind: node.kind,

@@ -106,3 +106,19 @@ test('writes of a batch in which rows failed up to the error limit are counted',
   );
   assert.deepEqual([outcome.mutations, outcome.errors.length], [20, context.errorLimit]);
 });
+
+test('META() of a document that the SELECT of an INSERT returns is that of the document', async () => {
+  const datastore = new MemoryDatastore();
+  const from = datastore.add('s');
+  datastore.add('t');
+  for (const id of ['a', 'b']) datastore.put(from, id, { n: id });
+  await query(datastore, 'INSERT INTO t (KEY META(s).id, VALUE s) SELECT s FROM s WHERE s.n = "a"');
+  await query(
+    datastore,
+    'UPSERT INTO t (KEY "x" || META(d).id, VALUE {"d": d, "id": META(d).id}) SELECT s AS d FROM s ORDER BY s.n DESC LIMIT 1',
+  );
+  assert.deepEqual(await query(datastore, 'SELECT META(t).id, t FROM t ORDER BY META(t).id'), [
+    { id: 'a', t: { n: 'a' } },
+    { id: 'xb', t: { d: { n: 'b' }, id: 'b' } },
+  ]);
+});

@@ -1,0 +1,86 @@
+// META() in INSERT and UPSERT … SELECT. A row of the SELECT is a value without metadata, so the SELECT is given a further term for each
+// `META(name).member` of KEY, VALUE and OPTIONS whose name is that of a result which is a whole document.
+import type { Insert } from '../tree/change.ts';
+import type { Call, Expression, Select, Subselect } from '../tree/query.ts';
+import { expressionKey } from './expression-key.ts';
+import { mapChildren, some } from './walk.ts';
+
+type Query = Extract<Insert['source'], { kind: 'query' }>;
+
+export function withMetadata(query: Query): Query {
+  const { body } = query.select;
+  const parts = [query.key, query.value, query.options].filter((part) => part !== undefined);
+  // A document that is a whole row would have the further terms as members, and DISTINCT would compare them.
+  const isWholeRow = query.value === undefined || parts.some((part) => some(part, isSelf));
+  if (
+    isWholeRow ||
+    body.kind !== 'subselect' ||
+    body.projection.isRaw ||
+    body.projection.isDistinct ||
+    body.group
+  )
+    return query;
+  const terms = new ProjectedMetadata(documentNames(body));
+  const [key, value, options] = [query.key, query.value, query.options].map(
+    (part) => part && terms.replaceIn(part),
+  ) as [Expression, Expression, Expression | undefined];
+  return terms.added.length === 0
+    ? query
+    : { ...query, key, value, options, select: withTerms(query.select, body, terms.added) };
+}
+
+const isSelf = ({ kind }: Expression): boolean => kind === 'self';
+
+/** The aliases of FROM by the names of the results that they are. */
+function documentNames({ projection }: Subselect): ReadonlyMap<string, Expression> {
+  const names = new Map<string, Expression>();
+  for (const term of projection.terms) {
+    if (term.kind !== 'term' || term.expression.kind !== 'identifier') continue;
+    names.set(term.alias ?? term.expression.name, term.expression);
+  }
+  return names;
+}
+
+interface AddedTerm {
+  readonly alias: string;
+  readonly expression: Expression;
+}
+
+class ProjectedMetadata {
+  readonly added: AddedTerm[] = [];
+  readonly #names: ReadonlyMap<string, Expression>;
+  readonly #aliases = new Map<string, string>();
+
+  constructor(names: ReadonlyMap<string, Expression>) {
+    this.#names = names;
+  }
+
+  replaceIn(node: Expression): Expression {
+    const call = node.kind === 'field' && node.name.kind === 'constant' ? node.of : node;
+    const document = call.kind === 'call' && call.name === 'meta' ? this.#documentOf(call) : undefined;
+    if (!document) return mapChildren(node, (child) => this.replaceIn(child));
+    const meta: Expression = { ...(call as Call), arguments: [document] };
+    const expression = node === call ? meta : ({ ...node, of: meta } as Expression);
+    return { kind: 'identifier', name: this.#aliasOf(expression), ignoresCase: false, at: node.at };
+  }
+
+  #documentOf({ arguments: [argument] }: Call): Expression | undefined {
+    return argument?.kind === 'identifier' ? this.#names.get(argument.name) : undefined;
+  }
+
+  #aliasOf(expression: Expression): string {
+    const key = expressionKey(expression);
+    const known = this.#aliases.get(key);
+    if (known !== undefined) return known;
+    // No statement can use this name: no identifier begins with a space.
+    const alias = ` meta ${this.added.length}`;
+    this.#aliases.set(key, alias);
+    this.added.push({ alias, expression });
+    return alias;
+  }
+}
+
+function withTerms(select: Select, body: Subselect, added: readonly AddedTerm[]): Select {
+  const terms = [...body.projection.terms, ...added.map((term) => ({ kind: 'term', ...term }) as const)];
+  return { ...select, body: { ...body, projection: { ...body.projection, terms } } };
+}
