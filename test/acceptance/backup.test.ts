@@ -259,7 +259,11 @@ describe('divan backup and restore', () => {
     const as = (user: string) => ['--username', user, '--bucket', 'travel'];
     await succeeds('backup', folder, ...as('keeper'));
     await succeeds('restore', folder, ...as('keeper'), '--force-updates');
-    await fails(/\(noAccess\)/, ['backup', `${folder}-reader`, ...as('reader')]);
+    await fails(/^divan: bucket "travel": the user may not read its changes \(role data_backup\)$/m, [
+      'backup',
+      `${folder}-reader`,
+      ...as('reader'),
+    ]);
   });
 
   it('say what is wrong: the node, the login, the folder, the options', async () => {

@@ -1,8 +1,10 @@
 // One backup: all chosen buckets of a node into a new folder of a repository, or the rest of a backup that was interrupted.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { StatusError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
+import { Status } from '#wire/status.ts';
 import { diskProblem } from '../archive/archive-file.adapter.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge } from '../archive/merge-intent.adapter.ts';
@@ -328,9 +330,10 @@ class BackupTask {
     } catch (reason) {
       if (reason instanceof ArchiveError && !reason.message.startsWith('cannot reach')) return reason;
     }
-    return error instanceof ArchiveError
-      ? error
-      : new ArchiveError(`bucket "${bucket.name}": ${error.message}`);
+    if (error instanceof ArchiveError) return error;
+    const mayNotRead = error instanceof StatusError && error.status === Status.noAccess;
+    const text = mayNotRead ? 'the user may not read its changes (role data_backup)' : error.message;
+    return new ArchiveError(`bucket "${bucket.name}": ${text}`);
   }
 }
 
