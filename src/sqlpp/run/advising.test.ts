@@ -1,7 +1,7 @@
 // ADVISE: its recommendations, and that the planner uses the recommended indexes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { query } from '../../../test/support/engine-run.ts';
+import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 
 function aStore(): MemoryDatastore {
@@ -237,4 +237,24 @@ test('the rule of a recommendation counts NOT BETWEEN as two ranges, and LIKE wi
   assert.equal(await rule('city LIKE "Par%" OR city LIKE "Lon%"'), `${shared} (${between}).`);
   assert.equal(await rule('city LIKE "Par%"'), `${order}${between}.`);
   assert.equal(await rule('city LIKE "%ar"'), `${order}8. like.`);
+});
+
+test('other requests run between the large documents of the sample of ADVISE', async () => {
+  const datastore = new MemoryDatastore();
+  const shop = datastore.add('shop');
+  for (let at = 0; at < 5; at++)
+    datastore.put(shop, `s${at}`, { filling: 'x'.repeat(100_000), state: 'sold', price: at });
+  const prepared = prepareOn(datastore, 'ADVISE SELECT * FROM shop WHERE state = "sold" AND price > 3');
+  let pauses = 0;
+  const context = {
+    ...contextOf(datastore),
+    pause: async () => {
+      pauses++;
+    },
+  };
+  const rows: string[] = [];
+  for await (const batch of prepared.program.run(prepared, context).rows)
+    rows.push(...batch.map((row) => JSON.stringify(row)));
+  assert.match(rows.join(), /WHERE state = 'sold'|WHERE `state` = 'sold'/);
+  assert.equal(pauses, 5);
 });

@@ -12,8 +12,10 @@ import type { Advice } from '../advice/advised-index.ts';
 import type { IndexDefinition } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Advise } from '../tree/statement.ts';
-import { parseJson } from '../values/json-parse.ts';
-import { newObject, type Value } from '../values/value.ts';
+import { memberOf, nameBytes } from '../values/json-scan.ts';
+import { isLargeText } from '../values/parsed-texts.ts';
+import { renewSteps } from '../values/step-limit.ts';
+import { newObject, RawJson, type Value } from '../values/value.ts';
 import type { ExecuteContext, PrepareContext, PreparedStatement } from './engine.ts';
 
 /** `current`: the statement with the indexes that it uses now. */
@@ -83,31 +85,35 @@ async function adviceOf(tree: Advise, context: PrepareContext, execution: Execut
 /** Names that usually hold the kind of a document. */
 const kindFieldName = /^_?(doc|document)?_?(type|kind)_?$/i;
 
+/** How many documents show whether a field has the same text in all. */
 const sampleMax = 100;
 
 /** Fields that have the same text in every document of a small sample. */
 async function constantFields(
   keyspace: Keyspace,
   fields: ReadonlySet<string>,
-  { datastore, signal }: ExecuteContext,
+  { datastore, signal, pause }: ExecuteContext,
 ): Promise<string[]> {
   if (keyspace.bucketUuid === '') return [];
-  const sample: Value[] = [];
+  const texts = new Map<string, Value>();
+  const constant = new Set(fields);
+  let documents = 0;
   for await (const batch of datastore.documents.scan(keyspace, { signal })) {
-    for (const document of batch) if (document.isJson) sample.push(parseJson(document.bytes));
-    if (sample.length >= sampleMax) break;
+    for (const { isJson, bytes } of batch) {
+      if (!isJson) continue;
+      documents++;
+      renewSteps();
+      const body = new RawJson(bytes, 0, bytes.length);
+      if (isLargeText(body)) await pause();
+      for (const field of constant) {
+        const value = memberOf(body, nameBytes(field));
+        if (typeof value !== 'string' || (texts.get(field) ?? value) !== value) constant.delete(field);
+        else texts.set(field, value);
+      }
+    }
+    if (documents >= sampleMax || constant.size === 0) break;
   }
-  const memberOf = (value: Value, field: string): Value =>
-    typeof value === 'object' && value !== null ? (value as Record<string, Value>)[field] : undefined;
-  return [...fields].filter((field) => {
-    const [first] = sample;
-    const value = memberOf(first, field);
-    return (
-      sample.length > 1 &&
-      typeof value === 'string' &&
-      sample.every((each) => memberOf(each, field) === value)
-    );
-  });
+  return documents > 1 ? [...constant] : [];
 }
 
 function adviceInfo(current: PreparedStatement, context: PrepareContext, advice: readonly Advice[]): Value {

@@ -54,6 +54,15 @@ test('a document gets a limited number of NULLs between the ends of its arrays a
   assert.deepEqual(await changed({ a: [], b }, appending), { a: b });
 });
 
+test('a FOR over too many combinations of elements, or nested elements, is refused', async () => {
+  const list = new Array<number>(5_000).fill(1);
+  for (const loops of [
+    'FOR x IN a FOR y IN a END',
+    'FOR x WITHIN ARRAY_REPEAT(ARRAY_REPEAT(a, 1000), 1000) END',
+  ])
+    await assert.rejects(changed({ a: list }, `SET b = 1 ${loops}`), { code: 5035 }, loops);
+});
+
 test('a FOR that reads the list it changes takes no time that grows with the square of its length', async () => {
   const a = Array.from({ length: 7_000 }, () => ({ v: 1 }));
   const before = process.threadCpuUsage();

@@ -13,7 +13,7 @@ import type {
   UnsetPlan,
 } from '../plan/change-plans.ts';
 import type { Expression } from '../tree/query.ts';
-import { countSteps, listedSteps } from '../values/step-limit.ts';
+import { countSteps, listedSteps, writtenSteps } from '../values/step-limit.ts';
 import { isTrue } from '../values/types.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
@@ -173,12 +173,16 @@ interface BoundRange {
   readonly code: Code;
 }
 
+/** The steps that are counted for a combination of elements: it has a row, of about a hundred bytes. */
+const combinationSteps = 4 * writtenSteps;
+
 /** The ranges iterate in parallel, up to the end of the shortest. */
 function combine(run: Run, row: Row, bindings: readonly BoundRange[]): Row[] {
   const ranges = bindings.map(({ code, isDeep }) =>
     pairsOf(run.resolve(code.run(row, run.evaluation)), isDeep),
   );
   const length = Math.min(...ranges.map((range) => range.length));
+  countSteps(combinationSteps * length);
   return Array.from({ length }, (_, at) => {
     const next = row.slice();
     bindings.forEach(({ slot, positionSlot }, which) => {
@@ -197,6 +201,7 @@ function pairsOf(value: Value, isDeep: boolean): [Value, Value][] {
     : isDeep
       ? Object.entries(value as ValueObject)
       : [];
+  countSteps(writtenSteps * pairs.length);
   if (!isDeep) return pairs;
   return pairs.flatMap(([name, item]) => [[name, item] as [Value, Value], ...pairsOf(item, true)]);
 }

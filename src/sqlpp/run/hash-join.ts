@@ -8,7 +8,7 @@ import { valueKey } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
 import { type Batch, Batcher, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { sizeOfRow } from './size.ts';
+import { sizeOfCopy, sizeOfRow } from './size.ts';
 
 interface Probe {
   readonly leftKeys: readonly Code[];
@@ -61,10 +61,6 @@ async function* joined(
   }
 }
 
-/** The approximate memory of a joined row and of each of its slots; the values are those of the rows that it joins. */
-const pairBytes = 32;
-const slotBytes = 8;
-
 /** Joins left rows with their matches. `found` holds the matches of each row; undefined: the row was spilled. */
 async function* pairsOf(
   run: Run,
@@ -76,7 +72,7 @@ async function* pairsOf(
   for (const [at, left] of rows.entries()) {
     const matches = found[at];
     if (matches === undefined) continue;
-    const bytes = matches.length * (pairBytes + left.length * slotBytes);
+    const bytes = matches.length * sizeOfCopy(left);
     run.hold(bytes);
     try {
       const pairs = matches.map((row) => merged(left, row));

@@ -5,10 +5,11 @@ import { isTrue } from '../values/types.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
 import { readRows } from './flow.ts';
+import { HeldMemory } from './held-memory.ts';
 import { type Batch, Batcher, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { keysOf } from './scans.ts';
-import { sizeOfRow } from './size.ts';
+import { sizeOf, sizeOfCopy, sizeOfRow } from './size.ts';
 
 /** Combines one left row with its matches. */
 export type Emit = (left: Row, matches: readonly Row[]) => readonly Row[];
@@ -53,30 +54,42 @@ export function loopJoin(compiler: BlockCompiler, input: Pull, right: Pull, join
     const batcher = new Batcher();
     for await (const rows of input(run, seed)) {
       for (const left of rows) {
-        const matches: Row[] = [];
+        const nested: Row[] = [];
+        const memory = new HeldMemory(run);
         let isMatched = false;
-        for await (const found of right(run, left)) {
-          const matched = await matching(run, condition, found);
-          if (join.nestSlot === undefined) {
-            for (const row of matched) {
-              const full = batcher.add(row);
-              if (full) yield full;
+        try {
+          for await (const found of right(run, left)) {
+            const matched = await matching(run, condition, found);
+            if (join.nestSlot === undefined) {
+              for (const row of matched) {
+                const full = batcher.add(row);
+                if (full) yield full;
+              }
+              if (matched.length > 0) isMatched = true;
+            } else {
+              for (const row of matched) nested.push(row);
+              memory.hold(sizeOfNested(matched, join.nestSlot));
             }
-            if (matched.length > 0) isMatched = true;
-          } else for (const row of matched) matches.push(row);
+            await run.yieldIfDue();
+          }
           await run.yieldIfDue();
-        }
-        await run.yieldIfDue();
-        if (isMatched) continue;
-        for (const row of emit(left, matches)) {
-          const full = batcher.add(row);
-          if (full) yield full;
+          if (isMatched) continue;
+          for (const row of emit(left, nested)) {
+            const full = batcher.add(row);
+            if (full) yield full;
+          }
+        } finally {
+          memory.release();
         }
       }
       if (batcher.size > 0) yield batcher.take();
     }
   };
 }
+
+/** The memory of matches that wait for the nest of their left row. */
+const sizeOfNested = (rows: readonly Row[], nestSlot: number): number =>
+  rows.reduce((sum, row) => sum + sizeOfCopy(row) + sizeOf(row[nestSlot]), 0);
 
 /** The right side does not depend on the left row: it runs once. */
 export function constantJoin(compiler: BlockCompiler, input: Pull, right: Pull, join: Join): Pull {
@@ -123,42 +136,80 @@ async function gather(run: Run, pull: Pull, seed: Row): Promise<{ rows: Row[]; b
   return { rows: gathered, bytes };
 }
 
-/** Lookup join: left rows have the keys; reads the documents of a batch at once. */
+/** A left row and the keys of its matches. */
+interface KeyedRow {
+  readonly left: Row;
+  readonly keys: readonly string[];
+}
+
+/** Lookup join: left rows have the keys; reads about a batch of documents at once. */
 export function lookupJoin(compiler: BlockCompiler, input: Pull, scan: KeyScan, join: Join): Pull {
-  const condition = join.condition && compiler.code(join.condition);
   const keys = compiler.code(scan.keys);
-  const reader = new DocumentReader(compiler, scan.source, true);
-  const keyspace = scan.keyspace.keyspace as Keyspace;
-  const idSlot = scan.source.idSlot as number;
-  const emit = emitter(join);
+  const joined = compileLookup(compiler, scan, join);
   return async function* pullLookup(run, seed) {
     for await (const rows of input(run, seed)) {
-      const candidates: Row[] = [];
-      const owners: number[] = [];
-      for (const [at, left] of rows.entries()) {
-        for (const key of await keysOf(run, keys, left, scan.isDistinct)) {
-          const row = left.slice();
-          row[idSlot] = key;
-          candidates.push(row);
-          owners.push(at);
-        }
+      let keyed: KeyedRow[] = [];
+      let count = 0;
+      for (const left of rows) {
+        const found = await keysOf(run, keys, left, scan.isDistinct);
+        keyed.push({ left, keys: found });
+        count += found.length;
+        if (count < batchRows) continue;
+        yield* joined(run, keyed);
+        keyed = [];
+        count = 0;
       }
-      const withKeys = new Set(owners);
-      const ownerOf = new Map(candidates.map((row, at) => [row, owners[at] as number]));
-      const found = await readRows(run, reader, keyspace, candidates, idSlot);
-      const matches: Row[][] = rows.map(() => []);
-      for (const row of await matching(run, condition, found)) {
-        (matches[ownerOf.get(row) as number] as Row[]).push(row);
-      }
-      // Without keys the right side of an outer NEST is MISSING; an empty array where the keys have no documents.
-      const joined: Batch = rows.flatMap((left, at) =>
-        withKeys.has(at) || !join.isOuter ? [...emit(left, matches[at] as Row[])] : [left],
-      );
-      if (joined.length > 0) yield joined;
+      if (keyed.length > 0) yield* joined(run, keyed);
       await run.yieldIfDue();
     }
   };
 }
+
+function compileLookup(
+  compiler: BlockCompiler,
+  scan: KeyScan,
+  join: Join,
+): (run: Run, keyed: readonly KeyedRow[]) => AsyncGenerator<Batch> {
+  const condition = join.condition && compiler.code(join.condition);
+  const reader = new DocumentReader(compiler, scan.source, true);
+  const keyspace = scan.keyspace.keyspace as Keyspace;
+  const idSlot = scan.source.idSlot as number;
+  const emit = emitter(join);
+  return async function* lookUp(run, keyed) {
+    const memory = new HeldMemory(run);
+    const batcher = new Batcher();
+    try {
+      const ownerOf = new Map<Row, number>();
+      for (const [at, { left, keys }] of keyed.entries()) {
+        memory.hold(keys.length * (sizeOfCopy(left) + ownerBytes));
+        for (const key of keys) {
+          const row = left.slice();
+          row[idSlot] = key;
+          ownerOf.set(row, at);
+        }
+        await run.yieldIfDue();
+      }
+      const found = await readRows(run, reader, keyspace, [...ownerOf.keys()], idSlot);
+      const matches: Row[][] = keyed.map(() => []);
+      for (const row of await matching(run, condition, found))
+        (matches[ownerOf.get(row) as number] as Row[]).push(row);
+      for (const [at, { left, keys }] of keyed.entries()) {
+        // Without keys the right side of an outer NEST is MISSING; an empty array where the keys have no documents.
+        const hasMatches = keys.length > 0 || !join.isOuter;
+        for (const row of hasMatches ? emit(left, matches[at] as Row[]) : [left]) {
+          const full = batcher.add(row);
+          if (full) yield full;
+        }
+      }
+    } finally {
+      memory.release();
+    }
+    if (batcher.size > 0) yield batcher.take();
+  };
+}
+
+/** The approximate memory of a place in the map from right rows to left ones. */
+const ownerBytes = 40;
 
 export function keyScanOf(right: Operator): KeyScan | undefined {
   if (right.op === 'fetch' && right.input.op === 'key scan') return right.input;

@@ -81,6 +81,41 @@ test('the ids of documents that a statement has had count as its memory', async 
   }
 });
 
+test('the keys of documents that MERGE has changed count as its memory', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (let at = 0; at < 5_000; at++) datastore.put(t, `key ${at}`, { a: 1 });
+  const statement = 'MERGE INTO t USING t AS s ON KEY META(s).id WHEN MATCHED THEN UPDATE SET t.c = 1';
+  const given = { spillBytes: 10_000 };
+  await assert.rejects(query(datastore, statement, { ...given, memoryQuotaBytes: 200_000 }), { code: 5500 });
+  await query(datastore, statement, { ...given, memoryQuotaBytes: 1 << 20 });
+});
+
+test('the matches of one row count as memory of a join by keys, and of a NEST', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (let at = 0; at < 5_000; at++) datastore.put(t, `k${at}`, { a: at % 50 });
+  await query(datastore, 'CREATE INDEX i ON t(a)');
+  for (const [statement, count] of [
+    ['SELECT RAW COUNT(*) FROM [1] l JOIN t ON KEYS ARRAY_REPEAT("k1", 30000)', 30_000],
+    ['SELECT RAW ARRAY_LENGTH(n) FROM [10] l NEST t AS n ON n.a >= l', 4_000],
+  ] as const) {
+    await assert.rejects(
+      query(datastore, statement, { memoryQuotaBytes: 200_000 }),
+      { code: 5500 },
+      statement,
+    );
+    assert.deepEqual(await query(datastore, statement, { memoryQuotaBytes: 16 << 20 }), [count]);
+  }
+});
+
+test('a join by keys has the right rows of about a batch in memory, however many rows and keys there are', async () => {
+  const datastore = new MemoryDatastore();
+  datastore.put(datastore.add('t'), 'k', { a: 1 });
+  const statement = 'SELECT RAW COUNT(*) FROM ARRAY_RANGE(0, 200) l JOIN t ON KEYS ARRAY_REPEAT("k", 100)';
+  assert.deepEqual(await query(datastore, statement, { memoryQuotaBytes: 100_000 }), [20_000]);
+});
+
 test('the rows that a hash join makes of one row count as memory of the statement, until the next row', async () => {
   const datastore = new MemoryDatastore();
   const [t, u] = [datastore.add('t'), datastore.add('u')];

@@ -11,6 +11,7 @@ import { DocumentReader } from './document-reader.ts';
 import { valuesCode, writeOf } from './inserting.ts';
 import { emptyRow, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
+import { SeenIds } from './seen-ids.ts';
 import type { RowChange, Statement } from './statement.ts';
 import { deleteOf, updateOf } from './updating.ts';
 import { failureOf, Writer } from './writing.ts';
@@ -28,7 +29,7 @@ export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): St
     let remaining = limit
       ? await run.count(limit, emptyRow(plan.block.size), 'LIMIT')
       : Number.POSITIVE_INFINITY;
-    const state: MergeState = { changed: new Set(), inserted: new Set() };
+    const state: MergeState = { changed: new SeenIds(run), inserted: new SeenIds(run) };
     for await (const rows of found(run, emptyRow(plan.block.size))) {
       const ids = key && (await keysOf(run, rows, key));
       if (reader && ids) await lookUp(run, rows, reader, keyspace, ids);
@@ -44,6 +45,8 @@ export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): St
       );
       yield writes;
       if (failure) throw failure;
+      state.changed.count();
+      state.inserted.count();
       if (remaining <= 0) return;
     }
   });
@@ -88,8 +91,8 @@ async function lookUp(
 
 interface MergeState {
   /** Documents that this MERGE has updated or deleted. */
-  readonly changed: Set<string>;
-  readonly inserted: Set<string>;
+  readonly changed: SeenIds;
+  readonly inserted: SeenIds;
 }
 
 type Actions = (run: Run, row: Row, state: MergeState) => RowChange[];

@@ -16,6 +16,10 @@ export class SeenIds {
     this.#memory = new HeldMemory(memory);
   }
 
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
   /** Returns false if the id was there. */
   add(id: string): boolean {
     if (this.#ids.has(id)) return false;

@@ -34,6 +34,11 @@ function sizeOfObject(value: object): number {
   return bytes;
 }
 
+/** The memory of a copy of a row, whose values are those of other rows. */
+export function sizeOfCopy(row: readonly Value[]): number {
+  return 32 + 8 * row.length;
+}
+
 export function sizeOfRow(row: readonly Value[]): number {
   let bytes = 32;
   for (const value of row) bytes += value === undefined ? 8 : sizeOf(value);

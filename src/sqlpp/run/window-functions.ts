@@ -16,8 +16,8 @@ export type { Partition } from './window-frames.ts';
 /** Writes the function's value into the slot of every row. */
 export type WindowFunction = (run: Run, partition: Partition, slot: number) => Promise<void>;
 
-/** Each row may read a whole frame. */
-const rowsBetweenPauses = 64;
+/** Rows of frames that are read between two looks at the clock. */
+const readBetweenPauses = 4_096;
 
 type Compile = (compiler: BlockCompiler, node: WindowColumn['node']) => WindowFunction;
 
@@ -136,15 +136,20 @@ function valueInFrame(which: 'first' | 'last' | 'nth'): Compile {
         wanted[at] = position ? positionOf(run.resolve(position.run(row as Row, run.evaluation)), node) : 1;
       });
       const frameAt = await frame.prepare(run, partition);
+      let read = 0;
       for (const [at, row] of partition.rows.entries()) {
+        const bounds = frameAt(at);
         (row as Row)[slot] = nthInFrame(
           values,
-          frameAt(at),
+          bounds,
           wanted[at] as number,
           isFromLast,
           node.nulls === 'ignore',
         );
-        if (at % rowsBetweenPauses === 0) await run.yieldIfDue();
+        read += sizeOfFrame(bounds);
+        if (read < readBetweenPauses) continue;
+        read = 0;
+        await run.yieldIfDue();
       }
     };
   };
@@ -176,6 +181,9 @@ function nthInFrame(
   }
   return null;
 }
+
+/** How many rows a function reads for a row at most, the row itself included. */
+const sizeOfFrame = ({ start, end }: Frame): number => 1 + Math.max(0, end - start + 1);
 
 interface Inputs {
   readonly values: readonly Value[];
@@ -234,19 +242,24 @@ async function aggregated(
   const results: Value[] = [];
   let running = aggregateStateOf(node);
   let next = 0;
+  let read = 0;
   for (let at = 0; at < size; at++) {
     const bounds = frameAt(at);
     if (frame.isRunning) {
       const grew = next <= bounds.end;
       add(running, next, bounds.end, bounds);
+      read += 1 + Math.max(0, bounds.end + 1 - next);
       next = Math.max(next, bounds.end + 1);
       results[at] = grew || at === 0 ? running.result() : results[at - 1];
     } else {
       running = aggregateStateOf(node);
       add(running, Math.max(0, bounds.start), Math.min(size - 1, bounds.end), bounds);
       results[at] = running.result();
+      read += sizeOfFrame(bounds);
     }
-    if (at % rowsBetweenPauses === 0) await run.yieldIfDue();
+    if (read < readBetweenPauses) continue;
+    read = 0;
+    await run.yieldIfDue();
   }
   return results;
 }

@@ -47,14 +47,14 @@ test('LAG and LEAD with IGNORE NULLS skip NULL and MISSING', async () => {
   assert.deepEqual(await of('LEAD(a, 2)'), [2, 3, 3, 3, null, null, null]);
 });
 
-test('the clock is read between the rows of a frame function', async () => {
-  const clockReads = async (call: string): Promise<number> => {
+test('the clock is read between the rows of a frame function, the more often the longer the frames are', async () => {
+  const clockReads = async (call: string, count = 12_800, frame = ''): Promise<number> => {
     let reads = 0;
     const monotonicMs = (): number => {
       reads++;
       return 0;
     };
-    const statement = `SELECT ${call} OVER (ORDER BY v) AS w FROM ARRAY_RANGE(0, 12800) v`;
+    const statement = `SELECT ${call} OVER (ORDER BY v ${frame}) AS w FROM ARRAY_RANGE(0, ${count}) v`;
     const prepared = prepareOn(new MemoryDatastore(), statement);
     const context = { ...contextOf(new MemoryDatastore()), monotonicMs };
     for await (const rows of prepared.program.run(prepared, context).rows) assert.ok(rows.length > 0);
@@ -62,4 +62,7 @@ test('the clock is read between the rows of a frame function', async () => {
   };
   const difference = (await clockReads('FIRST_VALUE(v)')) - (await clockReads('ROW_NUMBER()'));
   assert.ok(difference >= 12_800 / 64, `${difference} reads`);
+  const others = 'ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW';
+  for (const call of ['SUM(v)', 'NTH_VALUE(v, 9999)'])
+    assert.ok((await clockReads(call, 4_096, others)) >= 4_096, call);
 });
