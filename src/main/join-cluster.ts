@@ -20,6 +20,8 @@ interface Credentials {
 
 const joinTimeoutMs = 120_000;
 const pollMs = 500;
+/** How long the progress of the rebalance may be unreadable before the start goes on without it. */
+const unreadableMs = 60_000;
 
 /** Throws UsageError for options that a joining node cannot have. */
 export function checkJoinOptions(options: JoinOptions, credentials: Credentials | null): void {
@@ -53,28 +55,53 @@ export async function joinCluster(
   return opened;
 }
 
-/** Rebalances the cluster and prints the progress. Without a rebalance the node is a member that holds no documents. */
-export async function rebalanceIn(own: RestTarget): Promise<void> {
-  const { nodes } = JSON.parse((await rest(own, 'GET', '/pools/default')).body) as {
-    nodes: { otpNode: string }[];
-  };
+/**
+ * Rebalances the cluster and prints the progress. Without a rebalance the node is a member that holds no documents. The node serves in any case,
+ * also if the cluster refuses the rebalance or does not tell its progress.
+ */
+export async function rebalanceIn(own: RestTarget, print = printToUser): Promise<void> {
+  const problem = await startRebalance(own).catch((error: Error) => error.message);
+  if (problem === null) await showProgress(own, print);
+  else print(`The node holds no documents until a rebalance: ${problem}`);
+}
+
+const printToUser = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Resolves with the reason if the cluster refuses it; null: it has started. */
+async function startRebalance(own: RestTarget): Promise<string | null> {
+  const pool = await rest(own, 'GET', '/pools/default');
+  if (pool.status !== 200) return textOf(pool.body);
+  const { nodes } = JSON.parse(pool.body) as { nodes: { otpNode: string }[] };
   const known = nodes.map(({ otpNode }) => otpNode).join(',');
   const fields = { knownNodes: known, ejectedNodes: '' };
   const started = await rest(own, 'POST', '/controller/rebalance', fields);
-  if (started.status !== 200) {
-    process.stdout.write(`The node holds no documents until a rebalance: ${textOf(started.body)}\n`);
-    return;
-  }
+  return started.status === 200 ? null : textOf(started.body);
+}
+
+async function showProgress(own: RestTarget, print: (line: string) => void): Promise<void> {
   let shown = '';
-  for (;;) {
-    const progress = JSON.parse(
-      (await rest(own, 'GET', '/pools/default/rebalanceProgress')).body,
-    ) as Progress;
-    if (progress.status !== 'running') return report(progress);
-    const text = percentOf(progress);
-    if (text !== shown) process.stdout.write(`Rebalance: ${text}\n`);
-    shown = text;
+  let readMs = realClock.monotonicMs();
+  while (realClock.monotonicMs() - readMs < unreadableMs) {
+    const progress = await progressOf(own);
+    if (progress !== null) {
+      readMs = realClock.monotonicMs();
+      if (progress.status !== 'running') return print(`Rebalance: ${progress.errorMessage ?? 'done'}`);
+      const text = percentOf(progress);
+      if (text !== shown) print(`Rebalance: ${text}`);
+      shown = text;
+    }
     await realClock.sleep(pollMs);
+  }
+  print('Rebalance: its progress cannot be read; see the console');
+}
+
+/** Null if the node does not answer with it, for example because a limit on requests is reached. */
+async function progressOf(own: RestTarget): Promise<Progress | null> {
+  try {
+    const { status, body } = await rest(own, 'GET', '/pools/default/rebalanceProgress');
+    return status === 200 ? (JSON.parse(body) as Progress) : null;
+  } catch {
+    return null;
   }
 }
 
@@ -82,10 +109,6 @@ interface Progress {
   status: string;
   errorMessage?: string;
   [node: string]: unknown;
-}
-
-function report({ errorMessage }: Progress): void {
-  process.stdout.write(errorMessage === undefined ? 'Rebalance: done\n' : `Rebalance: ${errorMessage}\n`);
 }
 
 function percentOf(progress: Progress): string {

@@ -2,10 +2,13 @@
 import type { NodeOptions, PortOption } from './node-options.ts';
 
 export const queryPortOf = (options: NodeOptions, { message }: Error): PortOption =>
-  message.includes(`:${options['query-tls-port']}`) ? 'query-tls-port' : 'query-port';
+  namesPort(message, options['query-tls-port']) ? 'query-tls-port' : 'query-port';
 
-export function dataPortOf(options: NodeOptions, error: Error & { port?: number }): PortOption {
+export function dataPortOf(options: NodeOptions, { message, port }: Error & { port?: number }): PortOption {
   const { 'kv-tls-port': tlsPort, 'replication-port': replicationPort } = options;
-  if (error.message.includes(`:${replicationPort}`)) return 'replication-port';
-  return error.port === tlsPort || error.message.includes(`:${tlsPort}`) ? 'kv-tls-port' : 'kv-port';
+  if (namesPort(message, replicationPort)) return 'replication-port';
+  return port === tlsPort || namesPort(message, tlsPort) ? 'kv-tls-port' : 'kv-port';
 }
+
+/** Whether the message ends an address with this port, not with one whose first digits are the same. */
+const namesPort = (message: string, port: number): boolean => new RegExp(`:${port}(?!\\d)`).test(message);
