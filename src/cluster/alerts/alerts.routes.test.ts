@@ -232,6 +232,18 @@ describe('alert settings', () => {
     await manager.stop();
   });
 
+  it('are shown without the password', () => {
+    const settings: AlertSettings = {
+      enabled: true,
+      recipients: [],
+      alerts: [],
+      popUps: [],
+      sender: 's@t',
+      server: { host: 'h', port: 1, encrypt: true, user: 'u', password: 'secret' },
+    };
+    assert.equal(shownAlerts(settings).emailServer.pass, '');
+  });
+
   it('keep the password encrypted', async () => {
     const { request, store, manager } = await aManager();
     await request('/settings/alerts', { form: { ...base, emailPass: 'pl4nted-secret' } });
@@ -376,17 +388,5 @@ describe('an alert', () => {
     await eventually(() => assert.deepEqual(hosts, ['wrong']));
     await request('/settings/alerts', { form: { ...base, emailHost: 'right' } });
     await eventually(() => assert.deepEqual(hosts, ['wrong', 'right']));
-  });
-
-  it('shows settings without the password', () => {
-    const settings: AlertSettings = {
-      enabled: true,
-      recipients: [],
-      alerts: [],
-      popUps: [],
-      sender: 's@t',
-      server: { host: 'h', port: 1, encrypt: true, user: 'u', password: 'secret' },
-    };
-    assert.equal(shownAlerts(settings).emailServer.pass, '');
   });
 });

@@ -170,40 +170,6 @@ describe('bucket records', () => {
     }
   });
 
-  it('start and cancel compactions, which the list of tasks shows', async () => {
-    const { request, kv, clock } = await aBucket({});
-    const { uuid } = (await request(`${buckets}/b`)).body;
-    const call = (name: string) => request(`${buckets}/b/controller/${name}`, { method: 'POST' });
-    const calls = ['compactBucket', 'compactDatabases', 'unsafePurgeBucket'];
-    for (const name of [...calls, 'cancelBucketCompaction', 'cancelDatabasesCompaction']) {
-      const { status, body } = await call(name);
-      assert.deepEqual([status, body], [200, undefined], name);
-    }
-    const purgeBeforeSeconds = Math.floor(clock.wallMs() / 1000 - 3 * 86_400);
-    assert.deepEqual(kv.compactions, [
-      [uuid, { origin: 'bucket', purgeBeforeSeconds }],
-      [uuid, { origin: 'databases', purgeBeforeSeconds }],
-      [uuid, { origin: 'bucket', purgeBeforeSeconds: 'all' }],
-      [uuid, 'cancel bucket'],
-      [uuid, 'cancel databases'],
-    ]);
-    const compaction = { origin: 'databases', done: 199, total: 300 };
-    kv.figures['b'] = { compaction, dataBytes: 3000, freeDiskBytes: 1000, diskBytes: 9000 };
-    const tasks = (await request('/pools/default/tasks')).body as { type: string }[];
-    assert.deepEqual(tasks[1], {
-      type: 'bucket_compaction',
-      recommendedRefreshPeriod: 2,
-      status: 'running',
-      bucket: 'b',
-      changesDone: 199,
-      totalChanges: 300,
-      progress: 66,
-      cancelURI: `${buckets}/b/controller/cancelDatabasesCompaction`,
-    });
-    assert.equal((await request(`${buckets}/b`)).body.fragmentationPercentage, 25);
-    assert.equal((await request(`${buckets}/none/controller/compactBucket`, { method: 'POST' })).status, 404);
-  });
-
   it('show compaction settings of the bucket, and none for ephemeral buckets', async () => {
     const { request } = await aBucket({
       autoCompactionDefined: 'true',
@@ -320,6 +286,40 @@ describe('bucket requests', () => {
     assert.equal((await request('/pools/default/b/b')).status, 404);
   });
 
+  it('start and cancel compactions, which the list of tasks shows', async () => {
+    const { request, kv, clock } = await aBucket({});
+    const { uuid } = (await request(`${buckets}/b`)).body;
+    const call = (name: string) => request(`${buckets}/b/controller/${name}`, { method: 'POST' });
+    const calls = ['compactBucket', 'compactDatabases', 'unsafePurgeBucket'];
+    for (const name of [...calls, 'cancelBucketCompaction', 'cancelDatabasesCompaction']) {
+      const { status, body } = await call(name);
+      assert.deepEqual([status, body], [200, undefined], name);
+    }
+    const purgeBeforeSeconds = Math.floor(clock.wallMs() / 1000 - 3 * 86_400);
+    assert.deepEqual(kv.compactions, [
+      [uuid, { origin: 'bucket', purgeBeforeSeconds }],
+      [uuid, { origin: 'databases', purgeBeforeSeconds }],
+      [uuid, { origin: 'bucket', purgeBeforeSeconds: 'all' }],
+      [uuid, 'cancel bucket'],
+      [uuid, 'cancel databases'],
+    ]);
+    const compaction = { origin: 'databases', done: 199, total: 300 };
+    kv.figures['b'] = { compaction, dataBytes: 3000, freeDiskBytes: 1000, diskBytes: 9000 };
+    const tasks = (await request('/pools/default/tasks')).body as { type: string }[];
+    assert.deepEqual(tasks[1], {
+      type: 'bucket_compaction',
+      recommendedRefreshPeriod: 2,
+      status: 'running',
+      bucket: 'b',
+      changesDone: 199,
+      totalChanges: 300,
+      progress: 66,
+      cancelURI: `${buckets}/b/controller/cancelDatabasesCompaction`,
+    });
+    assert.equal((await request(`${buckets}/b`)).body.fragmentationPercentage, 25);
+    assert.equal((await request(`${buckets}/none/controller/compactBucket`, { method: 'POST' })).status, 404);
+  });
+
   it('refuse a flush that is not enabled, and send an enabled one to the data service', async () => {
     const { request, kv } = await aBucket();
     const flush = () => request(`${buckets}/b/controller/doFlush`, { method: 'POST' });
@@ -365,7 +365,7 @@ describe('bucket requests', () => {
     assert.deepEqual(names, Object.keys(figures).sort());
   });
 
-  it('show in their statistics whether they store documents on disk', async () => {
+  it('for statistics tell whether the bucket stores documents on disk', async () => {
     const { request } = await aBucket();
     const form = { name: 'e', bucketType: 'ephemeral', ramQuotaMB: 100, replicaNumber: 0 };
     assert.equal((await request(buckets, { form })).status, 202);
@@ -378,7 +378,7 @@ describe('bucket requests', () => {
     }
   });
 
-  it('accept the name of a service section in place of a bucket in calls for statistics only', async () => {
+  it('for statistics, and no others, accept the name of a service section in place of a bucket', async () => {
     const { request } = await aBucket();
     for (const [path, status] of [
       ['@query/stats', 200],

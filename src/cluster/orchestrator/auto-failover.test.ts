@@ -204,7 +204,7 @@ describe('automatic failover', () => {
     const counted = settings.countFailedOver({ plan: 'second', nodes: 1 });
     await settings.changeAutoFailover({ count: 0 });
     await counted;
-    assert.ok([0, 1].includes((await settings.autoFailover()).count));
+    assert.ok([0, 1].includes((await settings.autoFailover()).count), 'the reset was lost');
   });
 
   it('fails several nodes over at once that failed together', async () => {

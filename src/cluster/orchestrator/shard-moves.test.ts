@@ -190,11 +190,11 @@ describe('moves of shards', () => {
     const map = advance({ ...from, shards: [alone, ...from.shards.slice(1)] }, 4);
     assert.deepEqual([map?.shards[0]?.epoch, map?.shards[0]?.chain], [2, first.chain]);
   });
-});
 
-it('keep the last active of a shard when they end, also if its node is no longer in the map', () => {
-  const lastActive = { node: 'b', epoch: 1 };
-  const shard: ShardPlacement = { epoch: 2, chain: [1], inSync: [[1, 'boot']], lastActive };
-  const ended = endMoves({ nodes: ['gone', 'a', 'b'], shards: [shard] });
-  assert.deepEqual(ended, { nodes: ['a'], shards: [{ ...shard, chain: [0], inSync: [[0, 'boot']] }] });
+  it('keep the last active of a shard when they end, also if its node is no longer in the map', () => {
+    const lastActive = { node: 'b', epoch: 1 };
+    const shard: ShardPlacement = { epoch: 2, chain: [1], inSync: [[1, 'boot']], lastActive };
+    const ended = endMoves({ nodes: ['gone', 'a', 'b'], shards: [shard] });
+    assert.deepEqual(ended, { nodes: ['a'], shards: [{ ...shard, chain: [0], inSync: [[0, 'boot']] }] });
+  });
 });
