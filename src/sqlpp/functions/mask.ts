@@ -36,7 +36,7 @@ export const mask: Implementation = ([text, value], _, memo) => {
   if (typeof text !== 'string' || (value !== undefined && !isObject(value))) return null;
   const options = optionsOf(value ?? {});
   const anchor = anchorOf(text, options.anchor, (pattern) => regularExpression(pattern, memo).search(text));
-  if (anchor === undefined || Math.abs(anchor.at) > text.length) return text;
+  if (anchor === undefined || Math.abs(anchor.at) > charactersIn(text, text.length)) return text;
   return masked(text, options, Math.abs(anchor.at), anchor.isFromEnd || anchor.at < 0);
 };
 
@@ -50,7 +50,15 @@ function anchorOf(
   if (typeof anchor !== 'string' || anchor.toLowerCase() === 'start') return { at: 0, isFromEnd: false };
   if (anchor.toLowerCase() === 'end') return { at: 0, isFromEnd: true };
   const at = find(anchor);
-  return at < 0 || text === '' ? undefined : { at, isFromEnd: false };
+  return at < 0 || text === '' ? undefined : { at: charactersIn(text, at), isFromEnd: false };
+}
+
+/** How many characters begin in the first `end` UTF-16 units. */
+function charactersIn(text: string, end: number): number {
+  countSteps(end);
+  let count = 0;
+  for (let at = 0; at < end; at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1) count++;
+  return count;
 }
 
 /** `skipped`: the characters before the mask. A mask from the end reverses string and mask, and then the result. */

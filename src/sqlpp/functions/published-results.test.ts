@@ -115,3 +115,11 @@ test('OBJECT_FILTER leaves out NULL unless it keeps whole members', () => {
     ['OBJECT_FILTER([null], {"composites": false})', 'null'],
   ]);
 });
+
+test('the anchor of MASK counts characters, also those outside the basic plane', () => {
+  assertResults([
+    ['MASK("😀😀ab12", {"mask": "##", "anchor": "[0-9]"})', '"😀😀ab##"'],
+    ['MASK("ab12", {"mask": "##", "anchor": "[0-9]"})', '"ab##"'],
+    ['MASK("😀😀", {"mask": "##", "anchor": 3})', '"😀😀"'],
+  ]);
+});
