@@ -1,6 +1,7 @@
 // Entry of the query thread: the service on its ports, the engine (loaded with the first statement), scans over the index files.
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
+import { loadedOnce } from '#base/loaded-once.ts';
 import { forwardingLog } from '#ports/log.ts';
 import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import { QueryHost } from '#query/host/query-host.ts';
@@ -13,11 +14,7 @@ const port = parentPort;
 const sendMessage = (message: QueryMessage): void => port.postMessage(message);
 
 /** Kept: resolving a module again costs more than a short statement. */
-let engine: Promise<Engine> | null = null;
-const loadEngine = (): Promise<Engine> => {
-  engine ??= import('./query-engine.ts').then((module) => module.engine);
-  return engine;
-};
+const loadEngine = loadedOnce(async (): Promise<Engine> => (await import('./query-engine.ts')).engine);
 
 const host = new QueryHost({
   sendMessage,

@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { z } from 'zod';
 import { plainAddress } from '#base/address.ts';
 import { urlHost } from '#base/host-and-port.ts';
+import { loadedOnce } from '#base/loaded-once.ts';
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { readConsoleFile } from '#console/console-files.adapter.ts';
@@ -97,9 +98,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 
 /** Serves the OpenAPI document, which is built on first use. */
 function addDescription(app: FastifyInstance, operations: readonly Operation[]): void {
-  let apiDocument: Promise<ApiDocument> | null = null;
-  const document = (): Promise<ApiDocument> =>
-    (apiDocument ??= import('./openapi.ts').then(({ describeApi }) => describeApi(operations)));
+  const document = loadedOnce(
+    async (): Promise<ApiDocument> => (await import('./openapi.ts')).describeApi(operations),
+  );
   app.get('/openapi.json', async (_request, reply) => sendJson(reply, JSON.stringify(await document())));
   app.get('/docs/api', async (_request, reply) => {
     const { contentPolicy, page } = await import('#contract/api-page.ts');

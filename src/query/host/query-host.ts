@@ -26,16 +26,17 @@ import type { QueryRuntime } from './query-runtime.ts';
 const drainMs = 2_000;
 const ping = '{"status":"OK"}';
 /** Answers in the form of the query service, for the time in which the service is not loaded. */
-const [notStarted, stopping] = [
+const [notStarted, notLoaded, stopping] = [
   { code: 5000, msg: 'The node has not read its configuration yet.', retry: true },
+  { code: 5000, msg: 'The query service could not be loaded, as the log of the node says.', retry: true },
   { code: 1180, msg: 'Service shutting down', retry: true },
-].map((error) => JSON.stringify({ errors: [error], status: 'fatal' })) as [string, string];
+].map((error) => JSON.stringify({ errors: [error], status: 'fatal' })) as [string, string, string];
 const emptyReport: QueryReport = { counters: {}, active: 0, queued: 0, prepareds: 0 };
 
 export class QueryHost {
   private readonly options: QueryHostOptions;
   private readonly gate = new ClientGate();
-  private readonly indexPort: Deferred<MessagePort> = deferred();
+  private indexPort: Deferred<MessagePort> = deferred();
   private start: QueryStart | null = null;
   private documents: MessagePort | null = null;
   private state: QueryState | null = null;
@@ -44,7 +45,7 @@ export class QueryHost {
   private awaited = new AwaitedKeyspaces(realClock, []);
   /** The newest call of each kind among those that came before the runtime was loaded. */
   private readonly early = new Map<StoredCall['kind'], StoredCall>();
-  private loading: Promise<QueryRuntime> | null = null;
+  private loading: Promise<QueryRuntime | null> | null = null;
   private runtime: QueryRuntime | null = null;
   private plain: Listener | null = null;
   private secure: Listener | null = null;
@@ -158,23 +159,33 @@ export class QueryHost {
     const { start, state } = this;
     if (this.isStopping && this.runtime === null) return refuse(response, stopping);
     if (start === null || state === null) return refuse(response, notStarted);
-    const { handler } = this.runtime ?? (await this.load(start, state));
-    await handler.serve(request, response);
+    const runtime = this.runtime ?? (await this.load(start, state));
+    if (runtime === null) return refuse(response, notLoaded);
+    await runtime.handler.serve(request, response);
   }
 
-  private load(start: QueryStart, state: QueryState): Promise<QueryRuntime> {
-    this.loading ??= import('./query-runtime.ts').then(async ({ QueryRuntime }) => {
-      // Connected only now: messages would accumulate before a reader exists.
-      this.options.sendMessage({ kind: 'connect indexes' });
-      const ports = { indexes: await this.indexPort.promise, documents: this.documents };
-      const runtime = await QueryRuntime.make(this.options, start, state, ports);
-      // The state may have changed during loading.
-      if (this.state !== null) runtime.follow(this.state);
-      for (const call of this.early.values()) runtime.takeStored(call);
-      this.runtime = runtime;
-      return runtime;
+  /** Null if the service cannot be loaded now, as for lack of file handles: the next call tries again. */
+  private load(start: QueryStart, state: QueryState): Promise<QueryRuntime | null> {
+    this.loading ??= this.loadNow(start, state).catch((error: unknown) => {
+      this.options.log.error('query.not_loaded', { reason: String(error) });
+      this.loading = null;
+      return null;
     });
     return this.loading;
+  }
+
+  private async loadNow(start: QueryStart, state: QueryState): Promise<QueryRuntime> {
+    const { QueryRuntime } = await import('./query-runtime.ts');
+    this.indexPort = deferred();
+    // Connected only now: messages would accumulate before a reader exists.
+    this.options.sendMessage({ kind: 'connect indexes' });
+    const ports = { indexes: await this.indexPort.promise, documents: this.documents };
+    const runtime = await QueryRuntime.make(this.options, start, state, ports);
+    // The state may have changed during loading.
+    if (this.state !== null) runtime.follow(this.state);
+    for (const call of this.early.values()) runtime.takeStored(call);
+    this.runtime = runtime;
+    return runtime;
   }
 
   private async follow(state: QueryState): Promise<void> {
@@ -193,9 +204,7 @@ export class QueryHost {
   private cleanUpAfterCrash(state: QueryState): void {
     const { start } = this;
     if (start === null || this.loading !== null || !hasAttemptCollections(start.dataFolder)) return;
-    this.load(start, state).catch((error: unknown) => {
-      this.options.log.error('transaction.cleanup_failed', { reason: String(error) });
-    });
+    void this.load(start, state);
   }
 
   private async followHosts({ plainForThisMachineOnly }: QueryState): Promise<void> {
