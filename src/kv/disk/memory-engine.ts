@@ -163,7 +163,7 @@ class MemoryEngine implements DiskEngine {
   }
 
   async largeItems(bucketUuid: string, file: number, after: number): Promise<LargeItems> {
-    return this.usable(bucketUuid, file).stored.largeItems(after);
+    return this.readable(bucketUuid, file).stored.largeItems(after);
   }
 
   async commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<number> {
@@ -201,7 +201,7 @@ class MemoryEngine implements DiskEngine {
   }
 
   async expiredKeys(bucketUuid: string, file: number, request: ExpiredKeysRequest): Promise<ExpiredKey[]> {
-    return this.usable(bucketUuid, file).stored.expiredKeys(request);
+    return this.readable(bucketUuid, file).stored.expiredKeys(request);
   }
 
   async collectionKeys(
@@ -209,17 +209,14 @@ class MemoryEngine implements DiskEngine {
     file: number,
     request: CollectionKeysRequest,
   ): Promise<DocumentKey[]> {
-    const { stored } = this.usable(bucketUuid, file);
+    const { stored } = this.readable(bucketUuid, file);
     await this.disk.read();
     this.refuseWhenDead();
     return stored.collectionKeys(request);
   }
 
-  /** A file that takes no more commits can still be read. */
   async fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<FetchedItems> {
-    this.refuseWhenDead();
-    const { stored } = this.find(bucketUuid).handles.get(file) ?? {};
-    if (stored === undefined) throw new Error(`file ${file} of bucket ${bucketUuid} is not open`);
+    const { stored } = this.readable(bucketUuid, file);
     await this.disk.read();
     this.refuseWhenDead();
     if (stored.damage !== null) throw new Error(stored.damage);
@@ -233,7 +230,7 @@ class MemoryEngine implements DiskEngine {
     afterSeqno: number,
     targetBytes?: number,
   ): Promise<BackfillPage> {
-    const handle = this.usable(bucketUuid, file);
+    const handle = this.readable(bucketUuid, file);
     const { damage } = handle.stored;
     if (damage !== null) throw new DamagedFileError({ file, path: handle.path, reason: damage });
     return handle.stored.backfill(vb, afterSeqno, targetBytes);
@@ -305,10 +302,16 @@ class MemoryEngine implements DiskEngine {
   }
 
   private usable(bucketUuid: string, file: number): Handle {
+    const handle = this.readable(bucketUuid, file);
+    refuseAfterFailure(handle);
+    return handle;
+  }
+
+  /** A file that takes no more commits can still be read. */
+  private readable(bucketUuid: string, file: number): Handle {
     this.refuseWhenDead();
     const handle = this.find(bucketUuid).handles.get(file);
     if (handle === undefined) throw new Error(`file ${file} of bucket ${bucketUuid} is not open`);
-    refuseAfterFailure(handle);
     return handle;
   }
 
