@@ -12,7 +12,10 @@ export interface ShardSpec {
   readonly active?: string;
   /** The boot id of the active that confirmed the epoch. */
   readonly confirmed?: string;
-  /** Where the named active has not confirmed: id of the node that was the last to confirm. */
+  /**
+   * Where the named active has not confirmed: id of the node that was the last to confirm. Where it has confirmed: id of the member that continues
+   * the shard in its place if all members lose their memory, since the disk of the active may lack what is on the disk of that member.
+   */
   readonly lastActive?: string;
   /** The epoch whose active reported that it has stopped. */
   readonly stopped?: number;
@@ -87,7 +90,8 @@ export interface ShardMap {
 
 /**
  * `confirm`: this process serves the shard from now on, under this epoch, which may be above that in the map. `join`, `leave`: a copy
- * becomes, or ceases to be, a member of the in-sync set. `stop`: this process does not serve the shard any longer. Every change but
+ * becomes, or ceases to be, a member of the in-sync set. `stop`: this process does not serve the shard any longer. `written`: the disk of a
+ * member has all that this process took over, so that this member continues if all lose their memory. Every change but
  * `confirm` requires that this process is the confirmed active of the epoch; `stop` only that this node is.
  */
 export type ShardChange =
@@ -99,6 +103,8 @@ export type ShardChange =
       readonly restarted?: readonly string[];
       /** The boot of the cleanly stopped process whose memory this process has. This process replaces that one in the in-sync set. */
       readonly continues?: string;
+      /** The disk of this node lacks some of the shard: if all members lose their memory, the last active continues, and not this node. */
+      readonly isUnwritten?: true;
     }
   | {
       readonly shard: number;
@@ -110,7 +116,14 @@ export type ShardChange =
       readonly isComplete?: true;
     }
   | { readonly shard: number; readonly epoch: number; readonly kind: 'join'; readonly member: SyncMember }
-  | { readonly shard: number; readonly epoch: number; readonly kind: 'leave'; readonly node: string };
+  | { readonly shard: number; readonly epoch: number; readonly kind: 'leave'; readonly node: string }
+  | {
+      readonly shard: number;
+      readonly epoch: number;
+      readonly kind: 'written';
+      /** Id of a member; absent: this node. */
+      readonly by?: string;
+    };
 
 /** `done` and `refused` contain the map at that revision. `unknown`: the change may be made, also later. `unsent`: it was not sent to the store. */
 export type MapOutcome =

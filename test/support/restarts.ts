@@ -8,6 +8,9 @@ import { type ReplicatedNode as Node, ReplicatedCluster } from './replicated-clu
 
 export const majority = { durability: DurabilityLevel.majority } as const;
 export const persisted = { durability: DurabilityLevel.persistToMajority } as const;
+export const activePersisted = { durability: DurabilityLevel.majorityAndPersistActive } as const;
+
+type Durability = typeof majority | typeof persisted | typeof activePersisted;
 
 /** Nodes with disks, each of which is started again as another process. */
 export class Restarts {
@@ -52,17 +55,33 @@ export class Restarts {
       .catch(() => {});
   }
 
+  /** From its next commit on the disk takes no commits of the running process. */
+  failDisk(name: string): void {
+    this.disks.get(name)?.failNextCommit('EIO');
+  }
+
   end(): void {
     for (const node of this.nodes.values()) node.crash();
   }
 
   /** Writes to vbucket 0 on the node, which must serve it, and waits until the write is acknowledged. */
-  async write(name: string, key: string, change: typeof majority | typeof persisted): Promise<void> {
+  async write(name: string, key: string, change: Durability): Promise<void> {
     const node = this.node(name);
     assert.equal(node.store(key, 0, { ...change, value: key }), Status.success);
     const token = node.result.pending;
     for (let i = 0; i < 100 && !node.resolved.has(token); i++) await this.cluster.clock.run(20);
     assert.equal(node.resolved.get(token), Status.success);
+  }
+
+  /** Runs the simulation until this holds, at most for a minute. */
+  async until(condition: () => boolean | Promise<boolean>, message: string): Promise<void> {
+    for (let i = 0; i < 3_000 && !(await condition()); i++) await this.cluster.clock.run(20);
+    assert.ok(await condition(), message);
+  }
+
+  /** The boot that has confirmed that it is the active of shard 0. */
+  async confirmed(): Promise<string | undefined> {
+    return (await this.cluster.map.shards())[0]?.confirmed;
   }
 
   serves(name: string): boolean {

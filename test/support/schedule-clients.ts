@@ -11,6 +11,7 @@ import type { ScheduledCluster } from './scheduled-cluster.ts';
 const durableKeys = {
   m0: DurabilityLevel.majority,
   m1: DurabilityLevel.majority,
+  a: DurabilityLevel.majorityAndPersistActive,
   p: DurabilityLevel.persistToMajority,
 };
 export const plainKeys = ['x0', 'x1', 'x2', 'x3'];
@@ -199,14 +200,14 @@ export class ScheduleClients {
     }
   }
 
-  /** What must be explained: where every memory was lost, the writes to the disks of a majority, and the last read. */
+  /** What must be explained: where every memory was lost, the writes that were acknowledged as persisted, and the last read. */
   private knownOf(name: string, history: readonly Operation[]): readonly Operation[] {
     const { givenUp, memoryLost, shardCount } = this.cluster;
     const [vb, key] = name.split(' ') as [string, keyof typeof durableKeys];
     const shard = Number(vb) % shardCount;
     if (givenUp.has(shard)) return [];
     if (!memoryLost.has(shard)) return history;
-    if (durableKeys[key] !== DurabilityLevel.persistToMajority) return [];
+    if (durableKeys[key] === DurabilityLevel.majority) return [];
     return history.filter((operation, at) => operation.kind === 'write' || at === history.length - 1);
   }
 }

@@ -22,6 +22,7 @@ const names = [
   'fault during a handover',
   'two orchestrators',
   'full disk',
+  'failed file',
 ] as const;
 export type Fault = (typeof names)[number];
 export const faultNames: readonly Fault[] = names;
@@ -104,6 +105,7 @@ export class ScheduleFaults {
       return true;
     },
     'full disk': () => this.fillDisk(),
+    'failed file': () => this.failFile(this.cluster.running.get(this.anyNodeName())),
   };
 
   private random(below: number): number {
@@ -115,13 +117,19 @@ export class ScheduleFaults {
   }
 
   private mayKill(name: string): boolean {
-    const { current, running } = this.cluster;
+    const { running } = this.cluster;
     if (running.size < 2 || !running.has(name)) return false;
+    return !this.isCareful || this.isMemoryElsewhere(name);
+  }
+
+  /** Whether the shard, or each shard, has a member with all of its memory on another node. */
+  private isMemoryElsewhere(name: string, only?: number): boolean {
+    const { current } = this.cluster;
     const hasAllMemory = (member: readonly [number, string]): boolean =>
       current.nodes[member[0]] !== name && this.cluster.isWhole(member);
-    return (
-      !this.isCareful ||
-      current.shards.every(({ inSync }) => inSync === undefined || inSync.some(hasAllMemory))
+    return current.shards.every(
+      ({ inSync }, shard) =>
+        inSync === undefined || (only !== undefined && shard !== only) || inSync.some(hasAllMemory),
     );
   }
 
@@ -134,8 +142,9 @@ export class ScheduleFaults {
 
   /** A process that stops cleanly keeps its memory on its disk. */
   private stop(name: string): boolean {
-    // A process whose disk is full cannot leave everything on that disk.
-    if (this.cluster.running.get(name)?.disk.isFull !== false) return false;
+    const process = this.cluster.running.get(name);
+    // A process cannot leave everything on a disk that is full, or in a file that has failed.
+    if (process === undefined || process.disk.isFull || process.isFileFailing) return false;
     const isQuick = this.random(2) === 0;
     void this.cluster.stop(name).then(() => this.startLater(name, isQuick ? 100 : this.random(8_000)));
     return true;
@@ -225,6 +234,33 @@ export class ScheduleFaults {
       disk.isFull = disk.hasNoSpaceToOpen = false;
     });
     return true;
+  }
+
+  /** The next commit of the process fails, after which its file takes no commits until the process is started again. */
+  private failFile(process: Process | undefined): boolean {
+    if (process === undefined || process.isFileFailing) return false;
+    process.isFileFailing = true;
+    process.disk.failNextCommit('EIO');
+    return true;
+  }
+
+  /**
+   * Does what an operator does after the faults: starts a process whose file has failed again, once another member has what it has in memory. Where
+   * it is the only member, its disk has all that was acknowledged, and no other process can get the rest from it. `isStuck`: also where that loses
+   * what was in memory alone.
+   */
+  restartFailed(isStuck: boolean): void {
+    const { current, running } = this.cluster;
+    for (const [name, { isFileFailing, node }] of running) {
+      const { majority } = node.bucket.progress;
+      const small = current.shards.every(
+        ({ inSync }, shard) => this.isMemoryElsewhere(name, shard) || (inSync?.length ?? 0) < majority,
+      );
+      if (!isFileFailing || !(small || isStuck)) continue;
+      this.cluster.kill(name);
+      this.cluster.start(name);
+      return;
+    }
   }
 
   /** Fails over a node that runs, or that was restarted or cut off just before. */

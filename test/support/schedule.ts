@@ -10,6 +10,8 @@ import { ScheduleOrchestrators } from './schedule-orchestrators.ts';
 import { ScheduledCluster } from './scheduled-cluster.ts';
 
 const stableWithinMs = 300_000;
+/** After this time processes whose files have failed are started again, whatever is lost. */
+const failedMs = 60_000;
 /** A plan that has not ended after this time is stopped: no move of these few documents takes as long. */
 const stuckMs = 15_000;
 
@@ -41,7 +43,7 @@ export async function runSchedule(seed: number): Promise<ScheduleReport> {
   faults.begin();
   await clock.run(5_000 + random(15_000));
   faults.heal();
-  await becomeStable(cluster, orchestrators, clients);
+  await becomeStable(cluster, orchestrators, clients, faults);
   clients.check();
   const lost = { memory: cluster.memoryLost.size, givenUp: cluster.givenUp.size };
   for (const name of cluster.names) cluster.kill(name);
@@ -68,6 +70,7 @@ async function becomeStable(
   cluster: ScheduledCluster,
   orchestrators: ScheduleOrchestrators,
   clients: ScheduleClients,
+  faults: ScheduleFaults,
 ): Promise<void> {
   const { clock } = cluster;
   await clock.run(2_000);
@@ -91,6 +94,7 @@ async function becomeStable(
     else if (balance === undefined && orchestrators.isLost && (lastBalance?.outcome === 'failed' || isStuck))
       void orchestrators.giveUp();
     else if (balance === undefined && isDue) void orchestrators.rebalance();
+    faults.restartFailed(untilMs - clock.monotonicMs() < stableWithinMs - failedMs);
     await clock.run(500);
   }
   compareCopies(cluster, clients);

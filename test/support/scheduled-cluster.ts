@@ -33,6 +33,8 @@ export interface Process {
   readonly disk: MemoryDisk;
   /** The revision of the map that it has seen last. */
   mapRevision: number;
+  /** The file of its bucket takes no commits from the next one on. */
+  isFileFailing: boolean;
 }
 
 export class ScheduledCluster implements NodeHost {
@@ -153,7 +155,7 @@ export class ScheduledCluster implements NodeHost {
     const bootId = `${name} ${boot}`;
     const store = this.storeOf(bootId);
     const node = new ReplicatedNode(this, name, bootId, disk);
-    const process = { node, store, disk, mapRevision: 0 };
+    const process = { node, store, disk, mapRevision: 0, isFileFailing: false };
     this.running.set(name, process);
     void node.start();
     void this.watch(name, clusterKey, (value) => {
@@ -176,6 +178,7 @@ export class ScheduledCluster implements NodeHost {
     if (process === undefined) return;
     this.end(name, process);
     process.disk.crash();
+    process.disk.failNextCommit(null);
     void process.node.bucket.stop().catch(() => {});
   }
 

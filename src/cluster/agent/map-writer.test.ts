@@ -255,6 +255,56 @@ describe('the writer of a map', () => {
     assert.deepEqual(await stored(), { ...promoted, epoch: 5, confirmed: 'after a restart', inSync });
   });
 
+  it('keeps the last active while the disk of the confirmed one lacks some of the shard', async () => {
+    const before: ShardPlacement = { ...promoted, lastActive: { node: 'two', epoch: 3 } };
+    const { change, stored } = await aWriter(before);
+    await change({ shard: 0, epoch: 4, kind: 'confirm', isUnwritten: true });
+    const kept = { ...serving, lastActive: { node: 'two', epoch: 4 } };
+    assert.deepEqual(await stored(), kept);
+    const leave = { shard: 0, epoch: 4, kind: 'leave', node: 'two' } as const;
+    assert.equal((await change(leave)).kind, 'refused', 'only its disk may have what was acknowledged');
+    await change({ shard: 0, epoch: 4, kind: 'written' });
+    assert.deepEqual(await stored(), serving);
+    assert.equal((await change(leave)).kind, 'done');
+  });
+
+  it('keeps no last active of an epoch that does not fit, of this node, or outside of the in-sync set', async () => {
+    for (const [inSync, lastActive] of [
+      [promoted.inSync, { node: 'two', epoch: 2 }],
+      [promoted.inSync, { node: 'one', epoch: 3 }],
+      [promoted.inSync, undefined],
+      [[[0, 'first']], { node: 'two', epoch: 3 }],
+    ] as const) {
+      const before = { ...promoted, inSync, ...(lastActive && { lastActive }) } as ShardPlacement;
+      const { change, stored } = await aWriter(before);
+      await change({ shard: 0, epoch: 4, kind: 'confirm', isUnwritten: true });
+      assert.deepEqual(await stored(), { ...serving, inSync });
+    }
+  });
+
+  it('keeps the nodes that a shard leaves until the disk of the new active has the shard', async () => {
+    const inSync = [...(promoted.inSync ?? []), [2, 'third'] as const];
+    const handedOver = { stopped: 3, handedOver: 3, lastActive: { node: 'three', epoch: 3 } };
+    const moving: ShardPlacement = { ...promoted, inSync, incoming: [2], ...handedOver };
+    const { change, stored } = await aWriter(moving, 'first', [0, 1]);
+    await change({ shard: 0, epoch: 4, kind: 'confirm', isUnwritten: true });
+    const lastActive = { node: 'three', epoch: 4 };
+    assert.deepEqual(await stored(), { ...serving, inSync, incoming: [2], lastActive });
+    await change({ shard: 0, epoch: 4, kind: 'written', by: 'two' });
+    assert.deepEqual((await stored())?.lastActive, { node: 'two', epoch: 4 });
+    assert.equal((await change({ shard: 0, epoch: 4, kind: 'written', by: 'four' })).kind, 'refused');
+  });
+
+  it('passes a shard on with the last active that it has kept, and lets no other node continue', async () => {
+    const unwritten: ShardPlacement = { ...serving, lastActive: { node: 'two', epoch: 4 } };
+    const { change, stored } = await aWriter(unwritten, 'after a restart');
+    const confirm = { shard: 0, epoch: 5, kind: 'confirm', restarted: ['two'] } as const;
+    assert.equal((await change(confirm)).kind, 'refused', 'the disk of node two has more');
+    await change({ shard: 0, epoch: 4, kind: 'stop', successor: 'two' });
+    const lastActive = { node: 'two', epoch: 4 };
+    assert.deepEqual(await stored(), { ...promoted, epoch: 5, chain: [1, 0], stopped: 4, lastActive });
+  });
+
   it('keeps what others write at the same time', async () => {
     const { change, server, stored, store } = await aWriter(filling);
     const put = store.put.bind(store);

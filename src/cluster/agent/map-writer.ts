@@ -9,6 +9,7 @@ import {
   isGoalInSync,
   isHandedOver,
   isSameChain,
+  lastActiveOf,
   promotedShard,
   shardMembers,
 } from '../topology/promoted-shard.ts';
@@ -85,26 +86,37 @@ export class MapWriter {
     /** The chain to which the running rebalance moves the shard. */
     const goal = map.forward?.chains[change.shard] ?? [];
     if (ownIndex < 0 || placement.chain[0] !== ownIndex) return null;
+    const last = lastActiveOf(placement)?.node ?? nodeId;
     if (change.kind === 'confirm') {
-      const restarted = (change.restarted ?? []).map((node) => nodes.indexOf(node));
+      // Where the others have lost their memory, too, only the last active has on its disk what was acknowledged as persisted.
+      const named = last === nodeId ? (change.restarted ?? []) : [];
+      const restarted = named.map((node) => nodes.indexOf(node));
       const served = confirmed(placement, ownIndex, bootId, { ...change, restarted });
+      if (served === null) return null;
+      if (change.isUnwritten && last !== nodeId && hasMember(map, served, last))
+        return { ...served, lastActive: { node: last, epoch: change.epoch } };
       const isMove = isHandedOver(placement) && change.epoch === placement.epoch && restarted.length === 0;
-      return served && isMove ? movedTo(served, goal) : served;
+      return isMove ? movedTo(served, goal) : served;
     }
     if (placement.epoch !== change.epoch) return null;
     if (change.kind === 'stop') {
       const { confirmed: servingBoot, handedOver: _, ...rest } = placement;
       // An active that has not confirmed its promotion has not served: the record that the earlier active has stopped is kept.
       const { epoch, isComplete } = change;
-      const ended = { stopped: epoch, lastActive: { node: nodeId, epoch } };
+      const ended = { stopped: epoch, lastActive: { node: last, epoch } };
       const stopped =
         servingBoot === undefined ? rest : { ...rest, ...ended, ...(isComplete && { handedOver: epoch }) };
       const successor = change.successor === undefined ? -1 : nodes.indexOf(change.successor);
-      const isMember = placement.inSync?.some(([position]) => position === successor) ?? false;
-      if (!isMember) return servingBoot === undefined ? null : stopped;
+      if (!hasMember(map, placement, change.successor)) return servingBoot === undefined ? null : stopped;
       return promotedShard(stopped, successor, goal[0] === successor ? goal : placement.chain);
     }
     if (placement.confirmed !== bootId) return null;
+    if (change.kind === 'written') {
+      const { lastActive: _, ...rest } = placement;
+      if (change.by === undefined) return rest;
+      const lastActive = { node: change.by, epoch: change.epoch };
+      return hasMember(map, placement, change.by) ? { ...rest, lastActive } : null;
+    }
     const inSync: InSync = placement.inSync ?? [[ownIndex, bootId]];
     if (change.kind === 'join') {
       const joining = nodes.indexOf(change.member.node);
@@ -119,14 +131,17 @@ export class MapWriter {
         : joined;
     }
     const leaving = nodes.indexOf(change.node);
-    return leaving === ownIndex
+    return leaving === ownIndex || lastActiveOf(placement)?.node === change.node
       ? null
       : { ...placement, inSync: inSync.filter(([position]) => position !== leaving) };
   }
 }
 
-/** Whether the change adds a node to the in-sync set of a shard, or removes one. */
-const changesInSyncSet = ({ kind }: ShardChange): boolean => kind === 'leave' || kind === 'join';
+/** Whether the change adds a node to the in-sync set of a shard, removes one, or says which member has the shard on its disk. */
+const changesInSyncSet = ({ kind }: ShardChange): boolean => ['leave', 'join', 'written'].includes(kind);
+
+const hasMember = ({ nodes }: BucketMap, { inSync = [] }: ShardPlacement, node?: string): boolean =>
+  inSync.some(([position]) => nodes[position] === node);
 
 /** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */
 function confirmed(

@@ -250,7 +250,10 @@ export interface ShardPlacement {
    * in clusters of one node, which confirms nothing.
    */
   readonly confirmed?: string;
-  /** Where `confirmed` is absent: the node that was the last to confirm. Read it with `lastActiveOf`: nodes of older versions do not update it. */
+  /**
+   * Where `confirmed` is absent: the node that was the last to confirm. Where it is present: the disk of the active may lack what is on the disk of
+   * this other node. Read it with `lastActiveOf`: nodes of older versions do not update it.
+   */
   readonly lastActive?: LastActive;
   /** The epoch whose active reported that it has stopped: its successor need not wait for as long as that active might still serve. */
   readonly stopped?: number;
@@ -263,11 +266,14 @@ export interface ShardPlacement {
   readonly successor?: number;
 }
 
-/** The node that continues a shard whose members have all lost their memory: its disk has every write that was acknowledged as persisted. */
+/**
+ * The node that continues a shard whose members have all lost their memory: its disk has every write that was acknowledged as persisted. It is a
+ * member of the in-sync set, and stays one while the active has confirmed.
+ */
 export interface LastActive {
   /** Id of the node. */
   readonly node: string;
-  /** The last epoch that ended: no node has confirmed a later one. */
+  /** No node has confirmed a later epoch. */
   readonly epoch: number;
 }
 

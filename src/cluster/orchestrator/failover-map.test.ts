@@ -62,6 +62,18 @@ describe('failover of a map', () => {
     );
   });
 
+  it('keeps the last active in place of an active whose disk lacks some of the shard, unless an unsafe failover gives it up', () => {
+    const unwritten: ShardPlacement = { ...placement, lastActive: { node: 'c', epoch: 4 } };
+    assert.deepEqual(failedOver(unwritten, 'a').shard.lastActive, { node: 'c', epoch: 4 });
+    assert.deepEqual(failedOver(unwritten, 'c').shard, { ...unwritten, chain: [0, 1, -1] });
+    const inSync = placement.inSync?.slice(0, 2) ?? [];
+    const given = failedOver(unwritten, 'c', { allowUnsafe: true });
+    assert.deepEqual(given.shard, { ...placement, chain: [0, 1, -1], inSync });
+    assert.deepEqual(given.unsafe, [], 'the active has all that was acknowledged');
+    const ofOldVersion = { ...unwritten, lastActive: { node: 'c', epoch: 3 } };
+    assert.deepEqual(failedOver(ofOldVersion, 'a').shard.lastActive, { node: 'a', epoch: 4 });
+  });
+
   it('takes a failed replica out of the chain, and leaves its active and the in-sync set alone', () => {
     const { shard } = failedOver(placement, 'b');
     assert.deepEqual(shard, { ...placement, chain: [0, 2, -1] });

@@ -1,7 +1,7 @@
 // A bucket's map after a failover: for each shard whose active has failed another member of the in-sync set is promoted, and the failed
 // nodes leave all chains.
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import { isInSync, lastActiveAfter } from '../topology/promoted-shard.ts';
+import { isInSync, lastActiveAfter, lastActiveOf } from '../topology/promoted-shard.ts';
 import { paddedChain } from '../topology/vbucket-map.ts';
 
 /** How many changes a copy of a shard has. The furthest copy lacks the fewest of the writes that were not durable. */
@@ -48,9 +48,13 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
     if (!failed.includes(active)) {
       const hasRestarted = (node: number): boolean =>
         options.hasRestarted?.(map.nodes[node] ?? '', index) ?? false;
-      if (!waitsForFailed(shard, failed, hasRestarted)) return withChain(shard, live);
-      unsafe.push(index);
-      return options.allowUnsafe ? withChain(withoutFailed(shard, failed), live) : shard;
+      const isWaiting = waitsForFailed(shard, failed, hasRestarted);
+      if (isWaiting) unsafe.push(index);
+      if (isWaiting && !options.allowUnsafe) return shard;
+      const last = lastActiveOf(shard)?.node ?? '';
+      if (options.allowUnsafe && options.failed.includes(last))
+        return withChain(withoutLast(shard, failed), live);
+      return withChain(isWaiting ? withoutFailed(shard, failed) : shard, live);
     }
     if (live.length === 0) {
       lost.push(index);
@@ -111,6 +115,12 @@ const withoutFailed = ({ inSync, ...shard }: ShardPlacement, failed: readonly nu
   ...shard,
   ...(inSync && { inSync: inSync.filter(([member]) => !failed.includes(member)) }),
 });
+
+/** The active, whose disk lacks some of the shard, need not keep in its set a last active that is given up. */
+function withoutLast(shard: ShardPlacement, failed: readonly number[]): ShardPlacement {
+  const { lastActive: _, ...rest } = withoutFailed(shard, failed);
+  return rest;
+}
 
 /** Only replicas have failed: the active removes them from the in-sync set. */
 function withChain(shard: ShardPlacement, live: readonly number[]): ShardPlacement {

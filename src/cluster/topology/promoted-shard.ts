@@ -22,17 +22,18 @@ export function promotedShard(shard: ShardPlacement, node: number, chain: Chain)
 
 /** What the shard keeps about its last active when another node is promoted. `active`: the id of the replaced active, which counts if it had confirmed. */
 export function lastActiveAfter(shard: ShardPlacement, active?: string): Pick<ShardPlacement, 'lastActive'> {
-  const last = shard.confirmed === undefined ? lastActiveOf(shard)?.node : active;
+  const confirmed = shard.confirmed === undefined ? undefined : active;
+  const last = lastActiveOf(shard)?.node ?? confirmed;
   return last === undefined ? {} : { lastActive: { node: last, epoch: shard.epoch } };
 }
 
 /**
- * The node that was the last to confirm that it is the active; null where the present active has confirmed, or where the last one is not known: a
- * node of an older version keeps the field unchanged when it confirms, stops or promotes, and the epoch in the field does not fit then.
+ * The node that continues the shard where all members have lost their memory, if that is not the present active. Null also where the node is not
+ * known: a node of an older version keeps the field unchanged when it confirms, stops or promotes, and the epoch in the field does not fit then.
  */
 export function lastActiveOf({ confirmed, epoch, lastActive, stopped }: ShardPlacement): LastActive | null {
-  const ended = stopped === epoch ? epoch : epoch - 1;
-  return confirmed === undefined && lastActive?.epoch === ended ? lastActive : null;
+  const last = confirmed !== undefined || stopped === epoch ? epoch : epoch - 1;
+  return lastActive?.epoch === last ? lastActive : null;
 }
 
 /** Whether the previous active has stopped, and all members have its changes: the new active, which has not confirmed yet, among them. */

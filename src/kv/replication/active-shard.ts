@@ -13,6 +13,7 @@ import type { Handovers } from './handovers.ts';
 import { JoiningCopy } from './joining-copy.ts';
 import type { PeerConnections } from './peers.ts';
 import { hasSameSet } from './same-set.ts';
+import { TakenOver } from './taken-over.ts';
 
 export interface ActiveShardOptions {
   ref: ShardRef;
@@ -62,8 +63,7 @@ export class ActiveShard {
   private fedSinceMs: number | null = null;
   private readonly copies = new Map<string, FedCopy>();
   private readonly diverged: DivergedCopies;
-  /** By vbucket: the seqno that all members must have before the shard is served; null once it is. */
-  private takeOverSeqnos: ReadonlyMap<number, number> | null = null;
+  private readonly takenOver: TakenOver;
   /** By member: until when it has promised this node to follow no higher epoch. Only promises made while it accepted this epoch are noted. */
   private readonly promises = new Map<string, { boot: string; untilMs: number }>();
   /** By member: the seqnos that the shard had at some time (`ms`); the member must have received them `behindMs` later. */
@@ -82,12 +82,12 @@ export class ActiveShard {
     this.handover = new Handover(options);
     this.joining = new JoiningCopy(options);
     this.diverged = new DivergedCopies(options);
+    this.takenOver = new TakenOver(options);
     const { bucket, vbs, tookOver } = options;
     const { highSeqno } = bucket.columns;
     // Positions that members reported in an earlier epoch may have been rolled back.
     for (const member of this.others())
       for (const vb of vbs) bucket.progress.discardCopy(vb, copyKey(member));
-    if (tookOver) this.takeOverSeqnos = new Map(vbs.map((vb) => [vb, highSeqno[vb] as number]));
     for (const vb of vbs) bucket.progress.beginMembers(vb, this.syncSet());
     if (!tookOver || !options.isHandedOver) return;
     for (const member of this.others())
@@ -100,7 +100,12 @@ export class ActiveShard {
 
   /** Requests for the shard wait until it is taken over or handed over. */
   get holdsRequests(): boolean {
-    return this.takeOverSeqnos !== null || this.handover.isUnderWay;
+    return this.takenOver.isUnderWay || this.handover.isUnderWay;
+  }
+
+  /** The disk of this node lacks some of what this process took over: it acknowledges no write as persisted. */
+  get isUnwritten(): boolean {
+    return this.spec.lastActive !== undefined;
   }
 
   /** What waits for the next check of the shard: requests for the shard or its commits, or a copy that joins the set. */
@@ -181,7 +186,7 @@ export class ActiveShard {
     this.feedCopies();
     this.followJoining();
     // Until the outcome of a request to stop is known, the successor may serve already.
-    const successor = this.takeOverSeqnos === null ? this.successor() : null;
+    const successor = this.takenOver.isUnderWay ? null : this.successor();
     const beganHandover =
       this.change?.kind !== 'stop' && this.handover.follow(successor === null ? null : copyKey(successor));
     if (beganHandover) for (const { feed } of this.copies.values()) feed.resume();
@@ -191,8 +196,7 @@ export class ActiveShard {
   servedUntilMs(): number {
     const { peers } = this.options;
     if (this.handover.isUnderWay) return 0;
-    if (this.takeOverSeqnos !== null && !this.haveTakenOver(this.takeOverSeqnos)) return 0;
-    this.takeOverSeqnos = null;
+    if (!this.takenOver.isComplete(this.spec.inSync?.length ?? 1)) return 0;
     // In a cluster of two nodes only an operator can fail the active over.
     if (!peers.needsPromise) return Infinity;
     return Math.min(Infinity, ...this.others().map((member) => this.promisedByMs(member)));
@@ -215,11 +219,12 @@ export class ActiveShard {
     const successor = this.successor();
     if (successor !== null && this.handover.isComplete())
       return { shard, epoch, kind: 'stop', successor: successor.node, isComplete: true };
-    for (const { node, boot } of members) {
-      if (node === this.options.self.node || !this.mustLeave({ node, boot })) continue;
-      if (this.needsEveryMember && !this.ensureOnDisk()) return null;
-      return { shard, epoch, kind: 'leave', node };
-    }
+    const leaving = members.filter(
+      (member) => member.node !== this.options.self.node && this.mustLeave(member),
+    );
+    const written = this.takenOver.writtenChange(this.spec, leaving);
+    if (written !== null) return written;
+    for (const { node } of leaving) if (this.mayRemove(node)) return { shard, epoch, kind: 'leave', node };
     if (this.handover.isUnderWay) return null;
     const member = this.joinDue();
     return member === null ? null : { shard, epoch, kind: 'join', member };
@@ -270,6 +275,8 @@ export class ActiveShard {
       const { boot } = feed;
       const isMember = members.some((member) => member.node === node && member.boot === boot);
       if (boot === null || !feed.isFollowing || isMember) return [];
+      // What was acknowledged before is not known as committed until all members have reported.
+      if (this.takenOver.isUnderWay && !this.takenOver.isReceivedBy({ node, boot })) return [];
       // Without a promise of this process the shard would not be served until its next answer.
       if (peers.needsPromise && peers.servesUntilMs(node) <= clock.monotonicMs()) return [];
       return [{ node, boot }];
@@ -292,7 +299,8 @@ export class ActiveShard {
     const { member } = this.joining;
     const others = new Set([...this.others(), ...(member === null ? [] : [member])].map(copyKey));
     const size = Math.max(1, this.spec.inSync?.length ?? 0);
-    return { others: [...others], size, isFrozen, sizeMax: Math.max(size, this.spec.replicas.length + 1) };
+    const sizeMax = Math.max(size, this.spec.replicas.length + 1);
+    return { others: [...others], size, isFrozen, isUnwritten: this.isUnwritten, sizeMax };
   }
 
   /** The other members, of the larger set. */
@@ -313,9 +321,13 @@ export class ActiveShard {
     const answeredMs = Math.max(peers.answeredMs(node), this.sinceMs);
     if (now - answeredMs > silentMs || this.isBehind(member)) return true;
     const limitMs = this.needsEveryMember ? takeOverMs.needed : takeOverMs.other;
-    if (this.takeOverSeqnos === null || now - (this.fedSinceMs ?? now) < limitMs) return false;
-    const { progress } = this.options.bucket;
-    return [...this.takeOverSeqnos].some(([vb, end]) => progress.receivedSeqno(vb, copyKey(member)) < end);
+    if (!this.takenOver.isUnderWay || now - (this.fedSinceMs ?? now) < limitMs) return false;
+    return !this.takenOver.isReceivedBy(member);
+  }
+
+  /** The last active stays until the disk of another member has what it has: where all lose their memory, no other can continue. */
+  private mayRemove(node: string): boolean {
+    return node !== this.spec.lastActive && (!this.needsEveryMember || this.takenOver.ensureOnDisk());
   }
 
   /** Whether the in-sync set would have no majority without one of its members. */
@@ -328,7 +340,7 @@ export class ActiveShard {
    * earlier one had, and then joins in its place.
    */
   private mayReturn(node: string, connectedBoot: string | null): boolean {
-    if (!this.needsEveryMember || this.takeOverSeqnos !== null) return false;
+    if (!this.needsEveryMember || this.takenOver.isUnderWay) return false;
     if (connectedBoot === null) return true;
     const now = this.options.clock.monotonicMs();
     const found = this.replaced.get(node);
@@ -350,30 +362,6 @@ export class ActiveShard {
       return false;
     }
     return now - mark.ms > behindMs;
-  }
-
-  private haveTakenOver(seqnos: ReadonlyMap<number, number>): boolean {
-    const { progress } = this.options.bucket;
-    const isBelowMajority = (this.spec.inSync?.length ?? 1) < progress.majority;
-    for (const [vb, seqno] of seqnos)
-      if (progress.committedSeqno(vb) < seqno || (isBelowMajority && !this.isVbucketOnDisk(vb, seqno)))
-        return false;
-    return true;
-  }
-
-  /** What was acknowledged must be on disk before the in-sync set gets smaller than a majority. What is not is written at once. */
-  private ensureOnDisk(): boolean {
-    const { bucket, vbs } = this.options;
-    const acknowledged = (vb: number): number =>
-      Math.max(bucket.progress.committedSeqno(vb), this.takeOverSeqnos?.get(vb) ?? 0);
-    const missing = vbs.filter((vb) => !this.isVbucketOnDisk(vb, acknowledged(vb)));
-    for (const vb of missing) bucket.applier.writeSoon(vb);
-    return missing.length === 0;
-  }
-
-  private isVbucketOnDisk(vb: number, seqno: number): boolean {
-    const { bucket } = this.options;
-    return !bucket.isOnDisk || bucket.progress.persistedSeqno(vb) >= seqno;
   }
 
   private newFeed(node: string): CopyFeed {

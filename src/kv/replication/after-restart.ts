@@ -14,7 +14,7 @@ interface Restarted {
 /**
  * This process may have lost acknowledged writes that were only in memory, so a member that has everything it received becomes active. If all others
  * have restarted too, the last active continues: its disk has every write that was acknowledged as persisted. Where this process was promoted
- * and has never served, the last active is the one before it.
+ * and has never served, or its disk lacked some of the shard when it confirmed, the last active is the one before it.
  */
 export function changesAfterRestart(
   { confirmed, epoch: current, inSync = [], lastActive }: ShardSpec,
@@ -29,7 +29,8 @@ export function changesAfterRestart(
   if (complete !== undefined) return handOverTo(complete.node);
   if (states.includes('unknown')) return [];
   const restarted = others.map(({ node }) => node);
-  if (confirmed !== undefined || lastActive === self) return [{ shard, epoch, kind: 'confirm', restarted }];
+  const last = lastActive ?? (confirmed === undefined ? undefined : self);
+  if (last === self) return [{ shard, epoch, kind: 'confirm', restarted }];
   // If the last active is unknown, only an operator can say which node continues: the disk of another node may have more than this one.
-  return lastActive !== undefined && restarted.includes(lastActive) ? handOverTo(lastActive) : [];
+  return last !== undefined && restarted.includes(last) ? handOverTo(last) : [];
 }

@@ -381,7 +381,8 @@ export class BucketReplication {
     this.drops.leftovers(this.specs, this.options.self.node, this.vbsOf);
 
   private persisted(vb: number): void {
-    const shard = this.intakes.size === 0 ? -1 : vb % this.specs.length;
+    const shard = vb % this.specs.length;
+    if (this.actives.get(shard)?.isUnwritten) this.checks.due();
     const fed = this.intakes.get(shard);
     if (fed !== undefined) this.reports.add(fed.node, { shard, epoch: fed.epoch, vb, isAwaited: true }, 0);
   }

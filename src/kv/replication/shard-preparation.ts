@@ -32,7 +32,17 @@ export class ShardPreparation {
     const confirms = changes.filter(isConfirmation);
     const unprepared = confirms.filter((confirm) => this.begunFor(confirm) === null);
     if (unprepared.length > 0) void this.prepare(unprepared, specs);
-    return changes.filter((change) => !isConfirmation(change) || this.begunFor(change)?.isOnDisk != null);
+    return changes
+      .filter((change) => !isConfirmation(change) || this.begunFor(change)?.isOnDisk != null)
+      .map((change) => (this.isUnwritten(change) ? { ...change, isUnwritten: true } : change));
+  }
+
+  /** Whether the change confirms a shard of which the disk of this node lacks changes. No earlier active makes others: this process refuses them. */
+  private isUnwritten(change: ShardChange): change is ShardChange & { kind: 'confirm' } {
+    const { bucket, vbsOf } = this.options;
+    const { highSeqno, persistedSeqno } = bucket.columns;
+    const isMissing = (vb: number): boolean => (persistedSeqno[vb] as number) < (highSeqno[vb] as number);
+    return bucket.isOnDisk && isConfirmation(change) && vbsOf(change.shard).some(isMissing);
   }
 
   /** Whether the disk has taken the epochs of all confirmations among these changes. */

@@ -87,6 +87,20 @@ describe('VbucketProgress', () => {
     assert.ok(progress.reaches(0, 4, persistToMajority) && !progress.reaches(0, 5, persistToMajority));
   });
 
+  it('counts no write as persisted while another node would continue in place of the active', () => {
+    const { progress, columns } = aProgress(1);
+    progress.beginMembers(0, { ...withB, isUnwritten: true });
+    progress.copied(0, 'b', 10, 10);
+    columns.persistedSeqno[0] = 10;
+    assert.ok(progress.reaches(0, 10, majority));
+    for (const level of [majorityAndPersistActive, persistToMajority]) {
+      assert.ok(!progress.reaches(0, 1, level));
+      progress.setMembers(0, withB);
+      assert.ok(progress.reaches(0, 10, level));
+      progress.setMembers(0, { ...withB, isUnwritten: true });
+    }
+  });
+
   it('refuses durable writes with three copies', () => {
     const { progress } = aProgress(3);
     progress.setMembers(0, { others: ['b', 'c', 'd'], size: 4, isFrozen: false });

@@ -119,8 +119,8 @@ export class VbucketProgress {
     if (sets.isBelow(vb, this.majority) || (sets.hasOthers(vb) && seqno > sets.committedSeqno(vb)))
       return false;
     if (level === DurabilityLevel.majority) return true;
-    if (level === DurabilityLevel.majorityAndPersistActive) return seqno <= this.persistedSeqno(vb);
-    return sets.isPersistedBy(vb, seqno, this.majority);
+    const isOnlyActive = level === DurabilityLevel.majorityAndPersistActive;
+    return sets.isPersistedBy(vb, seqno, isOnlyActive ? 1 : this.majority);
   }
 
   /** Whether no durable write of the vbucket can be acknowledged before a rebalance: too few nodes have copies. */

@@ -10,6 +10,8 @@ export interface SyncSet {
   readonly size: number;
   /** Nothing is committed: a change that may leave too few members has an unknown outcome. */
   readonly isFrozen: boolean;
+  /** Nothing is acknowledged as persisted: if all members lose their memory, another node continues, whose disk lacks what this one writes. */
+  readonly isUnwritten?: boolean;
   /** The members that the set has once all copies that the map names are in sync; absent: as many as a majority needs. */
   readonly sizeMax?: number;
 }
@@ -111,7 +113,7 @@ export class SyncSets {
    * becomes active again.
    */
   isPersistedBy(vb: number, seqno: number, members: number): boolean {
-    if ((this.columns.persistedSeqno[vb] as number) < seqno) return false;
+    if ((this.columns.persistedSeqno[vb] as number) < seqno || this.sets[vb]?.isUnwritten) return false;
     let count = 1;
     for (const { persisted } of this.members[vb] ?? noMembers)
       if ((persisted[vb] as number) >= seqno) count++;

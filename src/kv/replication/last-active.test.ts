@@ -1,0 +1,86 @@
+// Which node continues a shard whose active confirmed before its own disk had the shard, where all members were killed.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aSeed } from '../../../test/support/random.ts';
+import { activePersisted, majority, persisted, Restarts } from '../../../test/support/restarts.ts';
+
+test('a node that confirmed in memory alone is not the one that continues when all were killed', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b']);
+  const { clock, map } = all.cluster;
+  await all.begin();
+  all.failDisk('b');
+  await all.write('a', 'k', activePersisted);
+  all.kill('a');
+  // Longer than node b believes that node a is connected, to which it would pass the shard on.
+  await clock.run(6_000);
+  await map.nameActive(0, 'b');
+  await all.until(async () => (await all.confirmed()) === all.node('b').boot, 'node b does not confirm');
+  all.kill('b');
+  for (const name of ['a', 'b']) await all.start(name);
+  await clock.run(5_000);
+  assert.deepEqual([all.serves('a'), all.serves('b')], [true, false]);
+  assert.equal(all.has('a', 'k'), true, 'lost, although the disk of node a has it');
+  all.end();
+});
+
+test('a copy with a failed disk loses no persisted write after it served instead of the nodes that have the write on disk', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
+  const { clock, map } = all.cluster;
+  await all.begin();
+  all.failDisk('c');
+  await all.write('a', 'k', persisted);
+  all.kill('b');
+  await clock.run(3_000);
+  assert.deepEqual((await all.members()).sort(), ['a', 'c'], 'node c is a member by its memory');
+  all.kill('a');
+  await clock.run(6_000);
+  await map.nameActive(0, 'c');
+  await all.until(async () => (await all.confirmed()) === all.node('c').boot, 'node c does not confirm');
+  for (const name of ['a', 'b']) await all.start(name);
+  await all.until(() => all.serves('c'), 'node c does not serve');
+  assert.equal(all.has('c', 'k'), true);
+  for (const name of ['a', 'b', 'c']) all.kill(name);
+  for (const name of ['c', 'b', 'a']) await all.start(name);
+  await clock.run(15_000);
+  const [active = ''] = ['a', 'b', 'c'].filter((name) => all.serves(name));
+  assert.equal(all.has(active, 'k'), true, `lost by node ${active}, although two disks have it`);
+  all.end();
+});
+
+test('an active that was promoted within the delay of its flush is not the one that continues when all were killed', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
+  const { clock } = all.cluster;
+  await all.begin();
+  await all.write('a', 'k', activePersisted);
+  all.kill('a');
+  await all.start('a');
+  for (let i = 0; i < 100 && !all.serves('b') && !all.serves('c'); i++) await clock.run(1);
+  assert.notEqual(all.serves('b'), all.serves('c'), 'another member has not taken over yet');
+  for (const name of ['a', 'b', 'c']) all.kill(name);
+  for (const name of ['c', 'b', 'a']) await all.start(name);
+  await clock.run(15_000);
+  const [active = ''] = ['a', 'b', 'c'].filter((name) => all.serves(name));
+  assert.equal(all.has(active, 'k'), true, `lost by node ${active}, although the disk of node a has it`);
+  all.end();
+});
+
+test('no copy joins the set of a new active without what the active took over', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b']);
+  const { clock, map } = all.cluster;
+  await all.begin();
+  all.failDisk('b');
+  await all.write('a', 'k', majority);
+  all.kill('a');
+  await clock.run(6_000);
+  await map.nameActive(0, 'b');
+  await all.until(async () => (await all.confirmed()) === all.node('b').boot, 'node b does not confirm');
+  // The file of node b has failed, so that it cannot send what it has in memory alone.
+  const copy = await all.start('a');
+  await clock.run(2_000);
+  // A copy reports its position after each write of its disk, and reports that it follows as it did before the restart.
+  await clock.until(copy.bucket.writeStates([0, 4]));
+  await clock.run(10_000);
+  assert.deepEqual((await all.members()).sort(), ['a before', 'b']);
+  assert.equal(all.serves('b'), false);
+  all.end();
+});
