@@ -1,6 +1,7 @@
 // The options of `divan query`.
 import { connectionOptions } from './connection-options.ts';
 import { kinds, type OptionValues } from './options.ts';
+import { secondsUpTo } from './remote/common-options.ts';
 
 export const queryOptions = {
   ...connectionOptions(
@@ -13,6 +14,10 @@ export const queryOptions = {
     kind: kinds.flag,
     default: false,
     doc: 'show the plans of the statements instead of running them',
+  },
+  timeout: {
+    kind: secondsUpTo(7),
+    doc: 'end a statement that takes longer (default: as the settings of the server say); a server that answers nothing is given up after half a minute',
   },
   json: { kind: kinds.flag, default: false, doc: 'print each row as a line of JSON instead of a table' },
 } as const;

@@ -1,6 +1,9 @@
 // Sends one statement to a query service and reads its answer. Integers beyond the precision of a double keep their digits.
+import type { ClientRequest } from 'node:http';
+import type { RequestOptions } from 'node:https';
 import { rawJson } from '#base/exact-json.ts';
 import { connectionProblem } from '#client/connection-problem.ts';
+import { type Clock, realClock } from '#ports/clock.ts';
 import { http, https } from '#ports/node-http.ts';
 
 export interface QueryNotice {
@@ -35,43 +38,110 @@ export class NoQueryServiceError extends QueryError {}
 
 const answerBytesMax = 256 * 1024 * 1024;
 
+/** A statement may take hours, but its server answers pings meanwhile: first it gets this time for the answer itself. */
+const pingAfterMs = 10_000;
+/** A server that does not answer a ping in this time hangs, or cannot be reached any more. */
+const pingMs = 20_000;
+
+export interface StatementOptions {
+  /** Seconds after which the server ends the statement; absent: by the settings of the server. */
+  readonly timeoutSeconds?: number | undefined;
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+}
+
+/** @throws QueryError also when the server stops answering */
 export async function sendStatement(
   target: QueryTarget,
   statement: string,
-  signal?: AbortSignal,
+  { timeoutSeconds, signal, clock = realClock }: StatementOptions = {},
 ): Promise<QueryAnswer> {
-  const { status, body } = await post(target, JSON.stringify({ statement }), signal);
+  const content = { statement, ...(timeoutSeconds !== undefined && { timeout: `${timeoutSeconds}s` }) };
+  const ended = new AbortController();
+  const lost = new AbortController();
+  const signals = AbortSignal.any([lost.signal, ...(signal === undefined ? [] : [signal])]);
+  const watching = whenSilent(target, clock, ended.signal).then(() => lost.abort());
+  try {
+    const { status, body } = await post(target, JSON.stringify(content), signals);
+    return answerIn(target, status, body);
+  } catch (error) {
+    throw lost.signal.aborted ? new QueryError(silentText(target)) : error;
+  } finally {
+    ended.abort();
+    await watching.catch(() => {}); // the answer ended it
+  }
+}
+
+const silentText = ({ url }: QueryTarget): string =>
+  `--url: ${url} does not answer: not the statement, and no ping for ${pingMs / 1_000} seconds. The statement may have run. ` +
+  'See whether the address is right and its node works, and start a node that hangs again';
+
+/** Resolves once the server does not answer a ping. */
+async function whenSilent(target: QueryTarget, clock: Clock, ended: AbortSignal): Promise<void> {
+  do await clock.sleep(pingAfterMs, ended);
+  while (await isAnswered(target, clock, ended));
+}
+
+async function isAnswered(target: QueryTarget, clock: Clock, ended: AbortSignal): Promise<boolean> {
+  const limit = new AbortController();
+  const timer = clock.after(pingMs, () => limit.abort());
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const ping = requestTo(target, '/admin/ping', { signal: AbortSignal.any([limit.signal, ended]) });
+  ping.on('error', () => resolve(false));
+  ping.on('response', (response) => {
+    response.on('error', () => {}); // what it says does not matter
+    response.resume();
+    resolve(true);
+  });
+  ping.end();
+  const isThere = await promise;
+  timer.cancel();
+  return isThere;
+}
+
+function answerIn(target: QueryTarget, status: number, body: string): QueryAnswer {
   const answer = parsedAnswer(body);
   if (answer !== null) return answer;
   const ErrorClass = status === 404 ? NoQueryServiceError : QueryError;
   throw new ErrorClass(`${target.url} answered ${status} ${body.trim().slice(0, 200)}`.trim());
 }
 
-function post(
-  { url, username, password, authority }: QueryTarget,
-  content: string,
-  signal: AbortSignal | undefined,
-): Promise<{ status: number; body: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
-  const address = new URL(`${url.replace(/\/+$/, '')}/query/service`);
+function requestTo(
+  { url, authority }: QueryTarget,
+  path: string,
+  options: RequestOptions & { readonly signal: AbortSignal },
+): ClientRequest {
+  const address = new URL(url.replace(/\/+$/, '') + path);
   const { request } = address.protocol === 'https:' ? https : http;
+  return request(address, {
+    agent: false,
+    ...(typeof authority === 'string' && { ca: authority }),
+    ...options,
+  });
+}
+
+function post(
+  target: QueryTarget,
+  content: string,
+  signal: AbortSignal,
+): Promise<{ status: number; body: string }> {
+  const { url, username, password } = target;
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
   const fail = (error: Error): void =>
     reject(
       error instanceof QueryError
         ? error
         : new QueryError(
-            signal?.aborted
+            signal.aborted
               ? 'the statement was stopped'
               : `--url: cannot reach ${url}: ${connectionProblem(error)}`,
           ),
     );
-  const outgoing = request(address, {
+  const outgoing = requestTo(target, '/query/service', {
     method: 'POST',
-    agent: false,
-    ...(typeof authority === 'string' && { ca: authority }),
     auth: `${username}:${password}`,
     headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) },
-    ...(signal && { signal }),
+    signal,
   });
   outgoing.on('error', fail);
   outgoing.on('response', (response) => {

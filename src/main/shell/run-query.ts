@@ -129,15 +129,16 @@ class Shell {
 
   /** If the address is that of the REST API, the statement goes to the query service that the API names. */
   private async send(text: string, signal: AbortSignal): Promise<QueryAnswer> {
+    const { timeout: timeoutSeconds } = this.options;
     try {
-      return await sendStatement(this.target, text, signal);
+      return await sendStatement(this.target, text, { signal, timeoutSeconds });
     } catch (error) {
       if (!(error instanceof NoQueryServiceError)) throw error;
       const url = await this.findService().catch(() => this.target.url);
       if (url === null) throw new QueryError('--url: no node of this cluster runs the query service');
       if (url === this.target.url) throw error;
       this.target = { ...this.target, url };
-      return await sendStatement(this.target, text, signal);
+      return await sendStatement(this.target, text, { signal, timeoutSeconds });
     }
   }
 
