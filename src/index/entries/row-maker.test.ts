@@ -5,6 +5,7 @@ import { countSteps, renewSteps } from '#sqlpp/values/step-limit.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { KeyReader } from '../keys/key-reader.ts';
+import { RowDecoder } from '../scan/row-decoder.ts';
 import { compileDefinition } from './compile-definition.ts';
 import type { IndexedDocument } from './compiled-definition.ts';
 import { keyPartsOf } from './key-parts.ts';
@@ -103,6 +104,14 @@ test('nested arrays are flattened, and each key of FLATTEN_KEYS has a position',
     [1, 'x', 9],
     [1, undefined, 9],
   ]);
+});
+
+test('an ALL array has a row for each element, however often one is repeated', () => {
+  const maker = new RowMaker(compileDefinition(aDefinition([array('(all `t`)')])));
+  const keys = maker.keysOf(documentOf({ t: Array.from({ length: 70_000 }, () => 7) }), Buffer.from('d'));
+  assert.equal(new Set(keys.map((key) => key.toString('hex'))).size, 70_000);
+  const decoder = new RowDecoder([0], []);
+  assert.deepEqual([...new Set(keys.map((key) => decoder.keysOf(key)[0]))], [7]);
 });
 
 test('documents above a limit are left out and counted', () => {

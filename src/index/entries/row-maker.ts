@@ -9,8 +9,8 @@ export const keyBytesMax = 32 << 10;
 export const arrayEntriesMax = 100_000;
 
 const noRows: readonly Buffer[] = [];
-/** The highest number of a repeated element of an ALL array, which two bytes after the key's components hold. */
-const repeatsMax = 0xffff;
+/** Repeated elements of an ALL array are numbered: up to here in two bytes after the key's components, further ones in three. */
+const twoBytesMax = 0xffff;
 
 export class RowMaker {
   private readonly definition: CompiledDefinition;
@@ -119,9 +119,13 @@ export class RowMaker {
       const times = seen.get(name) ?? 0;
       seen.set(name, times + 1);
       if (times === 0) rows.push(row);
-      else if (!key.isDistinct && times <= repeatsMax)
-        rows.push(Buffer.concat([row, Buffer.from([times >> 8, times & 0xff])]));
+      else if (!key.isDistinct) rows.push(Buffer.concat([row, repeatBytes(times)]));
     }
     return rows;
   }
 }
+
+const repeatBytes = (times: number): Uint8Array =>
+  Uint8Array.from(
+    times <= twoBytesMax ? [times >> 8, times & 0xff] : [times >> 16, (times >> 8) & 0xff, times & 0xff],
+  );

@@ -9,7 +9,8 @@ export interface SignedPlan {
 }
 
 const macBytes = 32;
-const planBytesMax = 2 << 20;
+/** More than a plan takes: a statement has up to 1,048,576 characters, which JSON writes with up to six bytes each, besides names. */
+const planBytesMax = 8 << 20;
 
 export class SignedPlans {
   private readonly key: Uint8Array;
