@@ -17,12 +17,15 @@ export interface DataAccess {
 }
 
 const connectionsMax = 256;
+/** From this share of the most connections on, their uses are recorded, so that nodes with few buckets need not. */
+const recordedFrom = 0.5;
 /** How long earlier connections are kept after this node joined others. */
 const retireMs = 30_000;
 /** The key of the scan connection; no bucket has such a name. */
 const scansOf = (bucket: string): string => `${bucket}\0scans`;
 
 export class BucketClients {
+  /** Least recently used first. */
   private readonly clients = new Map<string, Promise<BucketClient>>();
   /** The clients whose connection is open, by their entry in `clients`. */
   private readonly opened = new WeakMap<Promise<BucketClient>, BucketClient>();
@@ -37,8 +40,15 @@ export class BucketClients {
   private access: DataAccess | null = null;
   /** Null while this node is the only one. */
   private routes: ClusterRoutes | null = null;
+  private readonly connectionsMax: number;
 
-  constructor(clock: Clock, batches: BatchedDocuments | null = null, quick: QuickReads | null = null) {
+  constructor(
+    clock: Clock,
+    batches: BatchedDocuments | null = null,
+    quick: QuickReads | null = null,
+    most = connectionsMax,
+  ) {
+    this.connectionsMax = most;
     this.clock = clock;
     this.batches = batches;
     this.quick = quick;
@@ -90,7 +100,9 @@ export class BucketClients {
   openClient(bucket: string): BucketClient | null {
     const opening = this.clients.get(bucket);
     const open = opening && this.opened.get(opening);
-    return open === undefined || open.isClosed ? null : open;
+    if (open === undefined || open.isClosed) return null;
+    this.recordUse(bucket);
+    return open;
   }
 
   /** A separate connection: on a shared one, reads of documents would wait for the pages of a scan. */
@@ -101,6 +113,7 @@ export class BucketClients {
   private async connected(key: string, bucket: string): Promise<BucketClient> {
     const earlier = this.clients.get(key);
     if (earlier !== undefined) {
+      this.recordUse(key);
       const client = await earlier;
       if (!client.isClosed) return client;
       // Another call may have begun to open the next connection while this one waited.
@@ -144,10 +157,18 @@ export class BucketClients {
     if (client !== undefined) closeOpening(client);
   }
 
+  private recordUse(key: string): void {
+    if (this.clients.size < recordedFrom * this.connectionsMax) return;
+    const client = this.clients.get(key);
+    if (client === undefined) return;
+    this.clients.delete(key);
+    this.clients.set(key, client);
+  }
+
   private open(key: string, bucket: string): Promise<BucketClient> {
     const { access } = this;
     if (access === null) return Promise.reject(new Error('the address of the data service is not known yet'));
-    for (const oldest of this.clients.keys()) if (this.clients.size >= connectionsMax) this.close(oldest);
+    for (const unused of this.clients.keys()) if (this.clients.size >= this.connectionsMax) this.close(unused);
     const { clock, routes } = this;
     const opening: Promise<BucketClient> =
       routes === null

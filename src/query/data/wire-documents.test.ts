@@ -67,6 +67,22 @@ test('documents are written, read and scanned', () =>
     assert.equal(await documents.count(orders, signal), 1_000);
   }));
 
+test('above the most connections the least recently used one is closed', async () => {
+  await using service = await startService();
+  const clients = new BucketClients(realClock, null, null, 2);
+  clients.use({ address: addressOf(service.port), account: adminAccount });
+  try {
+    const { bucket } = orders.name;
+    const [documents, scans] = [await clients.clientOf(bucket), await clients.forScans(bucket)];
+    assert.equal(clients.openClient(bucket), documents);
+    await assert.rejects(clients.clientOf('another'));
+    assert.deepEqual([documents.isClosed, scans.isClosed], [false, true]);
+    assert.equal(await clients.clientOf(bucket), documents);
+  } finally {
+    clients.closeAll();
+  }
+});
+
 test('calls at the same time share one connection, also after it has closed', () =>
   withDocuments(async (_documents, clients) => {
     const connected = async () => new Set(await Promise.all([1, 2, 3, 4].map(() => clients.clientOf('b'))));
