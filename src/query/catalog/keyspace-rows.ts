@@ -64,7 +64,8 @@ export function scopeRows(source: RowSource, { all }: { all: boolean }): PlainRo
 
 export function keyspaceRows(source: RowSource, { all }: { all: boolean }): PlainRow[] {
   return queryable(source).flatMap((bucket) => [
-    ...(showRow(source, isKeyspaceVisible(source, bucket.name, '_default', '_default'))
+    ...(hasDefaultCollection(bucket) &&
+    showRow(source, isKeyspaceVisible(source, bucket.name, '_default', '_default'))
       ? [bucketKeyspace(source, bucket)]
       : []),
     ...bucket.scopes.flatMap((scope) =>
@@ -78,6 +79,12 @@ export function keyspaceRows(source: RowSource, { all }: { all: boolean }): Plai
     ),
   ]);
 }
+
+/** A bucket is itself a keyspace until its default collection is dropped. */
+const hasDefaultCollection = ({ scopes }: BucketState): boolean =>
+  scopes.some(
+    (scope) => scope.name === '_default' && scope.collections.some(({ name }) => name === '_default'),
+  );
 
 const bucketKeyspace = (source: RowSource, { name }: BucketState): PlainRow => ({
   id: `${namespace}:${name}`,

@@ -25,7 +25,10 @@ test('rows of users fail with a reason when the administration API refuses them'
 
 test('a scan warns of rows that the user may not see', async () => {
   const { service, keyspaces } = aQueryService();
-  const scopes = [{ name: 's', uid: '8', collections: [{ name: 'c', uid: '8' }] }];
+  const scopes = [
+    { name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] },
+    { name: 's', uid: '8', collections: [{ name: 'c', uid: '8' }] },
+  ];
   keyspaces.set([{ name: 'b', uuid: 'u', incarnation: 0, type: 'membase', scopes }]);
   const seenBy = async (user: string, collection: string) => {
     const session = await openSession(service.deps.authority, originOf(user, 'password'), []);
@@ -45,6 +48,26 @@ test('a scan warns of rows that the user may not see', async () => {
     assert.equal(seen, 0);
     assert.match(warnings[0] ?? '', new RegExp(`system:${collection} .* query_system_catalog`));
   }
+});
+
+test('a bucket whose default collection was dropped is no keyspace', async () => {
+  const { service, keyspaces } = aQueryService();
+  const bucket = { name: 'b', uuid: 'u', incarnation: 0, type: 'membase' };
+  const paths = async (collections: { name: string; uid: string }[]) => {
+    const named = [{ name: 'c', uid: '8' }];
+    const scopes = [
+      { name: '_default', uid: '0', collections },
+      { name: 's', uid: '8', collections: named },
+    ];
+    keyspaces.set([{ ...bucket, scopes }]);
+    const session = await openSession(service.deps.authority, originOf('admin', 'password'), []);
+    const found: unknown[] = [];
+    for await (const rows of new RequestCatalog(service, session).scan('keyspaces', execution, () => {}))
+      found.push(...rows.map(({ id }) => id));
+    return found;
+  };
+  assert.deepEqual(await paths([{ name: '_default', uid: '0' }]), ['default:b', 'default:b.s.c']);
+  assert.deepEqual(await paths([]), ['default:b.s.c']);
 });
 
 test('prepared statements are shown without passwords of CURL(), and with their plan only if it contains none', async () => {

@@ -168,7 +168,8 @@ export class BucketClients {
   private open(key: string, bucket: string): Promise<BucketClient> {
     const { access } = this;
     if (access === null) return Promise.reject(new Error('the address of the data service is not known yet'));
-    for (const unused of this.clients.keys()) if (this.clients.size >= this.connectionsMax) this.close(unused);
+    for (const unused of this.clients.keys())
+      if (this.clients.size >= this.connectionsMax) this.close(unused);
     const { clock, routes } = this;
     const opening: Promise<BucketClient> =
       routes === null
