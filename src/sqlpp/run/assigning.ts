@@ -65,7 +65,7 @@ export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges
     const meta = newObject();
     const document = hasFor ? run.resolveDeep(row[slot]) : run.resolve(row[slot]);
     const copies: Copies = new Set();
-    copy[slot] = hasFor ? deepCopy(document, copies) : document;
+    copy[slot] = hasFor ? yield* deepCopyInSteps(document, copies) : document;
     copy[metaSlot as number] = meta;
     const original = hasFor ? row.with(slot, document) : row;
     for (const term of terms)
@@ -323,19 +323,28 @@ function ownMember(target: Value, step: Step, copies: Copies): Value {
   return copy;
 }
 
+/** Members that `deepCopyInSteps` visits in one step. */
+const copiedAtOnce = 4_096;
+
+const deepCopy = (value: Value, copies: Copies): Value => resultOf(deepCopyInSteps(value, copies));
+
 /** A copy of all nested values, which belong to the document alone. */
-function deepCopy(value: Value, copies: Copies): Value {
+function* deepCopyInSteps(value: Value, copies: Copies): WorkSteps<Value> {
   if (!hasMembers(value)) return value;
-  const copy = ownCopy(value, copies) as Record<string, Value> | Value[];
-  if (Array.isArray(copy)) {
-    countSteps(listedSteps * copy.length);
-    for (let at = 0; at < copy.length; at++) copy[at] = deepCopy(copy[at], copies);
-    return copy;
+  const root = ownCopy(value, copies);
+  /** Copies whose members are those of the original. */
+  const shallow = [root as Record<string | number, Value>];
+  let visited = 0;
+  for (let copy = shallow.pop(); copy !== undefined; copy = shallow.pop()) {
+    const names = Array.isArray(copy) ? copy.keys() : Object.keys(copy);
+    countSteps(listedSteps * (Array.isArray(copy) ? copy.length : Object.keys(copy).length));
+    for (const name of names) {
+      if (++visited % copiedAtOnce === 0) yield;
+      const member: Value = copy[name];
+      if (hasMembers(member)) shallow.push((copy[name] = ownCopy(member, copies)) as typeof copy);
+    }
   }
-  const names = Object.keys(copy);
-  countSteps(listedSteps * names.length);
-  for (const name of names) copy[name] = deepCopy(copy[name], copies);
-  return copy;
+  return root;
 }
 
 const hasMembers = (value: Value): value is readonly Value[] | ValueObject =>

@@ -106,6 +106,14 @@ test('pauses do not change what UPDATE changes with FOR, and each element is cha
   assert.ok(paused.pauses >= 40, `${paused.pauses} pauses`);
 });
 
+test('UPDATE with FOR copies a large document with pauses', async () => {
+  const text = 'UPDATE t SET o.x = 1 FOR o IN t.numbers WHEN FALSE END, t.y = 1 RETURNING t.*';
+  const few = 'UPDATE t SET o.x = 1 FOR o IN t.absent END, t.y = 1 RETURNING t.*';
+  const [whole, paused] = [await ran(text, 0), await ran(few, 5)];
+  assert.deepEqual(paused.rows, whole.rows);
+  assert.ok(paused.pauses >= 20, `${paused.pauses} pauses`);
+});
+
 test('pauses do not change what UPDATE changes with FOR whose values are results of subqueries', async () => {
   const text = `UPDATE t SET o.n = (SELECT RAW o.n + 1)[0] FOR o IN t.objects WHEN o.n % 1000 = 7 END,
     o.m = (SELECT RAW COUNT(*) FROM t AS v)[0] FOR o IN t.objects END RETURNING t.*`;
