@@ -2,6 +2,7 @@
 
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import { firstIndex } from '#sqlpp/run/first-index.ts';
 import { compileDefinition } from '../entries/compile-definition.ts';
 import { RowMaker } from '../entries/row-maker.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
@@ -25,12 +26,32 @@ class ChangedRowsReader implements IndexReader {
 
   page(interval: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
     const stored = this.storedPage(interval, { after, isReverse, limit });
-    const direction = isReverse ? -1 : 1;
-    const changedInPage = this.changedRows.filter(
-      (row) => isWithin(row, interval) && (after === null || byKeyAndId(row, after) * direction > 0),
-    );
+    const changedInPage = this.changedPage(interval, { after, isReverse, limit });
     if (changedInPage.length === 0) return stored;
+    const direction = isReverse ? -1 : 1;
     return [...stored, ...changedInPage].sort((a, b) => byKeyAndId(a, b) * direction).slice(0, limit);
+  }
+
+  /** The first `limit` rows of the page among those of the changed documents, in index order also for a reverse scan. */
+  private changedPage({ start, end }: KeyInterval, { after, isReverse, limit }: Page): readonly StoredRow[] {
+    const rows = this.changedRows;
+    const firstFrom = (holds: (row: StoredRow) => boolean): number =>
+      firstIndex(rows.length, (index) => holds(rows[index] as StoredRow));
+    let first = firstFrom(({ key }) => Buffer.compare(key, start) >= 0);
+    let last = end === null ? rows.length : firstFrom(({ key }) => Buffer.compare(key, end) >= 0);
+    if (after !== null && isReverse)
+      last = Math.min(
+        last,
+        firstFrom((row) => byKeyAndId(row, after) >= 0),
+      );
+    else if (after !== null)
+      first = Math.max(
+        first,
+        firstFrom((row) => byKeyAndId(row, after) > 0),
+      );
+    return isReverse
+      ? rows.slice(Math.max(first, last - limit), Math.max(first, last))
+      : rows.slice(first, Math.min(last, first + limit));
   }
 
   count(interval: KeyInterval): number {
@@ -98,6 +119,3 @@ function rowsOf(index: IndexDefinition, changed: ChangedById): StoredRow[] {
 function byKeyAndId(left: StoredRow, right: StoredRow): number {
   return Buffer.compare(left.key, right.key) || Buffer.compare(Buffer.from(left.id), Buffer.from(right.id));
 }
-
-const isWithin = ({ key }: StoredRow, { start, end }: KeyInterval): boolean =>
-  Buffer.compare(key, start) >= 0 && (end === null || Buffer.compare(key, end) < 0);

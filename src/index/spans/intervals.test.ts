@@ -47,6 +47,53 @@ test('intervals ascend, so that a scan over them keeps the order of the index', 
   }
 });
 
+test('an interval finds the keys of a hundred thousand values of a later component', () => {
+  const values = Array.from({ length: 100_000 }, (_, at) => 2 * at);
+  const requested = values.flatMap((value): Span[] => [
+    { ranges: [{ low: { value: 0, inclusive: false } }, pointOf(value), pointOf(value % 4)] },
+    { ranges: [{ low: { value: 0, inclusive: false } }, pointOf(value), pointOf('other')] },
+  ]);
+  const order = [{ isDescending: false }, { isDescending: true }, { isDescending: false }];
+  const [interval, ...others] = intervalsOf(requested, order);
+  assert.ok(interval);
+  assert.equal(others.length, 0);
+  for (let value = 0; value < 20_000; value++) {
+    const isEven = value % 2 === 0;
+    assert.equal(interval.accepts?.(keyOf([1, value, value % 4], order)), isEven);
+    assert.equal(interval.accepts?.(keyOf([1, value, 'other'], order)), isEven);
+    assert.equal(interval.accepts?.(keyOf([1, value, 'third'], order)), false);
+  }
+  assert.equal(interval.accepts?.(keyOf([1, 200_000, 0], order)), false);
+});
+
+const pointOf = (value: Value): Span['ranges'][number] => ({
+  low: { value, inclusive: true },
+  high: { value, inclusive: true },
+});
+
+test('intervals of many lists and ranges hold the keys that a span contains', () => {
+  const seed = printedSeed(console.log);
+  const manySpans = fc.array(fc.record({ ranges: fc.array(range, { minLength: 2, maxLength: 3 }) }), {
+    minLength: 20,
+    maxLength: 40,
+  });
+  const rows = fc.array(fc.array(few, { minLength: 3, maxLength: 3 }), { maxLength: 20 });
+  const directions = fc.array(fc.record({ isDescending: fc.boolean() }), { minLength: 3, maxLength: 3 });
+  fc.assert(
+    fc.property(manySpans, fc.boolean(), rows, directions, (sent, isOpen, tuples, order) => {
+      // With the same open range of the leading component all spans are one interval.
+      const requested = isOpen ? sent.map(({ ranges: [, ...rest] }) => ({ ranges: [{}, ...rest] })) : sent;
+      const intervals = intervalsOf(requested, order);
+      for (const tuple of tuples) {
+        const key = keyOf(tuple, order);
+        const found = intervals.filter((interval) => holds(interval, key)).length;
+        assert.equal(found, Number(requested.some((span) => matches(span, tuple))));
+      }
+    }),
+    { numRuns: 500, seed },
+  );
+});
+
 test('the successor of bytes sorts after all keys that begin with them', () => {
   assert.deepEqual(successor(Buffer.from([1, 2])), Buffer.from([1, 3]));
   assert.deepEqual(successor(Buffer.from([1, 0xff, 0xff])), Buffer.from([2]));

@@ -1,6 +1,7 @@
 // Converts spans to intervals of key bytes. An interval is half open: from `start` on, before `end`. Since no encoded component is a prefix
 // of another, all keys that begin with a component lie between it and its successor.
 import type { Bound, Span } from '#sqlpp/datastore/indexes.ts';
+import { firstIndex } from '#sqlpp/run/first-index.ts';
 import { KeyReader } from '../keys/key-reader.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
 
@@ -191,9 +192,73 @@ function intervalOfGroup(group: readonly SpanInterval[], directions: KeyDirectio
   const end = group.map((interval) => interval.end).reduce(laterEnd);
   const isWhole = group.some((interval) => interval.filters.size === 0 && isSame(interval, { start, end }));
   if (isWhole) return { start, end, accepts: null };
-  const components = new ComponentFinder(directions);
-  return { start, end, accepts: (key) => group.some((interval) => accepts(interval, key, components)) };
+  return { start, end, accepts: acceptsAny(group, new ComponentFinder(directions)) };
 }
+
+/** Whether a key is in any of the intervals. */
+function acceptsAny(
+  group: readonly SpanInterval[],
+  components: ComponentFinder,
+): (key: Uint8Array) => boolean {
+  const search = group.length >= searchedFrom ? FilterSearch.of(group) : null;
+  if (search === null) return (key) => group.some((interval) => accepts(interval, key, components));
+  return (key) => {
+    const likely = search.find(components.encoded(key, search.position));
+    return likely.some((interval) => accepts(interval, key, components));
+  };
+}
+
+/** Groups of fewer intervals are compared one by one. */
+const searchedFrom = 16;
+
+/** The intervals of a group with the same filter at one position. */
+interface SameFilter extends ComponentRange {
+  readonly intervals: SpanInterval[];
+}
+
+/**
+ * Finds the intervals of a group by their filters at one position, as a list has thousands of (`a > 0 AND b IN […]`): to compare each key with all of them
+ * would take longer than reading the keys.
+ */
+class FilterSearch {
+  readonly position: number;
+  /** Ascending, without overlaps. */
+  private readonly filters: readonly SameFilter[];
+
+  /** null: the intervals have no filters at one position, or filters that overlap. */
+  static of(group: readonly SpanInterval[]): FilterSearch | null {
+    const [position = -1] = (group[0] as SpanInterval).filters.keys();
+    const filters: SameFilter[] = [];
+    const byStart = group
+      .map((interval) => ({ interval, range: interval.filters.get(position) }))
+      .sort((left, right) => Buffer.compare(left.range?.start ?? noBytes, right.range?.start ?? noBytes));
+    for (const { interval, range } of byStart) {
+      if (range === undefined) return null;
+      const last = filters.at(-1);
+      if (last !== undefined && isSame(last, range)) last.intervals.push(interval);
+      else if (last === undefined || (last.end !== null && Buffer.compare(last.end, range.start) <= 0))
+        filters.push({ ...range, intervals: [interval] });
+      else return null;
+    }
+    return new FilterSearch(position, filters);
+  }
+
+  private constructor(position: number, filters: readonly SameFilter[]) {
+    this.position = position;
+    this.filters = filters;
+  }
+
+  /** The intervals whose filter has the component. */
+  find(component: Uint8Array): readonly SpanInterval[] {
+    const { filters } = this;
+    const isLater = (index: number): boolean =>
+      Buffer.compare((filters[index] as SameFilter).start, component) > 0;
+    const found = filters[firstIndex(filters.length, isLater) - 1];
+    return found !== undefined && isWithin(component, found) ? found.intervals : noIntervals;
+  }
+}
+
+const noIntervals: readonly SpanInterval[] = [];
 
 const isSame = (left: ComponentRange, right: ComponentRange): boolean =>
   left.start.equals(right.start) &&
