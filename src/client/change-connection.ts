@@ -185,8 +185,9 @@ export class ChangeConnection {
     this.acknowledge();
   }
 
-  close(): void {
-    this.connection.close();
+  /** `closed` resolves with the reason. */
+  close(reason?: DataPortError): void {
+    this.connection.close(reason);
   }
 
   private async begin(): Promise<void> {
@@ -228,7 +229,7 @@ export class ChangeConnection {
       this.dispatch(frame);
     } catch (error) {
       if (!(error instanceof DataPortError)) throw error;
-      this.close();
+      this.close(error);
     }
   }
 

@@ -10,7 +10,7 @@ import {
   type ChangeHandler,
   type StreamPosition,
 } from './change-connection.ts';
-import { isTransient } from './data-port-error.ts';
+import { DataPortError, isTransient } from './data-port-error.ts';
 
 export interface FollowerHandler extends ChangeHandler {
   /** The position from which to request the stream of a vbucket. */
@@ -168,7 +168,9 @@ export class ChangeFollower implements ChangesFollower {
     const { connection } = this;
     if (connection === null || this.isStopped) return;
     // After a failed request the connection is replaced; the next one requests all streams.
-    this.requestAgain(connection, vb).catch(() => connection.close());
+    this.requestAgain(connection, vb).catch((error: Error) =>
+      connection.close(new DataPortError(error.message, { cause: error })),
+    );
   }
 
   private async requestAgain(connection: ChangeConnection, vb: number): Promise<void> {

@@ -198,6 +198,25 @@ test('a client reconnects after a lost connection and receives only the changes 
   client.close();
 });
 
+test('a handler that cannot roll back a stream requested again learns why its streams were lost', async () => {
+  await using service = await startService();
+  const seen = new SeenChanges();
+  const vb = vbucketOf('a');
+  seen.rollback = () => {
+    throw new Error('the handler has no older version');
+  };
+  const options = { ...optionsFor(service.port, seen), vbuckets: [vb], clock: realClock };
+  const client = await bucketClient(service.port);
+  await client.storeMany(0, [storing('a', '1')]);
+  const follower = new ChangeFollower({ ...options, handler: seen });
+  follower.start();
+  await eventually(() => assert.equal(seen.changes.length, 1));
+  await service.service.apply(aDesired({ buckets: [aBucket('b', { incarnation: 2 })] }));
+  await eventually(() => assert.equal(seen.losses[0], 'the handler has no older version'));
+  await follower.stop();
+  client.close();
+});
+
 test('a client learns of a dropped collection, and of a rollback to zero after a flush', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);

@@ -1,5 +1,6 @@
 // One connection to a data port: sends and receives frames, with many requests in flight. Replies are matched by opaque and may come in
-// any order; requests from the server (change streams, NOOP) go to `onMessage`. It does not interpret commands.
+// any order; requests from the server (change streams, NOOP) go to `onMessage`. The only commands that it knows are those that
+// begin a session.
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type Deferred, deferred } from '#base/deferred.ts';
@@ -324,8 +325,8 @@ export class WireConnection implements RequestSender {
     this.isLimitDue = false;
   }
 
-  close(): void {
-    this.fail(new DataPortError('the connection was closed'));
+  close(reason = new DataPortError('the connection was closed')): void {
+    this.fail(reason);
   }
 
   private nextOpaque(): number {

@@ -55,23 +55,23 @@ export interface OperationTraits {
   wholeDoc: boolean;
   takesValue: boolean;
   /** Allows an empty path, which names the whole document. */
-  emptyPath: boolean;
+  allowsEmptyPath: boolean;
   /** Allowed path flags. */
   flags: number;
 }
 
 const { mkdirP, xattr, expandMacros, binary } = PathFlag;
 
-function lookup(flags: number, emptyPath = false): OperationTraits {
-  return { mutates: false, wholeDoc: false, takesValue: false, emptyPath, flags };
+function lookup(flags: number, allowsEmptyPath = false): OperationTraits {
+  return { mutates: false, wholeDoc: false, takesValue: false, allowsEmptyPath, flags };
 }
 
-function mutation(flags: number, emptyPath = false): OperationTraits {
-  return { mutates: true, wholeDoc: false, takesValue: true, emptyPath, flags };
+function mutation(flags: number, allowsEmptyPath = false): OperationTraits {
+  return { mutates: true, wholeDoc: false, takesValue: true, allowsEmptyPath, flags };
 }
 
 function wholeDocument(mutates: boolean, takesValue: boolean): OperationTraits {
-  return { mutates, wholeDoc: true, takesValue, emptyPath: true, flags: 0 };
+  return { mutates, wholeDoc: true, takesValue, allowsEmptyPath: true, flags: 0 };
 }
 
 const op = SubdocOpcode;

@@ -265,7 +265,7 @@ export class Bucket {
     return flusher ? await this.trackFileWork(flusher.writeStatesNow(vbs, withChanges)) : vbs;
   }
 
-  /** What of the disk's work waits, for half a second at most, because requests wait for the disk or soon will. */
+  /** Delays this work of the disk, for half a second at most, because requests wait for the disk or soon will. */
   readonly delayDiskWork = (delayed: DelayedDiskWork): void => this.parts.flusher?.delay(delayed);
 
   async diskSizes(): Promise<DiskSizes> {

@@ -23,7 +23,7 @@ export function checkSpec(spec: Spec, mutates: boolean, features: SubdocFeatures
   if (traits.wholeDoc && spec.path.length > 0) return Status.invalidArguments;
   const xattr = checkXattr(spec, mutates, features);
   if (xattr !== Status.success) return xattr;
-  if (!traits.emptyPath && spec.path.length === 0) return Status.invalidArguments;
+  if (!traits.allowsEmptyPath && spec.path.length === 0) return Status.invalidArguments;
   if (traits.takesValue !== spec.value.length > 0) return Status.invalidArguments;
   return Status.success;
 }

@@ -9,6 +9,10 @@ import type { LookupOutcome, MutationOutcome } from './execute.ts';
 
 /** Status and length of one result of a multi lookup. */
 export const resultHeadBytes = 6;
+/** Index and status of the operation that failed in a multi mutation. */
+const refusalBytes = 3;
+/** Index, status and length of one value of a multi mutation. */
+const valueHeadBytes = 7;
 
 export function writeResultHead(status: Status, value: Buffer, out: Buffer, at: number): number {
   return out.writeUInt32BE(value.length, out.writeUInt16BE(status, at));
@@ -31,8 +35,8 @@ export function writeLookupReply(outcome: LookupOutcome, out: Buffer, at: number
 
 /** Size of a multi mutation's reply. */
 export function mutationReplyBytes(outcome: MutationOutcome): number {
-  if (outcome.status === Status.subdocMultiPathFailure) return 3;
-  return outcome.values.reduce((bytes, { value }) => bytes + 7 + value.length, 0);
+  if (outcome.status === Status.subdocMultiPathFailure) return refusalBytes;
+  return outcome.values.reduce((bytes, { value }) => bytes + valueHeadBytes + value.length, 0);
 }
 
 /** Writes a multi mutation's reply; returns the position after it. */

@@ -1,8 +1,7 @@
 // Applies the changes of a vbucket's active to its copy on this node: versions with the seqno, CAS and revision that the active gave them,
 // in the order of their seqnos, by snapshots. It resolves no conflicts: the active has done so. The caller reads the stream.
 import { Status } from '#wire/status.ts';
-import type { CutItem } from '../../data/cut.ts';
-import { CutBits } from '../../data/cut.ts';
+import { CutBits, type CutItem } from '../../data/cut.ts';
 import { type DocumentResult, notResident, type WhenFetched } from '../../data/documents.ts';
 import { isEventKey } from '../../data/system-events.ts';
 import { CopyPhase, VbucketState } from '../../data/vbucket-state.ts';

@@ -46,6 +46,7 @@ export class FetchedDocuments {
     this.reads?.load(this.requested, done);
   }
 
+  /** Starts the read that the last call requested, without loading the document into memory. */
   read(done: (found: StoredDocument | null | Status) => void): void {
     const { now } = this.vbuckets;
     this.reads?.read(this.requested, (fetched) => {

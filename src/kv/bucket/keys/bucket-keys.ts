@@ -26,8 +26,8 @@ export interface BucketKeysOptions {
   tick: () => void;
 }
 
-/** Slots of the key index that are visited in one turn, which takes a few milliseconds; a quarter of them or more hold a document. */
-export const visitedSlotsMax = 1 << 14;
+/** Slots of the key index that are visited in one turn, which takes a few milliseconds. */
+export const visitedSlotsMax = 1 << 13;
 
 export class BucketKeys {
   private readonly options: BucketKeysOptions;
@@ -54,7 +54,7 @@ export class BucketKeys {
     visit: (keyStart: number, isResident: boolean) => void,
   ): boolean {
     const { index, items, now, columns } = this.options.vbuckets;
-    if (index.end(vb) > visitedSlotsMax || columns.nonResidentItems[vb] !== 0) return false;
+    if (this.slots(vb) > visitedSlotsMax || columns.nonResidentItems[vb] !== 0) return false;
     const idBytes = collectionIdBytes(collection);
     const walk = new KeyWalk(index, vb, (address) => {
       if (items.collectionId(address) !== collection || !items.isLive(address, now.seconds)) return;
@@ -67,7 +67,7 @@ export class BucketKeys {
 
   /** Slots of the key index that `visitAll` visits. */
   slots(vb: number): number {
-    return this.options.vbuckets.index.end(vb);
+    return this.options.vbuckets.index.end(vb) / 2;
   }
 
   /** Finds the key of some live document of a collection, at once or after reading the disk. */
