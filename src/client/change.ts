@@ -1,4 +1,4 @@
-// Decodes the messages of change streams. The objects are reused for every message: copy what must outlive the call.
+// Decodes the messages of change streams. A `Change` is reused for every message: copy what must outlive the call.
 import { readU32, readU64 } from '#wire/bytes.ts';
 import { readCollectionId } from '#wire/collection-id.ts';
 import { EventKind, Message } from '#wire/dcp.ts';

@@ -20,15 +20,21 @@ export interface PathResult {
 const nothing = Buffer.alloc(0);
 /** The status of a result and the length of its value. */
 const resultHeadBytes = 6;
+/** Opcode, flags and the length of the path. */
+const readHeadBytes = 4;
+/** The same, and the length of the value. */
+const writeHeadBytes = 8;
+/** The index of the failed mutation and its status. */
+const failureBytes = 3;
 
 export function encodeReads(reads: readonly PathRead[]): Buffer {
   return Buffer.concat(
     reads.map(({ opcode, flags, path }) => {
-      const spec = Buffer.alloc(4 + Buffer.byteLength(path));
+      const spec = Buffer.alloc(readHeadBytes + Buffer.byteLength(path));
       spec[0] = opcode;
       spec[1] = flags;
-      spec.writeUInt16BE(spec.length - 4, 2);
-      spec.write(path, 4);
+      spec.writeUInt16BE(spec.length - readHeadBytes, 2);
+      spec.write(path, readHeadBytes);
       return spec;
     }),
   );
@@ -37,12 +43,12 @@ export function encodeReads(reads: readonly PathRead[]): Buffer {
 export function encodeWrites(writes: readonly PathWrite[]): Buffer {
   return Buffer.concat(
     writes.flatMap(({ opcode, flags, path, value = nothing }) => {
-      const spec = Buffer.alloc(8 + Buffer.byteLength(path));
+      const spec = Buffer.alloc(writeHeadBytes + Buffer.byteLength(path));
       spec[0] = opcode;
       spec[1] = flags;
-      spec.writeUInt16BE(spec.length - 8, 2);
+      spec.writeUInt16BE(spec.length - writeHeadBytes, 2);
       spec.writeUInt32BE(value.length, 4);
-      spec.write(path, 8);
+      spec.write(path, writeHeadBytes);
       return [spec, value];
     }),
   );
@@ -64,7 +70,7 @@ export function decodeReads({ buffer, valueStart, end }: Frame): PathResult[] {
 
 /** The index and status of the failed mutation; both 0 if the reply names none. */
 export function decodeFailedWrite({ buffer, valueStart, end }: Frame): { index: number; status: number } {
-  if (end - valueStart < 3) return { index: 0, status: 0 };
+  if (end - valueStart < failureBytes) return { index: 0, status: 0 };
   return { index: buffer[valueStart] as number, status: buffer.readUInt16BE(valueStart + 1) };
 }
 

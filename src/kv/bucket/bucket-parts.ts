@@ -143,17 +143,15 @@ export class BucketParts {
     this.progress.notifyCommitted(this.durableWrites, this.changes);
     this.background = this.makeBackground(policy);
     this.keys = this.makeKeys();
-    const isFull = (): boolean => this.keeper.usedBytes > this.keeper.lowBytes;
-    const { collections, cutter, events, residency, vbuckets } = this;
-    const memory = { collections, cutter, events, residency, vbuckets };
+    const { collections, cutter, events, isFull, residency, vbuckets } = this;
+    const memory = { collections, cutter, events, isFull, residency, vbuckets };
     const statesWritten = async (): Promise<void> => await this.flusher?.statesWritten();
-    this.rollbacks = new VbucketRollbacks({ ...memory, storage, isFull, statesWritten });
+    this.rollbacks = new VbucketRollbacks({ ...memory, storage, statesWritten });
   }
 
   private makeWarmUp({ disk, files }: Storage): WarmUp {
     const { clock, log, random } = this.options;
-    const { collections, events, keeper, residency, vbuckets } = this;
-    const isFull = (): boolean => keeper.usedBytes > keeper.lowBytes;
+    const { collections, events, isFull, residency, vbuckets } = this;
     const memory = { vbuckets, collections, residency, events, isFull };
     return new WarmUp({ ...memory, disk, files, random, clock, log });
   }
@@ -294,6 +292,9 @@ export class BucketParts {
     this.filesWithDamagedRows.add(file);
     this.options.log.error('bucket.damaged_row', { bucketUuid, file });
   }
+
+  /** Whether documents that are loaded leave their values, or all of themselves, on disk. */
+  private readonly isFull = (): boolean => this.keeper.usedBytes > this.keeper.lowBytes;
 
   private tick(): void {
     const { clock, now } = this.options;

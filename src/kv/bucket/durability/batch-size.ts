@@ -10,7 +10,7 @@ export const batchBytesMax = 4 * 1024 * 1024;
  * Adapts the batch size towards commits of the target time. `tookMs`: without the wait for commits of other files, which smaller batches would make
  * longer: each of them has its own sync.
  */
-export function adapt(
+export function adaptBatchSize(
   file: { batchBytes: number },
   bytes: number,
   tookMs: number,

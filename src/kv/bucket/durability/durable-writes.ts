@@ -117,7 +117,7 @@ export class DurableWrites {
     this.commitAll(vb, writes, []);
   }
 
-  /** Discards all writes, since the bucket is being emptied. */
+  /** Discards all writes: the bucket stops, or is emptied. */
   clear(): void {
     this.resolveAmbiguous();
     this.queues.fill(undefined);

@@ -3,7 +3,7 @@
 // retried, with the same cuts.
 import { DiskFullError, fileOf } from '../../data/disk-engine.ts';
 import { BatchEncoder } from './batch-encoder.ts';
-import { adapt } from './batch-size.ts';
+import { adaptBatchSize } from './batch-size.ts';
 import { type CutBatch, type FileState, newFileState, vbucketsOfFile } from './file-state.ts';
 import {
   type DirtyBytes,
@@ -342,7 +342,7 @@ export class Flusher {
     this.inFlightBytes -= byteLength;
     if (file.isFull) this.endFull(file);
     timings.commit.add(clock.monotonicMs() - startedMs);
-    adapt(file, byteLength, writingMs, priority);
+    adaptBatchSize(file, byteLength, writingMs, priority);
     for (const { vb, seqno } of ends) progress.advance(vb, seqno);
     return true;
   }

@@ -1,4 +1,4 @@
-// A timer per file: some seconds after the last urgent commit (one that a client waited for) the disk engine frees the memory and the file
+// A timer for one file: some seconds after the last urgent commit (one that a client waited for) the disk engine frees the memory and the file
 // that it keeps for urgent commits.
 import type { Clock, Timer } from '#ports/clock.ts';
 

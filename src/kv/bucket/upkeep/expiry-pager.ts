@@ -112,7 +112,7 @@ export class ExpiryPager {
     });
   }
 
-  /** Whether documents are left, for which memory had no room for example, and others were expired meanwhile. */
+  /** Returns whether documents are left, for which memory had no room for example, and others were expired meanwhile. */
   private async visitAll(keys: readonly DocumentKey[]): Promise<boolean> {
     const { expirer } = this.options;
     const before = expirer.expired;
