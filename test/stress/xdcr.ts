@@ -1,22 +1,22 @@
 // Replication between two clusters of real processes under faults: exact equality of many documents over several collections, then both
 // directions with conflicts while the nodes are killed in turn. `node test/stress/xdcr.ts [documents]`, default 100,000, once for each
-// type of conflict resolution. Prints what it found, and fails at the first difference.
+// type of conflict resolution. Prints what the run found, and fails at the first difference.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BucketClient, StoreRequest } from '#client/bucket-client.ts';
+import { Status } from '#wire/status.ts';
+import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { freePort } from '../support/free-port.ts';
 import { eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
-import { bodyOf, clientOf, replicate, whenEqual } from '../support/xdcr.ts';
+import { bodyOf, clientOf, jsonFlags, replicate, whenEqual } from '../support/xdcr.ts';
 
 const collections = ['_default._default', 's.one', 's.two', 's.three'];
 const waitMs = 1_800_000;
 const faultRounds = 4;
-const upsertPath = 0xc8;
-const xattrFlag = 0x04;
+/** The flag of a sub-document write that creates the document. */
 const createDocument = 0x01;
-const jsonFlags = 0x02000000;
 
 type Kind = 'plain' | 'expiring' | 'binary' | 'attribute';
 const kinds: readonly Kind[] = ['plain', 'expiring', 'binary', 'attribute', 'plain'];
@@ -29,8 +29,8 @@ function aDocument(index: number, writer: string): StoreRequest {
   const expiry = kind === 'expiring' ? Math.floor(Date.now() / 1000) + 1_000_000 + index : 0;
   if (kind !== 'attribute') return { ...base, kind: 'set', value, expiry };
   const attribute = {
-    opcode: upsertPath,
-    flags: xattrFlag,
+    opcode: SubdocOpcode.dictUpsert,
+    flags: PathFlag.xattr,
     path: 'own',
     value: Buffer.from(`{"w":"${writer}"}`),
   };
@@ -48,9 +48,8 @@ const range = (from: number, to: number, writer: string): StoreRequest[] =>
 const removals = (from: number, to: number): StoreRequest[] =>
   range(from, to, '').map(({ key }) => ({ kind: 'remove', key, value: Buffer.alloc(0), cas: 0n, expiry: 0 }));
 
-const temporaryFailure = 0x86;
-/** Success, and the status of a removed document that does not exist. */
-const expectedStatuses: ReadonlySet<number> = new Set([0, 1]);
+/** Success, and the status of the removal of a document that does not exist. */
+const expectedStatuses: readonly number[] = [Status.success, Status.keyNotFound];
 
 async function store(node: NodeProcess, path: string, requests: readonly StoreRequest[]): Promise<void> {
   const client = await clientOf(node);
@@ -67,16 +66,18 @@ async function store(node: NodeProcess, path: string, requests: readonly StoreRe
 /** Repeats what a node refuses for the moment, as while it warms up. */
 async function storeBatch(client: BucketClient, id: number, batch: readonly StoreRequest[]): Promise<void> {
   let left = batch;
+  const refusals: number[] = [];
   await eventuallyWithin(waitMs, async () => {
     const replies = await client.storeMany(id, left);
-    left = left.filter((_, index) => replies[index]?.status === temporaryFailure);
+    left = left.filter((_, index) => replies[index]?.status === Status.temporaryFailure);
     for (const { status } of replies)
-      assert.ok(status === temporaryFailure || expectedStatuses.has(status), `status ${status}`);
+      if (status !== Status.temporaryFailure && !expectedStatuses.includes(status)) refusals.push(status);
     assert.equal(left.length, 0);
   });
+  assert.deepEqual(refusals, []);
 }
 
-/** One node that is killed and started again with the same ports and data. */
+/** A cluster of one node, which is killed and started again with the same ports and data. */
 class Cluster implements AsyncDisposable {
   node: NodeProcess | null = null;
   private readonly dataDir = mkdtempSync(join(tmpdir(), 'divan-xdcr-stress-'));
@@ -131,7 +132,7 @@ async function run(type: string, count: number): Promise<void> {
         store(target, path, range(from, to, `other ${round}`)),
       ]),
     );
-    // The nodes are killed and restarted in turn; then documents of the other node are removed.
+    // The nodes are killed and restarted in turn; then documents are removed at the node that was not killed.
     if (round % 2 === 0) target = await other.killAndRestart();
     else source = await one.killAndRestart();
     await store(round % 2 === 0 ? source : target, 's.one', removals(from, from + 100));

@@ -4,9 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { BucketClient } from '#client/bucket-client.ts';
 import type { Change } from '#client/change.ts';
 import { ChangeConnection } from '#client/change-connection.ts';
+import { EndReason } from '#wire/dcp.ts';
+import { Status } from '#wire/status.ts';
 import { administrator, eventuallyWithin, type NodeProcess } from './node-process.ts';
 
-const notMyVbucket = 0x07;
 /** The flags that SDKs give JSON documents. */
 export const jsonFlags = 0x02000000;
 
@@ -116,6 +117,7 @@ export async function contentOf(node: NodeProcess, bucket = 'b'): Promise<Map<st
   client.close();
   const found = new Map<string, string>();
   const ended = Promise.withResolvers<void>();
+  const reasons = new Set<EndReason>();
   let open = 0;
   let isRequested = false;
   const connection = await ChangeConnection.open({
@@ -127,7 +129,8 @@ export async function contentOf(node: NodeProcess, bucket = 'b'): Promise<Map<st
     withDeletedXattrs: true,
     handler: {
       change: (change) => found.set(`${names.get(change.collectionId)}/${change.key}`, textOf(change)),
-      ended: () => {
+      ended: (_vb, reason) => {
+        reasons.add(reason);
         open--;
         if (open === 0 && isRequested) ended.resolve();
       },
@@ -146,10 +149,13 @@ export async function contentOf(node: NodeProcess, bucket = 'b'): Promise<Map<st
   for (const reply of await Promise.all(
     vbuckets.map((vb) => connection.request(vb, { from, until: 'latest' })),
   ))
-    if (reply.kind !== 'open') assert.equal((reply as { status: number }).status, notMyVbucket);
+    if (reply.kind !== 'open') assert.equal((reply as { status: number }).status, Status.notMyVbucket);
   isRequested = true;
-  if (open > 0) await ended.promise;
+  const lost = open > 0 ? await Promise.race([ended.promise, connection.closed]) : undefined;
   connection.close();
+  if (lost !== undefined) throw lost;
+  reasons.delete(EndReason.finished);
+  assert.deepEqual([...reasons], [], 'a stream ended early');
   return found;
 }
 
