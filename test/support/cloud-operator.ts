@@ -1,9 +1,7 @@
 // Runs the operator's commands on a cloud's data folder.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-
-const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+import { launcher } from './node-process.ts';
 
 export function operator(cloud: { dataDir: string }, ...words: string[]) {
   const args = [launcher, 'cloud', ...words, '--data-dir', cloud.dataDir];

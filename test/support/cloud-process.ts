@@ -1,13 +1,12 @@
 // Starts a cloud process on a free port and a new data folder, and stops it with all its nodes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { CloudDescription, type CloudDocument } from './cloud-description.ts';
 import { endAfterTests } from './left-running.ts';
-import { eventually } from './node-process.ts';
+import { eventually, launcher as launcherOfCheckout } from './node-process.ts';
 
 export interface CloudReady {
   api: string;
@@ -40,7 +39,6 @@ export interface Answer {
   body: any;
 }
 
-const launcherOfCheckout = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const startTimeoutMs = 120_000;
 
 export class CloudProcess {
@@ -49,7 +47,7 @@ export class CloudProcess {
   readonly args: string[];
   readonly ready: CloudReady;
   private readonly child: ChildProcess;
-  private readonly keepData: boolean;
+  private readonly keepsData: boolean;
   private readonly printed: { text: string };
 
   private constructor(
@@ -58,15 +56,15 @@ export class CloudProcess {
     {
       dataDir,
       args,
-      keepData,
+      keepsData,
       ready,
-    }: { dataDir: string; args: string[]; keepData: boolean; ready: CloudReady },
+    }: { dataDir: string; args: string[]; keepsData: boolean; ready: CloudReady },
   ) {
     this.child = child;
     this.printed = printed;
     this.dataDir = dataDir;
     this.args = args;
-    this.keepData = keepData;
+    this.keepsData = keepsData;
     this.ready = ready;
   }
 
@@ -76,10 +74,12 @@ export class CloudProcess {
     const port = String(settings.port ?? 0);
     const args = ['cloud', '--data-dir', dataDir, '--port', port, '--ready-file', readyFile];
     const launcher = settings.launcher ?? launcherOfCheckout;
+    const log = settings.logTo === undefined ? 'pipe' : openSync(settings.logTo, 'a');
     const child = spawn(process.execPath, [launcher, ...args, ...(settings.args ?? [])], {
-      stdio: ['ignore', 'pipe', settings.logTo === undefined ? 'pipe' : openSync(settings.logTo, 'a')],
+      stdio: ['ignore', 'pipe', log],
       env: { ...process.env, ...settings.environment },
     });
+    if (log !== 'pipe') closeSync(log);
     endAfterTests(child);
     const printed = { text: '' };
     for (const stream of [child.stdout, child.stderr]) {
@@ -92,7 +92,7 @@ export class CloudProcess {
     return new CloudProcess(child, printed, {
       dataDir,
       args: settings.args ?? [],
-      keepData: settings.dataDir !== undefined,
+      keepsData: settings.dataDir !== undefined,
       ready,
     });
   }
@@ -122,7 +122,7 @@ export class CloudProcess {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop('SIGKILL');
-    if (this.keepData) return;
+    if (this.keepsData) return;
     endNodes(this.dataDir);
     await eventually(() => rmSync(this.dataDir, { recursive: true, force: true }));
   }
@@ -150,16 +150,17 @@ export class CloudProcess {
     return answer;
   }
 
-  /** Every cloud has the same description: only the first call requests it. */
+  /** Every cloud has the same description: only the first calls request it. */
   async description(): Promise<CloudDescription> {
-    described ??= fetch(new URL('/openapi.json', this.ready.api)).then(
-      async (response) => new CloudDescription((await response.json()) as CloudDocument),
-    );
+    if (described === undefined) {
+      const response = await fetch(new URL('/openapi.json', this.ready.api));
+      described = new CloudDescription((await response.json()) as CloudDocument);
+    }
     return described;
   }
 }
 
-let described: Promise<CloudDescription> | undefined;
+let described: CloudDescription | undefined;
 
 /** Kills the nodes that a killed cloud left running, including those that have not locked their data folders yet. */
 export function endNodes(dataDir: string): void {

@@ -50,7 +50,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
   });
 
   test('controls the nodes that a killed cloud left running on its data folder', async () => {
-    const first = await start();
+    await using first = await start();
     const projectId = await aProject(first);
     const cloudId = (await first.request('GET', '/v2/clouds')).body.data[0].id;
     const { headers } = await first.request('POST', '/v2/clusters', { name: 'orders', cloudId, projectId });
@@ -58,14 +58,12 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     await eventually(async () => assert.equal((await first.request('GET', location)).body.status, 'ready'));
     const pids = first.nodePids();
     await first.stop('SIGKILL');
-    const second = await start({ dataDir: first.dataDir, args: first.args });
+    await using second = await start({ dataDir: first.dataDir, args: first.args });
     assert.equal((await second.request('GET', location)).body.status, 'ready');
     assert.deepEqual(second.nodePids(), pids);
     assert.equal((await second.request('DELETE', location)).status, 202);
     await eventually(async () => assert.equal((await second.request('GET', location)).status, 404));
     assert.deepEqual(second.nodePids(), []);
-    await second.stop();
-    await first[Symbol.asyncDispose]();
   });
 
   test('creates and scales a hosted cluster, reports its progress as an operation, and hides the cluster from v2', async () => {

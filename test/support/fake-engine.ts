@@ -105,6 +105,7 @@ async function* rowsOf(
   if (verb === 'ARGS') yield [[...context.positional], Object.fromEntries(context.named)];
   if (verb === 'WAIT')
     await new Promise((_, reject) => {
+      context.signal.throwIfAborted();
       context.signal.addEventListener('abort', () => reject(context.signal.reason as Error));
     });
 }

@@ -30,11 +30,16 @@ export class ManualClock implements Clock {
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = this.after(delayMs, resolve);
-      signal?.addEventListener('abort', () => {
+      signal?.throwIfAborted();
+      const abort = (): void => {
         timer.cancel();
-        reject(signal.reason as Error);
+        reject(signal?.reason as Error);
+      };
+      const timer = this.after(delayMs, () => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
       });
+      signal?.addEventListener('abort', abort, { once: true });
     });
   }
 

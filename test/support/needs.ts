@@ -45,8 +45,10 @@ const probes: Record<
   namespaces: {
     reason: 'needs network namespaces (root on Linux, iproute2)',
     works: () => {
-      execFileSync('ip', ['netns', 'add', 'divan-probe'], { stdio: 'ignore' });
-      execFileSync('ip', ['netns', 'del', 'divan-probe'], { stdio: 'ignore' });
+      // Several test files probe at the same time.
+      const name = `divan-probe-${process.pid}`;
+      execFileSync('ip', ['netns', 'add', name], { stdio: 'ignore' });
+      execFileSync('ip', ['netns', 'del', name], { stdio: 'ignore' });
     },
   },
   ipv6: {

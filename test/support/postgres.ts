@@ -12,7 +12,7 @@ import { eventually } from './node-process.ts';
 /** Where Debian keeps the servers' programs; null when there are none. */
 export function postgresPrograms(): string | null {
   const root = '/usr/lib/postgresql';
-  const versions = existsSync(root) ? readdirSync(root).sort() : [];
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(a) - Number(b)) : [];
   const newest = versions.at(-1);
   return newest === undefined ? null : join(root, newest, 'bin');
 }

@@ -1,10 +1,11 @@
-// The parts that simulations are made of: the clock, the net, and the configuration store with faults.
+// The parts that simulations are made of: the clocks, the net, and the configuration store with faults.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { FaultyConfigStore, noStoreFaults, StoreHistory } from './faulty-config-store.ts';
+import { ManualClock } from './manual-clock.ts';
 import { aSeed, randomFrom } from './random.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedNet } from './simulated-net.ts';
@@ -40,15 +41,17 @@ describe('simulated clock', () => {
     await assert.rejects(clock.until(new Promise(() => {})), /cannot continue/);
     assert.equal(await clock.until(clock.sleep(100).then(() => clock.monotonicMs())), 100);
   });
+});
 
-  it('rejects a sleep that is aborted, also one that begins after that', async () => {
-    const clock = new SimulatedClock();
-    const aborting = new AbortController();
-    const sleeping = assert.rejects(clock.sleep(10, aborting.signal), /enough/);
-    aborting.abort(new Error('enough'));
-    await sleeping;
-    await assert.rejects(clock.sleep(10, aborting.signal), /enough/);
-  });
+describe('clocks of tests', () => {
+  for (const clock of [new SimulatedClock(), new ManualClock()])
+    it(`rejects a sleep that is aborted, also one that begins after that: ${clock.constructor.name}`, async () => {
+      const aborting = new AbortController();
+      const sleeping = assert.rejects(clock.sleep(10, aborting.signal), /enough/);
+      aborting.abort(new Error('enough'));
+      await sleeping;
+      await assert.rejects(clock.sleep(10, aborting.signal), /enough/);
+    });
 });
 
 describe('simulated net', () => {
