@@ -1,6 +1,7 @@
 // Kills a node with SIGKILL while administrators work (create, change, flush and delete buckets, scopes and collections, users and
-// their passwords, settings, certificates, compactions), while it starts and while it stops, repeatedly on one data folder. After
-// each restart acknowledged changes exist, interrupted ones exist completely or not at all, and no files are left over. `node test/stress/admin-kill.ts [rounds]`, by default 50, from the seed DIVAN_SEED if it is set.
+// their passwords, settings, certificates, compactions), while the node starts and while it stops, repeatedly on one data folder. After
+// each restart acknowledged changes exist, interrupted ones exist completely or not at all, and no files are left over.
+// `node test/stress/admin-kill.ts [rounds]`, default 50; DIVAN_SEED repeats a run.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -15,6 +16,8 @@ import { eventually, NodeProcess } from '../support/node-process.ts';
 import { printedSeed } from '../support/seed.ts';
 
 type State = unknown;
+
+/** A change that an administrator requests. */
 interface Step {
   /** The state once the step is acknowledged; `anything` if only the answer tells it. */
   next: State;
@@ -75,7 +78,7 @@ interface BucketState {
   ramQuotaMb: number;
   evictionPolicy: string;
   threadsNumber: number;
-  /** The content of its only document; null if there is none. */
+  /** The content of the only document of the bucket; null: the bucket has none. */
   document: string | null;
 }
 

@@ -1,6 +1,6 @@
-// Kills a cloud with SIGKILL at random points while clusters are created and deleted, repeatedly on one data folder, and checks
-// that it reaches the desired state: every acknowledged cluster exists once, with one process that survives the kills, and nothing
-// of deleted ones is left. `node test/stress/cloud-kill.ts [kills]`, by default 30, from the seed DIVAN_SEED if it is set.
+// Kills a cloud with SIGKILL at random times while clusters are created and deleted, repeatedly on one data folder, and checks that the
+// cloud reaches the desired state: every acknowledged cluster exists once, with one process that survives the kills, and nothing
+// of deleted ones is left. `node test/stress/cloud-kill.ts [kills]`, default 30; DIVAN_SEED repeats the order of the changes.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -199,7 +199,7 @@ async function whenIdle(cloud: CloudProcess): Promise<Shown[]> {
   }
 }
 
-/** As the operating system lists them, not as the cloud recorded them. */
+/** The processes of nodes as the operating system lists them, not as the cloud recorded them. */
 const processesBelow = (dataDir: string): string[] =>
   execFileSync('ps', ['-axww', '-o', 'pid=,stat=,command='], { encoding: 'utf8' })
     .split('\n')

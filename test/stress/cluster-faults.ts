@@ -1,7 +1,7 @@
 // Faults in random order on a cluster of three nodes, each on a machine of its own, while clients write and read with durability
 // `majority`: for each document an order of the operations must exist that explains every answer, and in the end all copies are equal.
-// `node test/stress/cluster-faults.ts [minutes] [fault] [--engine nats|own-nats]`, default 30 minutes, all faults and the founder's store; DIVAN_SEED
-// repeats the order of the faults.
+// `node test/stress/cluster-faults.ts [minutes] [fault] [--engine nats|own-nats]`, default 30 minutes, all faults, and the configuration on the
+// founder; DIVAN_SEED repeats the order of the faults.
 import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
 import { type Cluster, type Collection, connect, DurabilityLevel } from 'couchbase';

@@ -1,6 +1,6 @@
-// Random schedules of a whole cluster in one process: `node test/stress/cluster-schedules.ts [schedules]`, by default 1,000, from the seed DIVAN_SEED if it is set. Each
-// schedule has its own seed: the first one is printed, the others follow it. A seed whose schedule contradicts the rules is
-// repeated by `DIVAN_SEED=… node test/stress/cluster-schedules.ts 1`.
+// Random schedules of a whole cluster in one process: `node test/stress/cluster-schedules.ts [schedules]`, default 1,000. Each schedule has a
+// seed of its own: the first one is that of DIVAN_SEED, or random, and is printed; each further one is higher by one. A schedule that
+// contradicts the rules is repeated by `DIVAN_SEED=… node test/stress/cluster-schedules.ts 1` with its seed.
 import { runSchedule } from '../support/schedule.ts';
 import { printedSeed } from '../support/seed.ts';
 

@@ -1,6 +1,6 @@
 // Damages one file of a copied data folder at a time (flipped bits, truncation, zeros, missing files, older copies) and starts a node,
 // or a cloud, on it: nothing acknowledged is wrong or missing without a report, and files reported as damaged are left unchanged.
-// `node test/stress/damage.ts [rounds]`; DIVAN_SEED repeats a run.
+// `node test/stress/damage.ts [rounds]`, default 100; DIVAN_SEED repeats a run.
 import assert from 'node:assert/strict';
 import {
   cpSync,

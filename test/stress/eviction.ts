@@ -1,5 +1,5 @@
 // A gigabyte of documents in a bucket of 100 MB under each eviction policy. With files everything that was accepted is read back,
-// before and after a restart. `node test/stress/eviction.ts [documents] [policy]`
+// before and after a restart. `node test/stress/eviction.ts [documents] [policy]`, default a million, and each policy in turn.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -27,7 +27,6 @@ import { Turns } from '../support/turns.ts';
 /** Few vbuckets, so that each has several documents. */
 const vbOf = (i: number): number => i % 64;
 const bucketArgs = ['--bucket', 'b'];
-const unknownCollection = 0x88;
 
 const portOf = (node: NodeProcess): number => Number(node.ready.node.kv.split(':')[1]);
 const bulkOf = (node: NodeProcess): Promise<Bulk> => Bulk.open(portOf(node), administrator.username);
@@ -93,7 +92,7 @@ export async function collections(count: number, perCollection: number, random: 
   const dropped = new Set(names.filter(() => random(2) === 0));
   const remaining = names.filter((name) => !dropped.has(name));
   const isKept = (i: number): boolean => !dropped.has(names[i % count] as string);
-  const whileDropped: number[] = [Status.success, unknownCollection];
+  const whileDropped: number[] = [Status.success, Status.unknownCollection];
   await Promise.all([
     declare(node, remaining),
     bulk.run(
@@ -111,7 +110,7 @@ export async function collections(count: number, perCollection: number, random: 
     checkEach(
       bulk,
       uids.filter((_, i) => !isKept(i)),
-      unknownCollection,
+      Status.unknownCollection,
       'd',
     ),
   );
@@ -121,7 +120,7 @@ export async function collections(count: number, perCollection: number, random: 
     (i) => ({ ...get(''), ...place(i) }),
     (i, { status, value }) => {
       if (isKept(i)) assert.equal(value.toString(), `${i} again`);
-      else assert.equal(status, unknownCollection);
+      else assert.equal(status, Status.unknownCollection);
       found += isKept(i) ? 1 : 0;
     },
   );
@@ -370,7 +369,7 @@ export async function olderCopy(documents: number): Promise<string> {
     const dcp = await new DcpClient(await dataClient(node)).open();
     for (const [vb, { uuid, position }] of streams) {
       const reply = await dcp.stream(vb, { start: position, uuid });
-      assert.equal(reply.status, rollback, `stream of vbucket ${vb} at ${position}`);
+      assert.equal(reply.status, Status.rollback, `stream of vbucket ${vb} at ${position}`);
       assert.ok(Number(reply.value.readBigUInt64BE(0)) < position);
     }
     dcp.connection.close();
@@ -383,5 +382,3 @@ export async function olderCopy(documents: number): Promise<string> {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
-
-const rollback = 0x23;

@@ -1,5 +1,5 @@
-// Hostile frames, requests and documents against a node, beside a client that must not be affected. `node test/stress/hostile.ts [rounds]`; DIVAN_SEED
-// repeats a run.
+// Hostile frames, requests and documents against a node, beside a client that must not be affected. `node test/stress/hostile.ts [rounds]`,
+// default 50; DIVAN_SEED repeats a run.
 import assert from 'node:assert/strict';
 import { prng } from '#base/prng.ts';
 import { Status } from '#wire/status.ts';

@@ -1,5 +1,6 @@
-// Random operations on a bucket beside a plain model of it, on each kind of bucket in turn, for a given time:
-// `node test/stress/model.ts [minutes]`, by default 60 minutes, from the seed DIVAN_SEED if it is set. The first difference ends the run and is reduced to the shortest sequence.
+// Random operations on a bucket and on a plain model of it, on each kind of bucket in turn, for a given time. The first difference ends the
+// run, and is reduced to the shortest sequence of operations that shows it. `node test/stress/model.ts [minutes]`, default 60; DIVAN_SEED
+// repeats a run.
 import { bucketKinds, type RunCounts, tryBucketKind } from '../support/bucket-commands.ts';
 import { printedSeed } from '../support/seed.ts';
 

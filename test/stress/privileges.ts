@@ -1,5 +1,5 @@
 // Users with random privileges in the bucket, a scope and collections send every command in every collection, in random order: each is answered
-// as the published table says. `node test/stress/privileges.ts [users]`; DIVAN_SEED repeats a run.
+// as the published table says. `node test/stress/privileges.ts [users]`, default 200; DIVAN_SEED repeats a run.
 import assert from 'node:assert/strict';
 import { aRandomCase, askEachRow, expected, placesOf, withService } from '../support/privilege-cases.ts';
 import { rows } from '../support/privilege-table.ts';

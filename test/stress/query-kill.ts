@@ -1,5 +1,6 @@
 // Mixed DML, DDL and queries under `kill -9`: after each start all changes that were acknowledged at a persistence level exist, and each
-// index has the rows of exactly the documents that exist. `node test/stress/query-kill.ts [minutes]`, default 30; DIVAN_SEED repeats the order of the statements.
+// index has the rows of exactly the documents that exist. `node test/stress/query-kill.ts [minutes]`, default 30; DIVAN_SEED repeats the
+// order of the statements.
 import assert from 'node:assert/strict';
 import { DocumentModel, type DocumentState } from '../support/document-model.ts';
 import { eventuallyWithin } from '../support/node-process.ts';

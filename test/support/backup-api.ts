@@ -81,7 +81,7 @@ export class BackupApi {
     return refused;
   }
 
-  /** `state`: as paths name it (`active`, `archived`, `imported`). */
+  /** `state`: the state of the repository (`active`, `archived`, `imported`). */
   repository(id: string, state = 'active'): Promise<ShownRepository> {
     return this.json('GET', `${self}/${state}/${id}`);
   }

@@ -21,11 +21,13 @@ import { Now } from '../../src/kv/vbucket/now.ts';
 import { realClock } from '../../src/ports/clock.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { realRandom } from '../../src/ports/random.ts';
+import { Feature } from '../../src/wire/features.ts';
 import { Output } from '../../src/wire/output.ts';
+import { usualFeatures } from './client-features.ts';
 import { aBucket, aUser } from './data-service.ts';
 
-/** Codes of the features that the connection has, as after a HELLO. */
-const features = [0x04, 0x06, 0x07, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x15];
+/** The features that the connection has, as after a HELLO. */
+const features = [...usualFeatures, Feature.unorderedExecution];
 
 export interface BareConnection extends AsyncDisposable {
   connection: Connection;

@@ -1,5 +1,6 @@
 // What the nodes of a cluster have of a bucket, read over change streams, and the comparison of all copies.
 import assert from 'node:assert/strict';
+import { Feature } from '#wire/features.ts';
 import { dataClient } from './data-client.ts';
 import { DcpClient } from './dcp-client.ts';
 import type { NodeProcess } from './node-process.ts';
@@ -12,10 +13,19 @@ export interface HeldVbucket {
   readonly documents: ReadonlyMap<string, string>;
 }
 
-/** Codes of the features that change streams with all metadata need. */
-const features = [0x04, 0x06, 0x07, 0x0b, 0x10, 0x11, 0x12];
+/** The features that change streams with all metadata need. */
+const features = [
+  Feature.mutationSeqno,
+  Feature.xattr,
+  Feature.xerror,
+  Feature.json,
+  Feature.altRequest,
+  Feature.syncReplication,
+  Feature.collections,
+];
 /** DCP_OPEN: this node sends the streams. */
 const producerFlag = 0x01;
+/** The codes of vbucket states. */
 const states = { active: 1, replica: 2 } as const;
 
 /** The vbuckets that a node has, by number. */

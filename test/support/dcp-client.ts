@@ -51,8 +51,13 @@ export interface StreamOptions {
   framing?: Buffer;
 }
 
+/** As published: see opcodes.ts. */
 const opcodes = { mutation: 0x57, deletion: 0x58, expiration: 0x59 } as const;
 const [streamEnd, snapshotMarker, noop, systemEvent, seqnoAdvanced] = [0x55, 0x56, 0x5c, 0x5f, 0x64];
+/** Flags of DCP_OPEN: the server sends the streams, with xattrs and the times of deletions. */
+const [producer, includeXattrs, includeDeleteTimes] = [0x01, 0x04, 0x20];
+/** The magic byte of responses. */
+const response = 0x81;
 
 export class DcpClient {
   readonly connection: KvConnection;
@@ -75,7 +80,7 @@ export class DcpClient {
 
   async open(
     name = 'test',
-    flags = 0x01 | 0x04 | 0x20,
+    flags = producer | includeXattrs | includeDeleteTimes,
     controls: Record<string, string> = {},
   ): Promise<this> {
     const extras = Buffer.alloc(8);
@@ -137,7 +142,7 @@ export class DcpClient {
     for (;;) {
       const reply = await this.connection.next();
       assert.ok(reply, 'the connection was closed instead of a reply');
-      if (reply.magic === 0x81 && reply.opaque === opaque) return reply;
+      if (reply.magic === response && reply.opaque === opaque) return reply;
       this.take(reply);
     }
   }
@@ -172,7 +177,7 @@ export class DcpClient {
     this.opcodes.push(message.opcode);
     if (message.opcode === noop) {
       if (this.answersNoops)
-        this.connection.send({ magic: 0x81, opcode: message.opcode, opaque: message.opaque });
+        this.connection.send({ magic: response, opcode: message.opcode, opaque: message.opaque });
       return;
     }
     const { framing, extras, key, value } = message;

@@ -1,13 +1,14 @@
 // Reads documents from one node only, whatever the map says and without waiting for answers: a node that no longer serves a document
 // must not answer what it had.
 import { vbucketOf } from '#client/document-key.ts';
+import { Feature } from '#wire/features.ts';
+import { Status } from '#wire/status.ts';
 import { dataClientAt, get } from './data-client.ts';
 import type { Reply } from './kv-connection.ts';
 import type { Operation } from './linearizable.ts';
 import type { Random } from './random.ts';
 
-/** Extended errors and collections. */
-const features = [0x07, 0x12];
+const features = [Feature.xerror, Feature.collections];
 const unansweredMax = 1_000;
 const readEveryMs = 15;
 
@@ -72,9 +73,9 @@ export class DirectReader {
 
   private answered(key: string, calledAt: number, { status, value }: Reply): void {
     const answeredAt = performance.now();
-    // With other statuses than success and a missing key the state of the document is unknown.
-    if (status > 1) return;
-    const found = status === 0 ? value.toString() : null;
+    // With other statuses the state of the document is unknown.
+    if (status !== Status.success && status !== Status.keyNotFound) return;
+    const found = status === Status.success ? value.toString() : null;
     this.answers++;
     this.options.note(key, { kind: 'read', value: found, calledAt, answeredAt });
   }

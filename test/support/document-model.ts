@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 
 export interface DocumentState {
-  /** The number of the last statement that wrote it. */
+  /** The number of the last statement that wrote the document. */
   readonly n: number;
-  /** The remainder of such a number. */
+  /** A remainder of that number. */
   readonly c: number;
-  /** The writer. */
+  /** The number of the writer. */
   readonly w: number;
   readonly tags: readonly string[];
 }

@@ -2,16 +2,18 @@
 import { connect as connectSocket, type Socket } from 'node:net';
 import type { Prng } from '#base/prng.ts';
 import { prng } from '#base/prng.ts';
+import { Feature } from '#wire/features.ts';
 import { encodeRequest, type RequestParts } from '#wire/output.ts';
+import { usualFeatures } from './client-features.ts';
 import { KvConnection } from './kv-connection.ts';
 import { administrator } from './node-process.ts';
 import { Opcode } from './opcodes.ts';
 
-/** Few per connection, so that a frame that closes it affects few others. */
+/** Few frames per connection, so that one that closes the connection affects few others. */
 export const framesPerConnection = 8;
 const quietMs = 20;
 
-/** Makes the attacks, four at a time. */
+/** Makes the attacks, four at a time; the last four may exceed `rounds`. */
 export async function bombard(
   rounds: number,
   random: Prng,
@@ -69,9 +71,7 @@ const frame = (opcode: number, parts: Partial<RequestParts>, vb = 0): Buffer =>
   encodeRequest({ opcode, vb, opaque: hostile, ...parts });
 
 const plainLogin = Buffer.from(`\0${administrator.username}\0${administrator.password}`);
-const features = Buffer.from(
-  [4, 6, 7, 8, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x15, 0x17].flatMap((f) => [0, f]),
-);
+const features = Buffer.from([...usualFeatures, Feature.unorderedExecution].flatMap((code) => [0, code]));
 const login = [
   frame(Opcode.hello, { key: Buffer.from('hostile'), value: features, opaque: 0 }),
   frame(Opcode.saslAuth, { key: Buffer.from('PLAIN'), value: plainLogin, opaque: 0 }),

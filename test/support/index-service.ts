@@ -26,7 +26,7 @@ export class TestIndexes implements AsyncDisposable {
   private readonly port: number;
   private readonly wrapStore: (store: IndexStore) => IndexStore;
   service: IndexService;
-  /** For the next start. */
+  /** Options of index files, from the next start on. */
   fileOptions: { checkedOnOpenRowsMax?: number } = {};
 
   /** `wrapStore`: adds faults to the store. */

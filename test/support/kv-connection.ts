@@ -7,6 +7,7 @@ import { emptyFrame, FrameResult, frameBytesMax, responseStatus } from '#wire/fr
 import { FrameReader } from '#wire/frame-reader.ts';
 import { encodeRequest, type RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
+import { Opcode } from './opcodes.ts';
 
 export interface Reply {
   magic: number;
@@ -23,7 +24,6 @@ export interface Reply {
 
 /** Far above the time of any answer, also on a busy machine: only a test that hangs reaches it. */
 const replyTimeoutMs = 60_000;
-const opcodes = { hello: 0x1f, saslAuth: 0x21, saslStep: 0x22, selectBucket: 0x89 } as const;
 
 export class KvConnection {
   readonly socket: Socket;
@@ -90,12 +90,12 @@ export class KvConnection {
   async hello(features: readonly number[]): Promise<Reply> {
     const value = Buffer.alloc(features.length * 2);
     for (const [index, code] of features.entries()) value.writeUInt16BE(code, index * 2);
-    return await this.ask({ opcode: opcodes.hello, key: Buffer.from('test'), value });
+    return await this.ask({ opcode: Opcode.hello, key: Buffer.from('test'), value });
   }
 
   async plain(user: string, password: string): Promise<Reply> {
     return await this.ask({
-      opcode: opcodes.saslAuth,
+      opcode: Opcode.saslAuth,
       key: Buffer.from('PLAIN'),
       value: Buffer.from(`\0${user}\0${password}`),
     });
@@ -118,17 +118,17 @@ export class KvConnection {
     const name = user.replaceAll('=', '=3D').replaceAll(',', '=2C');
     const bare = `n=${name},r=0x3e 0xffffff90 nonce`;
     const key = Buffer.from(mechanism);
-    const first = await this.ask({ opcode: opcodes.saslAuth, key, value: Buffer.from(`n,,${bare}`) });
+    const first = await this.ask({ opcode: Opcode.saslAuth, key, value: Buffer.from(`n,,${bare}`) });
     const finish = async () => {
       const { last, expected } = proofOf(hash, password, bare, first.value.toString());
-      const reply = await this.ask({ opcode: opcodes.saslStep, key, value: Buffer.from(last) });
+      const reply = await this.ask({ opcode: Opcode.saslStep, key, value: Buffer.from(last) });
       return { reply, isProven: reply.value.toString() === expected };
     };
     return { reply: first, finish };
   }
 
   async select(bucket: string): Promise<Reply> {
-    return await this.ask({ opcode: opcodes.selectBucket, key: Buffer.from(bucket) });
+    return await this.ask({ opcode: Opcode.selectBucket, key: Buffer.from(bucket) });
   }
 
   close(): void {

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, cpSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtC } from './built-c.ts';
+import { fillDisk } from './fill-disk.ts';
 
 const diskMb = 256;
 const filler = 'filler';
@@ -42,15 +43,7 @@ export class Machine {
 
   /** Nothing more can be written, not a byte. */
   fillDisk(): void {
-    const file = openSync(join(this.dataDir, filler), 'w');
-    const zeros = Buffer.alloc(1024 * 1024);
-    try {
-      for (let size = zeros.length; size > 0; ) size = writeSync(file, zeros);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    } finally {
-      closeSync(file);
-    }
+    fillDisk(join(this.dataDir, filler));
   }
 
   freeDisk(): void {

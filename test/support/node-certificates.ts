@@ -1,7 +1,7 @@
 // Certificates of an operator on a real node, and the logins of clients by certificate.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { NodeProcess } from './node-process.ts';
+import { administrator, type NodeProcess } from './node-process.ts';
 import { fillInbox, type OpensslAuthority } from './openssl.ts';
 
 const names = 'DNS:localhost,IP:127.0.0.1';
@@ -25,7 +25,7 @@ export async function installCertificate(
 
 export async function setClientAuth(node: NodeProcess, state: string, path = 'subject.cn'): Promise<void> {
   const prefixes = state === 'disable' ? [] : [{ path, prefix: '', delimiter: '@' }];
-  const { username, password } = { username: 'Administrator', password: 'password' };
+  const { username, password } = administrator;
   const answer = await fetch(`${node.ready.node.rest}/settings/clientCertAuth`, {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },

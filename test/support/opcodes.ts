@@ -1,5 +1,5 @@
-// The opcodes of the data port, as published, by the names of their commands. Tests do not take them from the declarations of the commands, so that they
-// find a wrong opcode in a declaration.
+// The opcodes of the data port, as published, by the names of their commands. Tests do not take opcodes from the declarations of the
+// commands, so that they find a wrong opcode in a declaration.
 
 export const Opcode = {
   get: 0x00,

@@ -1,4 +1,5 @@
-// A thread that stores one history of a vbucket after the other, as the index thread does. The seqno is the history's number.
+// A thread that stores positions of a vbucket one after the other, as the index thread does: each has a history of its own, whose number is
+// the seqno too.
 import { workerData } from 'node:worker_threads';
 import { IndexProgress } from '#index/shared/index-progress.ts';
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { compileGrants } from '#auth/grants.ts';
 import { type Grants, Privilege } from '#auth/privileges.ts';
+import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, aUser, startService } from './data-service.ts';
 import { Opcode } from './opcodes.ts';
 import {
@@ -23,8 +24,12 @@ export interface Case {
 }
 
 type Answer = 'done' | 'refused' | 'hidden';
-/** By status: no access, unknown collection, unknown scope. */
-const answers: Record<number, Answer> = { 36: 'refused', 136: 'hidden', 140: 'hidden' };
+/** By status; any other one means that the command was done. */
+const answers: Record<number, Answer> = {
+  [Status.noAccess]: 'refused',
+  [Status.unknownCollection]: 'hidden',
+  [Status.unknownScope]: 'hidden',
+};
 
 /** Privileges that make a collection visible: those on documents, change streams and statistics. */
 const showing = new Set<PrivilegeWord>([

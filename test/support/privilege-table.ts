@@ -283,9 +283,27 @@ export const streamRows: readonly Row[] = [
 
 /** Commands for every client, for administrators of the node only, or about the session. */
 export const uncheckedOpcodes: ReadonlySet<number> = new Set([
-  0x1f, 0x20, 0x21, 0x22, 0x89, 0xb5, 0xfe, 0x0a, 0x0b, 0x07, 0x17, 0x1b, 0x87, 0xba, 0xbc, 0x3e, 0x93,
+  Opcode.hello,
+  Opcode.saslListMechanisms,
+  Opcode.saslAuth,
+  Opcode.saslStep,
+  Opcode.selectBucket,
+  Opcode.getClusterConfig,
+  Opcode.getErrorMap,
+  Opcode.noop,
+  Opcode.version,
+  Opcode.quit,
+  Opcode.quitQuietly,
+  Opcode.verbosity,
+  Opcode.listBuckets,
+  Opcode.getManifest,
+  Opcode.getScopeId,
+  Opcode.getVbucket,
+  Opcode.evictKey,
   // Messages on an open connection of streams.
-  0x5c, 0x5d, 0x5e,
+  Opcode.dcpNoop,
+  Opcode.dcpBufferAck,
+  Opcode.dcpControl,
 ]);
 
 const reader: readonly PrivilegeWord[] = ['read', 'rangeScan', 'systemCollectionLookup'];

@@ -5,7 +5,7 @@ import { pick, plainKeys } from './schedule-clients.ts';
 import type { ScheduleOrchestrators } from './schedule-orchestrators.ts';
 import type { Process, ScheduledCluster } from './scheduled-cluster.ts';
 
-const names = [
+export const faultNames = [
   'quick restart',
   'restart',
   'stop',
@@ -24,8 +24,7 @@ const names = [
   'full disk',
   'failed file',
 ] as const;
-export type Fault = (typeof names)[number];
-export const faultNames: readonly Fault[] = names;
+export type Fault = (typeof faultNames)[number];
 
 /**
  * Faults of the configuration store: in every schedule, some share of its calls is delayed, lost, applied after they
@@ -40,7 +39,7 @@ const storeFaults = (random: (below: number) => number): typeof noStoreFaults =>
 });
 
 export class ScheduleFaults {
-  readonly counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<Fault, number>;
+  readonly counts = Object.fromEntries(faultNames.map((name) => [name, 0])) as Record<Fault, number>;
   private readonly cluster: ScheduledCluster;
   private readonly orchestrators: ScheduleOrchestrators;
   /** In most schedules every shard keeps a member with all of its memory. */
@@ -63,7 +62,7 @@ export class ScheduleFaults {
     const { clock, random } = this.cluster;
     while (!this.isStopped) {
       await clock.sleep(random(pauseMs));
-      if (!this.isStopped) this.cause(pick(random, names));
+      if (!this.isStopped) this.cause(pick(random, faultNames));
     }
   }
 
