@@ -3,11 +3,9 @@
 import { UserMeters } from '#auth/user-meters.ts';
 import { KeyedQueue } from '#ports/keyed-queue.ts';
 import { SharedTimers } from '#ports/shared-timers.ts';
-import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { RequestOrigin } from '../access/session.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
-import { collectionName } from '../data/keyspaces.ts';
 import { parseDuration } from '../request/duration.ts';
 import type { SentRequest } from '../request/read-parameters.ts';
 import { ActiveRequests } from '../state/active-requests.ts';
@@ -22,7 +20,6 @@ import { PlanCache } from '../state/plan-cache.ts';
 import { PreparedCache } from '../state/prepared-cache.ts';
 import { SignedPlans } from '../state/signed-plans.ts';
 import { TimeSlices } from '../state/time-slices.ts';
-import { parseCollectionPath } from '../transactions/collection-path.ts';
 import { LostAttempts } from '../transactions/lost-attempts.ts';
 import { TransactionData } from '../transactions/transaction-data.ts';
 import { Transactions } from '../transactions/transactions.ts';
@@ -62,7 +59,6 @@ export class QueryService implements QueryParts {
       collections: deps.attemptCollections,
       clock,
       log,
-      recordCollection: () => recordCollection(String(settings.others['atrcollection'])),
       windowMs: () => parseDuration(String(settings.others['cleanupwindow'])) || 60_000,
       isOn: () => settings.others['cleanuplostattempts'] !== false,
     });
@@ -122,11 +118,6 @@ export class QueryService implements QueryParts {
     this.advisorSessions.stop();
     for (const request of this.active.all()) request.cancel(sqlErrorWith(1180, { isRetryable: true }));
   }
-}
-
-function recordCollection(path: string): KeyspaceName | null {
-  const location = path === '' ? null : parseCollectionPath(path);
-  return location && collectionName(location.bucket, location.scope, location.collection);
 }
 
 const notActive = 'this node is not active in the cluster: it was failed over, or no rebalance has added it';

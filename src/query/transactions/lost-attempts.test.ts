@@ -17,6 +17,14 @@ const keyspace: Keyspace = { name, bucketUuid: 'u', scopeId: 0, collectionId: 0 
 const windowMs = 60_000;
 
 /** The searches of a service in a bucket without attempts. `collections`: those that an earlier process left. */
+const other = {
+  name: 'other',
+  scopes: [
+    { name: '_default', collections: [{ name: '_default' }, { name: 'records' }] },
+    { name: 'shop', collections: [{ name: 'items' }] },
+  ],
+};
+
 function searches(
   collections: KeyspaceName[],
   find: TransactionData['find'],
@@ -28,7 +36,7 @@ function searches(
   const startMs = clock.monotonicMs();
   const data = {
     find,
-    buckets: () => (hasBuckets ? [{ name: 'other' }] : []),
+    buckets: () => (hasBuckets ? [other] : []),
     reading: async () => {
       atMs.push(clock.monotonicMs() - startMs);
       return [];
@@ -165,7 +173,7 @@ test('a search is not begun while another runs, which must not decide that no at
   reads[1]?.resolve([{ attempts: new Map([['lost', entry]]), nowMs: Date.UTC(2026) }]);
 });
 
-test('once another node has gone, its attempts are cleaned up', async () => {
+test('once another node has gone, its attempts are cleaned up in whatever collection they are recorded', async () => {
   const cas = (ms: number): string => {
     const bytes = Buffer.alloc(8);
     bytes.writeBigUInt64BE(BigInt(ms) * 1_000_000n);
@@ -177,9 +185,9 @@ test('once another node has gone, its attempts are cleaned up', async () => {
   const searched: string[] = [];
   const { clock, lost } = searches([], () => keyspace, true, {
     find: (found) => ({ ...keyspace, name: found }),
-    reading: async (of) => {
-      searched.push(of.name.bucket);
-      return [{ attempts: new Map(attempts), nowMs }] as never;
+    reading: async ({ name: { bucket, scope, collection } }) => {
+      searched.push(`${bucket}.${scope}.${collection}`);
+      return [{ attempts: new Map(collection === 'records' ? attempts : []), nowMs }] as never;
     },
     store: async (_keyspace, [request]) => {
       const path = request?.parts?.writes[0]?.path ?? '';
@@ -195,11 +203,13 @@ test('once another node has gone, its attempts are cleaned up', async () => {
   lost.searchForOthers();
   clock.advance(windowMs);
   await eventually(() => assert.equal(clock.pending, 1));
-  assert.deepEqual([searched, removed], [['other'], []]);
+  const all = ['other._default._default', 'other._default.records', 'other.shop.items'];
+  assert.deepEqual([searched, removed], [all, []]);
   nowMs += 100_000;
   clock.advance(windowMs);
   await eventually(() => assert.deepEqual(removed, ['attempts.lost.p']));
   await setImmediate();
   assert.equal(clock.pending, 0);
+  assert.deepEqual(searched.slice(all.length), ['other._default.records'], 'only where attempts remained');
   lost.stop();
 });

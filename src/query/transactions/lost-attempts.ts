@@ -1,10 +1,10 @@
 // Finds and cleans up lost attempts: those that a crash of the node left between staging and commit, and those whose commit or rollback
 // failed. It searches the collections in which this service has recorded attempts, after a crash and as long as attempts remain. When another node
-// has gone, it searches those in which that node's transactions are recorded unless a request names another collection.
+// has gone, it searches all collections once, since a request can name any for its records, and then those in which attempts remain.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type Keyspace, type KeyspaceName, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
-import { collectionName } from '../data/keyspaces.ts';
+import { type BucketState, collectionName } from '../data/keyspaces.ts';
 import { allAtrIds } from './atr-ids.ts';
 import { msOfCas } from './attempt-json.ts';
 import { AttemptRecord, isLost, msUntilLost, readRecords } from './attempt-record.ts';
@@ -25,8 +25,6 @@ export interface LostAttemptsOptions {
   readonly log: Log;
   /** The interval of searches while attempts may remain. */
   readonly windowMs: () => number;
-  /** The collection that the settings name for records; null: the default collection of the bucket of a transaction's first document. */
-  readonly recordCollection?: () => KeyspaceName | null;
   /** Whether the setting `cleanuplostattempts` enables the clean-up. */
   readonly isOn: () => boolean;
 }
@@ -48,6 +46,8 @@ export class LostAttempts {
   private mayBeLeft: boolean;
   /** The clock time until which nodes may have recorded attempts that have gone since; null: none, or all their attempts have been cleaned up. */
   private othersUntilMs: number | null = null;
+  /** The collections in which the last search found attempts that other nodes may have left; null: all collections have to be searched. */
+  private othersIn: readonly KeyspaceName[] | null = null;
   /** Buckets that searches did not find, although the node had other buckets, and when the first of these searches was. */
   private readonly missing = new Map<string, number>();
   private timer: { readonly dueMs: number; readonly timer: Timer } | null = null;
@@ -76,6 +76,7 @@ export class LostAttempts {
   /** Call when another node has gone, or may have before this service began: nobody else cleans up its attempts. */
   searchForOthers(): void {
     this.othersUntilMs = this.options.clock.wallMs() + clocksDifferMs;
+    this.othersIn = null;
     this.sweepIn(this.windowMs());
   }
 
@@ -88,6 +89,8 @@ export class LostAttempts {
   /** Cleans up all lost attempts; resolves with the milliseconds until another may be lost, or with null if none remain. */
   async sweep(): Promise<number | null> {
     let next: number | null = null;
+    const remaining: KeyspaceName[] = [];
+    const { othersUntilMs } = this;
     for (const { name } of this.options.data.buckets()) this.missing.delete(name);
     for (const [collection, untilMs] of this.searched()) {
       const { bucket } = collection;
@@ -97,20 +100,21 @@ export class LostAttempts {
           ? this.msUntilFound(bucket, keyspace)
           : await this.orRetry(() => this.sweepCollection(keyspace, untilMs));
       next = earlier(next, ms);
+      if (ms !== null) remaining.push(collection);
     }
+    // Unless another node has gone meanwhile.
+    if (this.othersUntilMs === othersUntilMs) this.othersIn = remaining;
     return next;
   }
 
   /** The collections to search, each with the time after which attempts in it are no longer of interest: nodes that run clean theirs up. */
   private searched(): (readonly [KeyspaceName, untilMs: number])[] {
-    const { collections, data, recordCollection } = this.options;
+    const { collections, data } = this.options;
     const own = this.mayBeLeft || this.othersUntilMs === null ? collections.all() : [];
     const searched = own.map((collection) => [collection, Infinity] as const);
     if (this.othersUntilMs === null) return searched;
-    const usual = data.buckets().map(({ name }) => collectionName(name, '_default', '_default'));
-    const named = recordCollection?.() ?? null;
     const names = new Set(own.map(keyspaceText));
-    for (const collection of named === null ? usual : [named, ...usual])
+    for (const collection of this.othersIn ?? data.buckets().flatMap(collectionsIn))
       if (!names.has(keyspaceText(collection))) searched.push([collection, this.othersUntilMs]);
     return searched;
   }
@@ -206,6 +210,9 @@ export class LostAttempts {
     return nowMs - sinceMs >= this.windowMs();
   }
 }
+
+const collectionsIn = ({ name, scopes }: BucketState): KeyspaceName[] =>
+  scopes.flatMap((scope) => scope.collections.map((each) => collectionName(name, scope.name, each.name)));
 
 const earlier = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
