@@ -3,10 +3,10 @@ import { type Log, silentLog } from '#ports/log.ts';
 
 export class RecordingLog implements Log {
   readonly debug = silentLog.debug;
-  readonly error = silentLog.error;
   readonly rolledBack: Record<string, unknown>[] = [];
   readonly emptied: Record<string, unknown>[] = [];
   readonly warnings: [event: string, fields?: Record<string, unknown>][] = [];
+  readonly errors: [event: string, fields?: Record<string, unknown>][] = [];
 
   info(event: string, fields: Record<string, unknown> = {}): void {
     if (event === 'replication.copy_rolled_back') this.rolledBack.push(fields);
@@ -15,6 +15,10 @@ export class RecordingLog implements Log {
 
   warn(event: string, fields?: Record<string, unknown>): void {
     this.warnings.push(fields === undefined ? [event] : [event, fields]);
+  }
+
+  error(event: string, fields?: Record<string, unknown>): void {
+    this.errors.push(fields === undefined ? [event] : [event, fields]);
   }
 
   child(): Log {

@@ -4,9 +4,10 @@ import type { Log } from '#ports/log.ts';
 import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
-import { CopyFeed, copyKey } from './copy-feed.ts';
+import { copyKey } from './copy-feed.ts';
 import type { DelayedWork } from './delayed-work.ts';
 import { DivergedCopies } from './diverged-copies.ts';
+import { FedCopies } from './fed-copies.ts';
 import type { OpenedMessage, ReportedPosition, ShardRef } from './frames.ts';
 import { Handover } from './handover.ts';
 import type { Handovers } from './handovers.ts';
@@ -47,13 +48,6 @@ const behindMs = 2_000;
  * the set has no majority, so that durable writes are refused.
  */
 const takeOverMs = { other: 500, needed: 1_000 };
-/** Pauses before the position of a copy that does not answer is requested again; `waiting`: requests wait for the shard. */
-const reopenMs = { served: 1_000, waiting: 50 };
-
-interface FedCopy {
-  readonly feed: CopyFeed;
-  openedMs: number;
-}
 
 export class ActiveShard {
   private readonly options: ActiveShardOptions;
@@ -61,7 +55,7 @@ export class ActiveShard {
   private readonly sinceMs: number;
   /** When this active first looked for copies to feed. */
   private fedSinceMs: number | null = null;
-  private readonly copies = new Map<string, FedCopy>();
+  private readonly copies: FedCopies;
   private readonly diverged: DivergedCopies;
   private readonly takenOver: TakenOver;
   /** By member: until when it has promised this node to follow no higher epoch. Only promises made while it accepted this epoch are noted. */
@@ -82,6 +76,8 @@ export class ActiveShard {
     this.handover = new Handover(options);
     this.joining = new JoiningCopy(options);
     this.diverged = new DivergedCopies(options);
+    const diverged = (node: string, vbs: readonly number[]): void => this.diverged.note(node, vbs);
+    this.copies = new FedCopies({ ...options, diverged, holdsRequests: () => this.holdsRequests });
     this.takenOver = new TakenOver(options);
     const { bucket, vbs, tookOver } = options;
     const { highSeqno } = bucket.columns;
@@ -122,59 +118,38 @@ export class ActiveShard {
 
   /** Starts to feed the copies of connected nodes, and stops feeding copies that the map does not have. */
   feedCopies(): void {
-    const { clock, peers } = this.options;
-    this.fedSinceMs ??= clock.monotonicMs();
-    if (this.copies.size === 0 && this.spec.replicas.length === 0) return;
-    const retryMs = this.holdsRequests ? reopenMs.waiting : reopenMs.served;
-    for (const node of [...this.copies.keys()])
-      if (!this.spec.replicas.includes(node)) this.connectionLost(node);
-    for (const node of this.spec.replicas) {
-      if (peers.bootOf(node) === null) continue;
-      const fed = this.copies.get(node) ?? { feed: this.newFeed(node), openedMs: -Infinity };
-      this.copies.set(node, fed);
-      if (fed.feed.boot !== null || clock.monotonicMs() - fed.openedMs < retryMs) continue;
-      fed.openedMs = clock.monotonicMs();
-      fed.feed.open();
-    }
+    this.fedSinceMs ??= this.options.clock.monotonicMs();
+    if (this.copies.size > 0 || this.spec.replicas.length > 0) this.copies.follow(this.spec.replicas);
   }
 
   positionReported(node: string, row: ReportedPosition): void {
-    this.copies.get(node)?.feed.positionReported(row);
+    this.copies.positionReported(node, row);
     if (this.handover.isComing) this.options.checks.due();
     else if (this.handover.isComplete()) this.options.checks.dueNow();
   }
 
   received(node: string, message: OpenedMessage): void {
-    const feed = this.copies.get(node)?.feed;
-    if (message.kind === 'opened') feed?.opened(message);
-    else if (message.kind === 'failed' && feed) this.openLater(node);
+    this.copies.received(node, message);
   }
 
   resume(node: string): void {
-    this.copies.get(node)?.feed.resume();
+    this.copies.resume(node);
   }
 
   connectionLost(node: string): void {
-    this.copies.get(node)?.feed.close();
-    this.copies.delete(node);
-  }
-
-  /** Asks the copy for its position again, after a pause. */
-  private openLater(node: string): void {
-    this.connectionLost(node);
-    this.copies.set(node, { feed: this.newFeed(node), openedMs: this.options.clock.monotonicMs() });
+    this.copies.end(node);
   }
 
   /** Copies with another history remove what the active lacks, once they have left the in-sync set, and are then fed again. */
   private rollBackDiverged(): void {
     const isMember = (node: string): boolean => this.others().some((member) => member.node === node);
     if (this.change?.kind === 'leave') return;
-    for (const node of this.diverged.rollBack(isMember)) this.openLater(node);
+    for (const node of this.diverged.rollBack(isMember)) this.copies.openLater(node);
   }
 
   close(staysActive = true): void {
     this.handover.end(staysActive);
-    for (const node of [...this.copies.keys()]) this.connectionLost(node);
+    this.copies.endAll();
     // A write that its members have not received is never acknowledged: another node may serve the shard next.
     for (const vb of this.options.vbs)
       this.options.bucket.progress.setMembers(vb, { ...this.syncSet(), isFrozen: true });
@@ -189,7 +164,7 @@ export class ActiveShard {
     const successor = this.takenOver.isUnderWay ? null : this.successor();
     const beganHandover =
       this.change?.kind !== 'stop' && this.handover.follow(successor === null ? null : copyKey(successor));
-    if (beganHandover) for (const { feed } of this.copies.values()) feed.resume();
+    if (beganHandover) for (const [, feed] of this.copies.feeds) feed.resume();
     this.options.bucket.serveUntil(this.options.vbs, this.servedUntilMs());
   }
 
@@ -205,7 +180,7 @@ export class ActiveShard {
   /** An answer counts while the member accepts this epoch: a member that follows a higher epoch answers the heartbeats of this node, too. */
   private promisedByMs({ node, boot }: SyncMember): number {
     const { peers } = this.options;
-    const isFed = this.copies.get(node)?.feed.boot === boot && peers.bootOf(node) === boot;
+    const isFed = this.copies.feedOf(node)?.boot === boot && peers.bootOf(node) === boot;
     if (isFed) this.promises.set(node, { boot, untilMs: peers.servesUntilMs(node) });
     const promise = this.promises.get(node);
     // The next process of a member does not know what the one before it promised.
@@ -271,7 +246,7 @@ export class ActiveShard {
     if (this.copies.size === 0) return [];
     const { clock, peers } = this.options;
     const members = this.spec.inSync ?? [];
-    return [...this.copies].flatMap(([node, { feed }]) => {
+    return this.copies.feeds.flatMap(([node, feed]) => {
       const { boot } = feed;
       const isMember = members.some((member) => member.node === node && member.boot === boot);
       if (boot === null || !feed.isFollowing || isMember) return [];
@@ -362,27 +337,5 @@ export class ActiveShard {
       return false;
     }
     return now - mark.ms > behindMs;
-  }
-
-  private newFeed(node: string): CopyFeed {
-    const { bucket, checks, clock, cuts, delayed, incarnation, log, peers, ref, vbs } = this.options;
-    return new CopyFeed({
-      node,
-      shard: ref,
-      incarnation,
-      vbs,
-      bucket,
-      peers,
-      cuts,
-      delayed,
-      clock,
-      follows: checks.due,
-      isUrgent: () => this.holdsRequests,
-      diverged: (vbs) => this.diverged.note(node, vbs),
-      failed: (reason) => {
-        log.error('replication.feed_failed', { bucket: ref.bucket, shard: ref.shard, node, reason });
-        this.openLater(node);
-      },
-    });
   }
 }
