@@ -11,6 +11,7 @@ import { DataService } from '#kv/host/data-service.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import { Message } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
 import { emptyFrame, FrameResult, frameBytesMax, Magic, responseStatus } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
@@ -21,8 +22,6 @@ import { Opcode } from '../test/support/opcodes.ts';
 
 const vbuckets = 1024;
 const valueBytes = 100;
-/** The opcode of the message with which a stream sends a changed document. */
-const mutation = 0x57;
 const liveSetsPerMs = 50;
 /** SETs of one write while the writer is behind its rate. */
 const liveSetsAtOnce = 500;
@@ -90,7 +89,7 @@ class BenchClient {
     const { reader, frame } = this;
     reader.feed(chunk, 0, chunk.length);
     while (reader.next(frame) === FrameResult.whole) {
-      if (frame.opcode === mutation) {
+      if (frame.opcode === Message.mutation) {
         this.mutations++;
         this.onMutation?.(frame.buffer, frame.valueStart);
       } else if (frame.magic === Magic.response) {

@@ -9,7 +9,8 @@ import { Turns } from '../test/support/turns.ts';
 import type { Latencies, MixedLoad, MixedReport } from './support/mixed-load.ts';
 
 const program = (name: string): string => fileURLToPath(new URL(`./support/${name}.ts`, import.meta.url));
-const everyMs = 1_000;
+/** The pause between two compactions, with a read of the metrics after each. */
+const pauseMs = 1_000;
 /** The turns of the start and of compiling during the first seconds do not count. */
 const warmUpMs = 10_000;
 
@@ -54,7 +55,7 @@ export async function mixed(seconds: number): Promise<Mixed> {
     const { ok } = await node.request('/pools/default/buckets/b/controller/compactBucket', 'POST');
     if (ok) compactions++;
     await (await node.request('/metrics')).text();
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   const { stdout } = await ended;
   clearTimeout(warmedUp);
