@@ -28,6 +28,7 @@ export interface Environment {
   readonly version: string;
   /** HMAC key for verifiers of unknown users and for digests of verified passwords. */
   readonly secret: Buffer;
+  /** When the data service started, by `clock.monotonicMs`. */
   readonly startedMs: number;
   /** Called for each refused login; must return at once. */
   loginRefused(login: RefusedLogin): void;

@@ -65,7 +65,7 @@ export class BucketHost {
   private bucketReplication: BucketReplication | null = null;
   /** Not null while the documents of files that were not closed cleanly are loaded. */
   private warming: WarmingBucket | null = null;
-  /** Which engine of the bucket may have made promises to other nodes. */
+  /** What may have made promises for the bucket to other nodes before: an earlier process, or an earlier engine of this one. */
   private earlier: 'none' | 'process' | 'engine';
 
   constructor(spec: BucketSpec, options: BucketHostOptions) {

@@ -6,6 +6,7 @@ import { Datatype } from '#wire/status.ts';
 import type { ServedBucket } from '../served/served-bucket.ts';
 import type { Session } from '../session/session.ts';
 
+/** The opcode of this request of the server. */
 const clustermapChange = 0x01;
 
 /** The notification for a client of the bucket, or null if it did not negotiate one. */

@@ -34,6 +34,19 @@ describe('the limit on connections', () => {
     assert.equal((await fourth.ask(noop)).status, 0);
   });
 
+  it('closes one above it that neither ends nor stops to send', async () => {
+    await using started = await startService(aDesired(limits({ connectionsMax: 1 })));
+    await started.connect();
+    const refused = connect({ port: started.port, host: '127.0.0.1', allowHalfOpen: true });
+    const sending = setInterval(() => refused.write('x'), 50);
+    refused.on('error', () => {}); // the data service resets the connection
+    refused.resume();
+    await eventually(() => assert.ok(refused.closed)).finally(() => {
+      clearInterval(sending);
+      refused.destroy();
+    });
+  });
+
   it('accepts another when one has closed', async () => {
     await using started = await startService(aDesired(limits({ connectionsMax: 1 })));
     const first = await started.connect();

@@ -83,6 +83,7 @@ export interface DataServiceOptions {
   handles?: HandleShares;
   /** Overrides the limit of the desired state. */
   connectionsMax?: number;
+  /** See `ListenerOptions`. */
   withoutSharedBuffer?: boolean;
   /** Processors of the machine; 1 by default. */
   processors?: number;

@@ -36,7 +36,9 @@ export interface WorkerKvAdminOptions {
 export class WorkerKvAdmin implements KvAdmin {
   private readonly options: WorkerKvAdminOptions;
   private readonly worker: Worker;
+  /** See `workCount`. */
   private readonly work = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  /** Takes the log lines of the data thread. */
   private log: Log;
   private readonly waiting = new Map<number, Deferred<unknown>>();
   private lastId = 0;

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { loopbackHosts } from '#base/loopback.ts';
 import { askForCertificates, type ClientCertificates, shownCertificate } from '#ports/client-certificate.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
+import { endWithin } from '#ports/end-of-socket.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { handshakeMs, type UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { type ConnectionFactory, readEncrypted, readEvents, readShared } from './socket-transport.host.ts';
@@ -146,9 +147,8 @@ export class Listener {
     }
     this.refusedCount++;
     socket.once('close', () => this.refusedCount--);
-    socket.setTimeout(refusedCloseMs, () => socket.destroy());
     socket.resume();
-    socket.end();
+    endWithin(socket, '', refusedCloseMs);
   }
 
   private async open(server: Server, host: string, port: number): Promise<number> {

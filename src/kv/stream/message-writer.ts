@@ -93,6 +93,7 @@ export class MessageWriter {
     const isPlain = version === 1;
     const at = this.begin(Message.snapshotMarker, to, isPlain ? 20 : 1, 0, isPlain ? 0 : fieldBytes, 0, null);
     const { buffer } = this.output;
+    // The extras of versions 2 and 2.2 have only the part after the dot; the fields are the value.
     if (!isPlain) buffer[at] = version === 2 ? 0 : 2;
     const fields = isPlain ? at : at + 1;
     writeU64(buffer, fields, marker.start);

@@ -1,5 +1,5 @@
-// The failover log of each vbucket: its uuids and the seqno from which each holds, newest first. Stored entry by entry
-// over all vbuckets, because nearly all have one entry only.
+// The failover log of each vbucket: its uuids and the seqno from which each holds, newest first. The array has
+// the first entries of all vbuckets, then the second ones, and so on: nearly all have one entry only, so that most of it is never touched.
 import { assert } from '#base/assert.ts';
 import type { FailoverEntry } from '../data/documents.ts';
 

@@ -138,6 +138,7 @@ async function listDisk(readRows: ReadRows, { query, list, work }: DiskListing):
   for (;;) {
     const page = await readRows(query.vb, after);
     await new Promise<void>((resolve) => work.run(takePage(page, query, list), resolve));
+    page.free?.();
     if (page.toSeqno >= page.endSeqno || list.isFull) return;
     await new Promise<void>((resolve) => work.run(list.trim(), resolve));
     after = page.toSeqno;

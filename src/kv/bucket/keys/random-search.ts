@@ -93,6 +93,7 @@ class RandomSearch {
         if (clock.monotonicMs() > this.untilMs) return Status.temporaryFailure;
         page = await readRows(vb, page?.toSeqno ?? 0);
         const key = this.keyIn(page);
+        page.free?.();
         if (key !== null) return { vb, key };
       }
     }

@@ -1,4 +1,5 @@
-// Background tasks of a bucket: freeing documents of dropped collections, expiring documents, compacting files.
+// Background tasks of a bucket: freeing documents of dropped collections, expiring documents, compressing values,
+// compacting files.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { EvictionPolicy } from '../../admin.ts';
