@@ -1,17 +1,36 @@
-// The progress of a restore, in a file of the repository: the target has acknowledged all vbuckets below `next`.
+// The progress of a restore, in a file of the repository: the target has acknowledged all vbuckets below `next`. See restore-progress.ts.
 import { createHash } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { vbucketCount } from '#client/document-key.ts';
 import { readJson, writeWhole } from '../archive/archive-file.adapter.ts';
+import { jsonField, type Shape } from '../format/shape.ts';
 
 /** A restore is resumed only if all of these are equal. */
 export interface RestoreIdentity {
   readonly backup: string;
   readonly bucket: string;
-  /** The target's buckets by uuid, and their histories: a bucket that lost writes gets them again. */
+  /** The uuids of the target's buckets. */
   readonly targets: readonly string[];
   readonly options: string;
 }
+
+/** The uuid of a vbucket's history, a decimal number, and a seqno. */
+export type ReachedSeqno = readonly [uuid: string, seqno: number];
+
+export interface RecordedProgress {
+  readonly next: number;
+  /** By uuid of a target bucket: where its vbuckets from 0 on were. */
+  readonly reached: Readonly<Record<string, readonly ReachedSeqno[]>>;
+}
+
+const { count, list, object, pair, record, text } = jsonField;
+const stored: Shape = object({
+  identity: text(/^[\da-f]{64}$/),
+  next: count,
+  reached: record(list(vbucketCount, pair(text(/^\d{1,20}$/), count))),
+});
+const nothing: RecordedProgress = { next: 0, reached: {} };
 
 export class ProgressFile {
   private readonly path: string;
@@ -24,21 +43,22 @@ export class ProgressFile {
     this.path = join(folder, `restore-${name.digest('hex').slice(0, 16)}.json`);
   }
 
-  /** The first vbucket that is not restored. */
-  read(): number {
-    if (!existsSync(this.path)) return 0;
+  read(): RecordedProgress {
+    if (!existsSync(this.path)) return nothing;
     try {
-      const { identity, next } = readJson(this.path) as Record<string, unknown>;
-      return identity === this.identity && Number.isSafeInteger(next) ? Math.max(0, next as number) : 0;
+      const json = readJson(this.path);
+      stored(json, '');
+      const { identity, next, reached } = json as RecordedProgress & { identity: string };
+      return identity === this.identity ? { next, reached } : nothing;
     } catch {
-      return 0;
+      return nothing;
     }
   }
 
   /** False where the folder cannot be written: the restore continues, but cannot be resumed. */
-  write(next: number): boolean {
+  write(progress: RecordedProgress): boolean {
     try {
-      writeWhole(this.path, `${JSON.stringify({ identity: this.identity, next })}\n`);
+      writeWhole(this.path, `${JSON.stringify({ identity: this.identity, ...progress })}\n`);
       return true;
     } catch {
       return false;

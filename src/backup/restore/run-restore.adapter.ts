@@ -17,6 +17,7 @@ import { lacksNodes, withReplicas } from './index-definition.ts';
 import { NameFilter } from './name-filter.ts';
 import { NameMap } from './name-map.ts';
 import { ProgressFile } from './progress-file.adapter.ts';
+import { RestoreProgress } from './restore-progress.ts';
 import { RestoreRecord } from './restore-record.adapter.ts';
 import { TargetBucket } from './target-bucket.ts';
 import { UnrestoredDocuments } from './unrestored-documents.ts';
@@ -284,13 +285,14 @@ class Restore {
   ): Promise<RestoredBucket> {
     const { record } = documents;
     const { clock, signal, progress } = this.context;
-    const file = await this.progressFile(record, [...targets.values()]);
+    const file = this.progressFile(record, [...targets.values()]);
+    const restored = await RestoreProgress.open(file, [...targets.values()], this.request.resumes);
     const expected = record.vbuckets.reduce((sum, vbucket) => sum + vbucket.documents, 0);
     const unrestored = new UnrestoredDocuments(record, destinations.missing);
     const selection = this.newSelection?.() ?? null;
     let [mutations, deletions] = [0, 0];
     let reportedMs = clock.monotonicMs();
-    let vb = this.request.resumes ? file.read() : 0;
+    let vb = restored.next;
     try {
       for (; vb < vbucketCount; vb++) {
         signal.throwIfAborted();
@@ -309,7 +311,7 @@ class Restore {
         }
         if (clock.monotonicMs() - reportedMs < progressMs) continue;
         for (const target of targets.values()) await target.drain();
-        file.write(vb + 1);
+        await restored.note(vb + 1);
         progress({ bucket: record.name, documents: mutations, expected });
         reportedMs = clock.monotonicMs();
       }
@@ -338,17 +340,13 @@ class Restore {
     return new ArchiveError(`${error.message} (${progress}; ${next})`, { cause: error });
   }
 
-  private async progressFile(
-    { name }: BucketRecord,
-    targets: readonly TargetBucket[],
-  ): Promise<ProgressFile> {
+  private progressFile({ name }: BucketRecord, targets: readonly TargetBucket[]): ProgressFile {
     const { repository, chain, cluster } = this.source;
     const { map, isForced, start, selection } = this.request;
-    const histories = targets.map(async (target) => `${target.uuid}:${await target.historyDigest()}`);
     return new ProgressFile(repository.path, {
       backup: (chain[0] as BackupManifest).id,
       bucket: name,
-      targets: await Promise.all(histories),
+      targets: targets.map(({ uuid }) => uuid),
       options: JSON.stringify([map, isForced, cluster, start, selection]),
     });
   }

@@ -107,9 +107,32 @@ export class TargetBucket {
     return this.options.bucket.uuid;
   }
 
-  /** A digest of the vbucket histories: it is equal as long as no vbucket lost changes. */
-  async historyDigest(): Promise<string> {
-    return (await Promise.all(this.clients.map((client) => client.historyDigest()))).join('\n');
+  /** The uuid of the newest history of every vbucket. */
+  async uuids(): Promise<BigUint64Array> {
+    const all = new Map<BucketClient, BigUint64Array>();
+    for (const client of this.clients) all.set(client, await client.uuids());
+    return BigUint64Array.from(
+      { length: vbucketCount },
+      (_, vb) => seqnoOrUuid(all, this.byVbucket[vb], vb) ?? 0n,
+    );
+  }
+
+  /** The seqno of the newest change of every vbucket. */
+  async highSeqnos(): Promise<Float64Array> {
+    const all = new Map<BucketClient, Float64Array>();
+    for (const client of this.clients) all.set(client, await client.highSeqnos());
+    return Float64Array.from(
+      { length: vbucketCount },
+      (_, vb) => seqnoOrUuid(all, this.byVbucket[vb], vb) ?? 0,
+    );
+  }
+
+  async failoverLogs(
+    vbuckets: readonly number[],
+  ): Promise<ReadonlyMap<number, { uuid: bigint; seqno: number }[]>> {
+    const own = (client: BucketClient) => vbuckets.filter((vb) => this.byVbucket[vb] === client);
+    const logs = await Promise.all(this.clients.map((client) => client.failoverLogs(own(client))));
+    return new Map(logs.flatMap((log) => [...log]));
   }
 
   /**
@@ -229,6 +252,12 @@ export class TargetBucket {
     this.room = null;
   }
 }
+
+const seqnoOrUuid = <T>(
+  all: ReadonlyMap<BucketClient, ArrayLike<T>>,
+  client: BucketClient | undefined,
+  vb: number,
+): T | undefined => (client === undefined ? undefined : all.get(client)?.[vb]);
 
 const isOpening = (status: number): boolean =>
   status === Status.noBucket || status === Status.noAccess || isTransient(status);

@@ -3,7 +3,6 @@
 // replicated again from the start.
 import type { StreamPosition } from '#client/change-connection.ts';
 import { type CollectionMapping, mappingId } from '../mapping/mapping.contract.ts';
-import type { TargetPosition } from '../target/target-link.ts';
 import type { CheckpointStore, ShardCheckpoint, VbCheckpoint } from '../xdcr.contract.ts';
 
 /** How far one vbucket is replicated: a position of the source, and the position of the target at that time. */
@@ -153,15 +152,6 @@ export class Checkpoints {
       skipped: [...this.skipped],
     };
   }
-}
-
-/** Whether the history of the target still has this position. */
-export function stillHolds(target: ReplicatedPosition['target'], { log, high }: TargetPosition): boolean {
-  const index = log.findIndex(({ uuid }) => uuid === target.uuid);
-  if (index < 0) return false;
-  // An entry of the log ends where the next newer one begins.
-  const end = index === 0 ? high : (log[index - 1]?.seqno ?? 0);
-  return target.seqno <= end;
 }
 
 const positionFrom = (checkpoint: VbCheckpoint): ReplicatedPosition => ({

@@ -3,6 +3,7 @@
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { BucketClient } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
+import { stillHolds } from '#client/reached-position.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { ReplicationCounts } from '../replication-counts.ts';
@@ -16,7 +17,7 @@ import type {
   TargetAccess,
   WantedReplication,
 } from '../xdcr.contract.ts';
-import { Checkpoints, type ReplicatedPosition, stillHolds } from './checkpoints.ts';
+import { Checkpoints, type ReplicatedPosition } from './checkpoints.ts';
 import { leveledLog } from './leveled-log.ts';
 import { OutboundPipeline, type SourceAccess } from './pipeline.ts';
 import type { PriorityShares } from './priority-shares.ts';
