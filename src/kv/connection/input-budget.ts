@@ -27,11 +27,11 @@ export class InputBudget {
     return this.reservedBytes;
   }
 
-  /** Returns false if there is not enough memory; `waiting.roomFreed` is then called when some is released. */
-  reserve(user: string, bytes: number, waiting: RoomWaiter): boolean {
+  /** Returns false if there is not enough memory; `waiter.roomFreed` is then called when some is released. */
+  reserve(user: string, bytes: number, waiter: RoomWaiter): boolean {
     const ofUser = this.byUser.get(user) ?? 0;
     if (ofUser + bytes > this.limits.perUser || this.reservedBytes + bytes > this.limits.total) {
-      this.waiting.add(waiting);
+      this.waiting.add(waiter);
       return false;
     }
     this.byUser.set(user, ofUser + bytes);
@@ -49,7 +49,8 @@ export class InputBudget {
     for (const waiter of waiting) waiter.roomFreed();
   }
 
-  discard(waiting: RoomWaiter): void {
-    this.waiting.delete(waiting);
+  /** The connection waits no longer. */
+  discard(waiter: RoomWaiter): void {
+    this.waiting.delete(waiter);
   }
 }

@@ -63,6 +63,16 @@ test('a node that cannot be sent a record of the founder is disconnected, and th
   assert.equal(state.isClosed, true);
 });
 
+test('a write that is no JSON changes nothing, and its id is not that of the next change', async () => {
+  const { store, send, answerTo } = await aFounder();
+  send({ id: 1, ask: 'write', key: 'count', json: '{', writes: ['broken'], expectedRevision: 0 });
+  await turn();
+  assert.equal(await store.put('count', 2, 0), 1);
+  send({ id: 2, ask: 'read', key: 'count' });
+  await turn();
+  assert.deepEqual(answerTo(2), { key: 'count', json: '2', revision: 1, writes: ['of the founder'] });
+});
+
 test('a node that sends something else than a request is disconnected', async () => {
   const { receive, state } = await aFounder();
   receive(null);

@@ -158,11 +158,10 @@ export class StoreServer {
     const { store } = this.#options;
     // Before `#writing` is set: the store calls the watchers only when it makes the change.
     for (let held = store.untilReleased?.(); held; held = store.untilReleased?.()) await held;
+    const value: unknown = json === null ? null : JSON.parse(json);
     this.#writing = writes;
     const changing =
-      json === null
-        ? store.delete(key, expectedRevision)
-        : store.put(key, JSON.parse(json), expectedRevision);
+      json === null ? store.delete(key, expectedRevision) : store.put(key, value, expectedRevision);
     this.#writing = null;
     const outcome = await changing;
     if (outcome === null || outcome === false) return null;
