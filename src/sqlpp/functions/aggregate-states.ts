@@ -1,4 +1,6 @@
 // The states of aggregates: add values, merge partial states, compute the result. Without values the result is NULL, for COUNT 0.
+import { sortInSteps } from '#base/sort-steps.ts';
+import type { WorkSteps } from '#base/steps.ts';
 import type { Aggregate } from '../tree/query.ts';
 import { add, divide } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
@@ -13,6 +15,8 @@ export interface AggregateState {
   /** Merges another state of the same aggregate. */
   merge(other: AggregateState): void;
   result(): Value;
+  /** As `result`, in steps where many values are stored; absent: `result` takes little time. */
+  resultInSteps?(): WorkSteps<Value>;
   /** How many values the state stores; absent: none. */
   readonly storedValues?: number;
 }
@@ -49,7 +53,7 @@ function stateNamed(name: string): AggregateState {
     case 'array_agg':
       return new ArrayAgg();
     case 'median':
-      return new Numbers(median);
+      return new Median();
     case 'variance':
       return new Numbers((values) => variance(values, 1, 0));
     case 'variance_samp':
@@ -187,13 +191,19 @@ class ArrayAgg implements AggregateState {
   result(): Value {
     return this.values.length === 0 ? null : this.values.toSorted(collate);
   }
+
+  *resultInSteps(): WorkSteps<Value> {
+    return this.values.length === 0 ? null : yield* sortInSteps(this.values, collate);
+  }
 }
 
-class Numbers implements AggregateState {
-  private readonly values: (number | bigint)[] = [];
-  private readonly of: (values: readonly (number | bigint)[]) => Value;
+type Numeric = number | bigint;
 
-  constructor(of: (values: readonly (number | bigint)[]) => Value) {
+class Numbers implements AggregateState {
+  protected readonly values: Numeric[] = [];
+  private readonly of: (values: readonly Numeric[]) => Value;
+
+  constructor(of: (values: readonly Numeric[]) => Value) {
     this.of = of;
   }
 
@@ -214,15 +224,24 @@ class Numbers implements AggregateState {
   }
 }
 
-function median(values: readonly (number | bigint)[]): Value {
-  const sorted = values.toSorted(collate);
+class Median extends Numbers {
+  constructor() {
+    super((values) => middleOf(values.toSorted(collate)));
+  }
+
+  *resultInSteps(): WorkSteps<Value> {
+    return this.values.length === 0 ? null : middleOf(yield* sortInSteps(this.values, collate));
+  }
+}
+
+function middleOf(sorted: readonly Numeric[]): Value {
   const middle = Math.floor(sorted.length / 2);
   if (sorted.length % 2 === 1) return sorted[middle];
   return divide(add(sorted[middle - 1], sorted[middle]), 2);
 }
 
 /** `correction` is subtracted from the number of values; `ofOne` is the variance of a single value. */
-function variance(values: readonly (number | bigint)[], correction: 0 | 1, ofOne: 0 | null): number | null {
+function variance(values: readonly Numeric[], correction: 0 | 1, ofOne: 0 | null): number | null {
   if (values.length === 1) return ofOne;
   const numbers = values.map(Number);
   const mean = numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
@@ -260,5 +279,9 @@ class Distinct implements AggregateState {
 
   result(): Value {
     return this.inner.result();
+  }
+
+  *resultInSteps(): WorkSteps<Value> {
+    return this.inner.resultInSteps ? yield* this.inner.resultInSteps() : this.inner.result();
   }
 }

@@ -1,4 +1,6 @@
 // Functions of arrays. Other arguments give NULL.
+import { sortInSteps } from '#base/sort-steps.ts';
+import type { WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { add, divide } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
@@ -6,8 +8,8 @@ import { equal } from '../values/comparison.ts';
 import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray, isNumber } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
-import { arrayStar } from './array-star.ts';
-import { Declarations, type Implementation } from './declaration.ts';
+import { arrayStar, mayBeLong } from './array-star.ts';
+import { Declarations, type Implementation, type StepsOf } from './declaration.ts';
 import { repeatMax } from './strings.ts';
 
 type Items = readonly Value[];
@@ -45,11 +47,21 @@ function isInteger(value: Value): value is number {
   return typeof value === 'number' && Number.isInteger(value);
 }
 
+const isPresent = (item: Value): boolean => item !== undefined;
+
 /** JavaScript sorts `undefined` to the end, whereas MISSING collates first. */
-const inCollationOrder = (items: Items): Items => {
-  const found = items.filter((item) => item !== undefined);
-  return [...new Array<Value>(items.length - found.length).fill(undefined), ...found.toSorted(collate)];
-};
+const afterMissing = (items: Items, sorted: Items): Items =>
+  sorted.length === items.length
+    ? sorted
+    : [...new Array<Value>(items.length - sorted.length).fill(undefined), ...sorted];
+
+const inCollationOrder = (items: Items): Items => afterMissing(items, items.filter(isPresent).sort(collate));
+
+function* sortItemsInSteps(items: Items): WorkSteps<Value> {
+  return afterMissing(items, yield* sortInSteps(items.filter(isPresent), collate));
+}
+
+const sortSteps: StepsOf = ([items]) => (isArray(items) && mayBeLong(items) ? sortItemsInSteps(items) : null);
 
 const average = (items: Items): Value => {
   const numbers = items.filter(isNumber);
@@ -284,7 +296,9 @@ export const arrays = new Declarations('array')
     'The array in reverse order.',
     ofArray((items) => items.toReversed()),
   )
-  .add('array_sort', 'array', 'The array in collation order.', ofArray(inCollationOrder))
+  .add('array_sort', 'array', 'The array in collation order.', ofArray(inCollationOrder), {
+    steps: sortSteps,
+  })
   .add(
     'array_star',
     'array',

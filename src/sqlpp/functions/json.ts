@@ -1,5 +1,5 @@
 // Functions of JSON text, sizes and encodings.
-import type { WorkSteps } from '#base/steps.ts';
+import { resultOf, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { memberNames } from '../values/collation.ts';
 import { JsonError, parseJsonText } from '../values/json-parse.ts';
@@ -82,23 +82,37 @@ const len: Implementation = ([value]) => {
   return polyLength([value], undefined as never, {});
 };
 
-/** A pair for each nested member, and for each item of a member that is an array. */
-function pairs(value: Value, list: Value[]): Value[] {
+/** Items and members of one value that PAIRS visits in one step. */
+const pairedAtOnce = 512;
+
+/** Adds a pair for each nested member, and for each item of a member that is an array. */
+function* pairsInSteps(value: Value, list: Value[]): WorkSteps<Value> {
+  let visited = 0;
   if (isArray(value)) {
     countSteps(listedSteps * value.length);
-    for (const item of value) pairs(item, list);
+    for (const item of value) {
+      if (++visited % pairedAtOnce === 0) yield;
+      if (isNested(item)) yield* pairsInSteps(item, list);
+    }
   } else if (isObject(value)) {
     const names = memberNames(value);
     countSteps(writtenSteps * names.length);
     for (const name of names) {
+      if (++visited % pairedAtOnce === 0) yield;
       const member = value[name];
       list.push([name, member]);
       if (isArray(member)) addItemPairs(name, member, list);
-      pairs(member, list);
+      if (isNested(member)) yield* pairsInSteps(member, list);
     }
   }
   return list;
 }
+
+const isNested = (value: Value): boolean => isArray(value) || isObject(value);
+
+const pairs: Implementation = ([value]) => (isNested(value) ? resultOf(pairsInSteps(value, [])) : null);
+
+const pairsSteps: StepsOf = ([value]) => (mayBeLong(value) ? pairsInSteps(value, []) : null);
 
 function addItemPairs(name: string, items: readonly Value[], list: Value[]): void {
   countSteps(writtenSteps * items.length);
@@ -145,9 +159,9 @@ export const json = new Declarations('json')
     ([value]) => byteLength(encode(value)),
     ownNulls,
   )
-  .add('pairs', 'value', 'Arrays of name and value of all members in all depths.', ([value]) =>
-    isArray(value) || isObject(value) ? pairs(value, []) : null,
-  )
+  .add('pairs', 'value', 'Arrays of name and value of all members in all depths.', pairs, {
+    steps: pairsSteps,
+  })
   .add(
     'poly_length',
     'value',

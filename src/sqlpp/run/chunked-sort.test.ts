@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sortedAtOnce } from '#base/sort-steps.ts';
 import { contextOf, prepareOn } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
-import { chunkRows, sortedInChunks } from './chunked-sort.ts';
+import { sortedInChunks } from './chunked-sort.ts';
 
 /** Items with few different keys in no order. */
 const itemsOf = (count: number) =>
@@ -11,7 +12,7 @@ const itemsOf = (count: number) =>
 test('items are sorted as by Array.sort, whatever their number', async () => {
   const run = { yieldIfDue: () => undefined };
   const compare = (a: { key: number }, b: { key: number }): number => a.key - b.key;
-  for (const count of [0, 1, 100, chunkRows, chunkRows + 1, 3 * chunkRows, 5 * chunkRows + 17]) {
+  for (const count of [0, 1, 100, sortedAtOnce, sortedAtOnce + 1, 3 * sortedAtOnce, 5 * sortedAtOnce + 17]) {
     const items = itemsOf(count);
     assert.deepEqual(await sortedInChunks(run, items, compare), items.toSorted(compare), `${count} items`);
   }
@@ -19,7 +20,11 @@ test('items are sorted as by Array.sort, whatever their number', async () => {
 
 test('the clock is read between the chunks that are sorted and merged', async () => {
   let reads = 0;
-  await sortedInChunks({ yieldIfDue: () => void reads++ }, itemsOf(8 * chunkRows), (a, b) => a.key - b.key);
+  await sortedInChunks(
+    { yieldIfDue: () => void reads++ },
+    itemsOf(8 * sortedAtOnce),
+    (a, b) => a.key - b.key,
+  );
   // Eight chunks, and three rounds of merges over all of them, of which each merge may end within a chunk.
   assert.ok(reads >= 8 + 3 * 8 - 7, `${reads} reads`);
 });
@@ -38,5 +43,5 @@ test('a window sorts its partitions in chunks', async () => {
     return reads;
   };
   const difference = (await clockReads('ORDER BY v % 101')) - (await clockReads(''));
-  assert.ok(difference >= 30_000 / chunkRows, `${difference} reads`);
+  assert.ok(difference >= 30_000 / sortedAtOnce, `${difference} reads`);
 });

@@ -1,11 +1,12 @@
 // GROUP BY and aggregates. The row of a group is a copy of the seed row (the values that the block uses of its outer query), with the keys, the
 // aggregates and, for GROUP AS, the grouped rows.
 
-import { aggregateStateOf, readsWholeValues } from '../functions/aggregate-states.ts';
+import { type AggregateState, aggregateStateOf, readsWholeValues } from '../functions/aggregate-states.ts';
 import type { LogicalGroup } from '../plan/logical.ts';
 import { parsedIfLarge } from '../values/json-parse.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, setMember, type Value } from '../values/value.ts';
+import { aggregateResult, storesMany } from './aggregate-results.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { type AggregateCode, type GroupInput, type GroupState, Groups } from './groups.ts';
 import { batchRows, type Row } from './row.ts';
@@ -61,9 +62,11 @@ async function* groupRows(
     node.keys.forEach((key, at) => {
       row[key.slot] = state.keys[at];
     });
-    node.aggregates.forEach(({ slot }, at) => {
-      row[slot] = state.states[at]?.result();
-    });
+    let at = 0;
+    for (const { slot } of node.aggregates) {
+      const aggregate = state.states[at++] as AggregateState;
+      row[slot] = storesMany(aggregate) ? await aggregateResult(run, aggregate) : aggregate.result();
+    }
     if (node.rows) row[node.rows.slot] = state.rows;
     batch.push(row);
     if (batch.length < batchRows) continue;

@@ -60,6 +60,13 @@ const statements: readonly (readonly [text: string, pausesMin: number])[] = [
   ['SELECT RAW ANY x WITHIN t.objects SATISFIES x = -1 END FROM t', 20],
   ['SELECT RAW ARRAY x FOR x WITHIN t.objects WHEN x > 4998 END FROM t', 20],
   ['SELECT RAW [4999 WITHIN t.objects, -1 WITHIN t.objects, 7 NOT WITHIN t] FROM t', 20],
+  ['SELECT RAW ARRAY_SORT(ARRAY x % 1013 FOR x IN t.numbers END) FROM t', 100],
+  ['SELECT RAW [ARRAY_SORT(t.objects), ARRAY_SORT([3, MISSING, 1])] FROM t', 20],
+  ['SELECT RAW [PAIRS(t), PAIRS(t.objects)] FROM t', 100],
+  [
+    'SELECT ARRAY_AGG(x % 1013) a, MEDIAN(x) m, ARRAY_AGG(DISTINCT x) d, COUNT(x) c FROM t UNNEST t.numbers x',
+    60,
+  ],
   ['SELECT RAW t.objects[*] FROM t', 10],
   ['SELECT RAW t.objects[*].nested FROM t', 10],
   ['SELECT RAW [ARRAY_DISTINCT(t.objects[*].name), ARRAY_DISTINCT(t.numbers)] FROM t', 10],
@@ -96,6 +103,18 @@ for (const [text, pausesMin] of statements)
     assert.ok(paused.pauses >= pausesMin, `${paused.pauses} pauses`);
   });
 
+test('aggregates that sort their values pause meanwhile', async () => {
+  const of = (aggregates: string) => `SELECT RAW [${aggregates}] FROM t UNNEST t.numbers x`;
+  const sorting = 'ARRAY_AGG(x % 1013), MEDIAN(x), ARRAY_AGG(DISTINCT -x)[0]';
+  const [whole, paused] = [await ran(of(sorting), 0), await ran(of(sorting), 5)];
+  const unsorted = await ran(of('COUNT(x % 1013), SUM(x), COUNT(DISTINCT -x)'), 5);
+  assert.deepEqual(paused.rows, whole.rows);
+  assert.ok(
+    paused.pauses >= unsorted.pauses + 150,
+    `${paused.pauses} pauses, ${unsorted.pauses} without sorting`,
+  );
+});
+
 test('pauses do not change what UPDATE changes with FOR, and each element is changed once', async () => {
   const text = `UPDATE t SET t.count = 0, o.n = o.n + 1 FOR o IN t.objects WHEN o.n > 10 END,
     o.m = i FOR i : o IN t.objects END UNSET o.name FOR o IN t.objects END,
@@ -111,7 +130,10 @@ test('UPDATE with FOR copies a large document with pauses', async () => {
   const without = 'UPDATE t SET t.y = 1 RETURNING t.*';
   const [whole, paused, uncopied] = [await ran(text, 0), await ran(text, 5), await ran(without, 5)];
   assert.deepEqual(paused.rows, whole.rows);
-  assert.ok(paused.pauses >= uncopied.pauses + 20, `${paused.pauses} pauses, ${uncopied.pauses} without a copy`);
+  assert.ok(
+    paused.pauses >= uncopied.pauses + 20,
+    `${paused.pauses} pauses, ${uncopied.pauses} without a copy`,
+  );
 });
 
 test('pauses do not change what UPDATE changes with FOR whose values are results of subqueries', async () => {

@@ -1,10 +1,11 @@
 // ORDER BY: sorts in memory, keeps only the first rows if a LIMIT follows, and spills sorted runs above the request's memory share.
 
+import { sortedAtOnce } from '#base/sort-steps.ts';
 import type { OrderTerm } from '../plan/logical.ts';
 import type { Order } from '../plan/operators.ts';
 import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
-import { chunkRows } from './chunked-sort.ts';
+
 import type { BlockCompiler } from './code.ts';
 import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
@@ -122,8 +123,8 @@ class Sorter {
     }
     this.#rowCount += rows.length;
     this.#hold(added);
-    if (this.#chunk.length >= chunkRows) this.#closeChunk();
-    if (this.#rowCount > 2 * this.#rowsMax + chunkRows) this.#truncate();
+    if (this.#chunk.length >= sortedAtOnce) this.#closeChunk();
+    if (this.#rowCount > 2 * this.#rowsMax + sortedAtOnce) this.#truncate();
     if (this.#bytes <= this.#run.context.spillBytes) return;
     this.#closeChunk();
     await this.#spilled.add(this.#runs);

@@ -5,6 +5,7 @@ import type { WindowColumn } from '../plan/logical.ts';
 import type { Aggregate, Expression } from '../tree/query.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
+import { aggregateResult } from './aggregate-results.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { firstIndex } from './first-index.ts';
 import type { Row } from './row.ts';
@@ -237,7 +238,7 @@ async function aggregated(
   if (frame.isWhole) {
     const state = aggregateStateOf(node);
     add(state, 0, size - 1, frameAt(0));
-    return new Array<Value>(size).fill(state.result());
+    return new Array<Value>(size).fill(await aggregateResult(run, state));
   }
   const results: Value[] = [];
   let running = aggregateStateOf(node);

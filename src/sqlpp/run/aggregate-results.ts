@@ -1,0 +1,13 @@
+// Results of aggregates, with pauses for other requests where their computation takes long.
+import { sortedAtOnce } from '#base/sort-steps.ts';
+import type { AggregateState } from '../functions/aggregate-states.ts';
+import type { Value } from '../values/value.ts';
+import type { Run } from './run.ts';
+
+/** Whether the aggregate stores so many values that its result should be computed in steps. */
+export const storesMany = (state: AggregateState): boolean => (state.storedValues ?? 0) > sortedAtOnce;
+
+export async function aggregateResult(run: Run, state: AggregateState): Promise<Value> {
+  const steps = storesMany(state) ? state.resultInSteps?.() : undefined;
+  return steps ? await run.slices.resultOf(steps) : state.result();
+}
