@@ -160,6 +160,7 @@ export function compileLike(node: Like, compiler: ExpressionCompiler): Evaluate 
       if (isKept) lastPattern = last;
       else longPatterns.set(context, last);
     }
+    countText(Math.min(value.length, text.length));
     return last.test(value) !== node.isNegated;
   };
 }

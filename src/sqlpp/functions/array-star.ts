@@ -1,21 +1,29 @@
 // `[*]`: an object whose members are arrays of the items' members.
 import { mapInSteps, resultOf, type WorkSteps } from '#base/steps.ts';
 import { itemsOf, membersOf } from '../values/json-scan.ts';
-import { countSteps, listedSteps } from '../values/step-limit.ts';
+import { countSteps, countText, listedSteps } from '../values/step-limit.ts';
 import { isArray } from '../values/types.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
 
 /** The items of an array, parsed or not; undefined for other values. */
 export function itemsOfValue(value: Value): readonly Value[] | undefined {
-  if (value instanceof RawJson) return itemsOf(value);
+  if (value instanceof RawJson) {
+    countText(value.end - value.start);
+    return itemsOf(value);
+  }
   return isArray(value) ? value : undefined;
 }
 
 /** Names and values of an object, parsed or not; empty for other values. */
 export function membersOfValue(value: Value): [name: string, value: Value][] {
-  if (value instanceof RawJson) return membersOf(value) ?? [];
+  if (value instanceof RawJson) {
+    countText(value.end - value.start);
+    return membersOf(value) ?? [];
+  }
   if (typeof value !== 'object' || value === null || isArray(value) || value instanceof Binary) return [];
-  return Object.entries(value as ValueObject);
+  const members = Object.entries(value as ValueObject);
+  countSteps(listedSteps * members.length);
+  return members;
 }
 
 /** Arrays with more items are long: functions of them run in steps, where the caller can wait. */

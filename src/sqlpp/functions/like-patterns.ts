@@ -1,6 +1,6 @@
 // LIKE patterns.
 import { sqlError } from '../errors/sql-error.ts';
-import { countSteps } from '../values/step-limit.ts';
+import { countSteps, countText } from '../values/step-limit.ts';
 import { characterBefore, includesText, TextSearch } from './text-search.ts';
 
 type Piece =
@@ -8,8 +8,12 @@ type Piece =
   | { readonly kind: 'one' }
   | { readonly kind: 'any' };
 
+/** The counted characters of texts for a character of a pattern: it may become a piece of its own. */
+const patternSteps = 8;
+
 /** Characters, `_` for any one, `%` for any number; `escape` makes the next character literal. */
 function likePieces(pattern: string, escape_: string): Piece[] {
+  countText(patternSteps * pattern.length);
   const pieces: Piece[] = [];
   let text = '';
   const flush = (): void => {

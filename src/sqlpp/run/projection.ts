@@ -2,6 +2,7 @@
 import type { LogicalProjection, ProjectionTerm } from '../plan/logical.ts';
 import { compareStrings } from '../values/collation.ts';
 import { jsonText, stringText } from '../values/json-text.ts';
+import { countSteps, writtenSteps } from '../values/step-limit.ts';
 import { isLargeValue } from '../values/text-steps.ts';
 import {
   AnswerPieces,
@@ -104,5 +105,7 @@ function compileTerm(compiler: BlockCompiler, term: ProjectionTerm, isParsed: bo
 function spread(value: Value, into: Record<string, Value>): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof RawJson) return;
   const members = value as ValueObject;
-  for (const name of Object.keys(members)) setMember(into, name, members[name]);
+  const names = Object.keys(members);
+  countSteps(writtenSteps * names.length);
+  for (const name of names) setMember(into, name, members[name]);
 }

@@ -1,7 +1,7 @@
 // The order of all values: MISSING, NULL, false, true, numbers, strings by UTF-8 bytes, arrays, objects by size then names then values,
 // binary by bytes.
 import { resolve } from './json-parse.ts';
-import { countNames, countSteps } from './step-limit.ts';
+import { countCompared, countNames, countSteps } from './step-limit.ts';
 import { binaryRank, objectRank, rankOf } from './types.ts';
 import { type Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
@@ -40,9 +40,11 @@ export function compareStrings(a: string, b: string): number {
     const unit = a.charCodeAt(at);
     const other = b.charCodeAt(at);
     if (unit === other) continue;
+    countCompared(at);
     const isSurrogate = (unit & 0xf800) === 0xd800;
     return isSurrogate === ((other & 0xf800) === 0xd800) ? unit - other : isSurrogate ? 1 : -1;
   }
+  countCompared(length);
   return a.length - b.length;
 }
 

@@ -2,7 +2,7 @@
 // sort by type.
 import { collate, compareArrays, compareNumbers, compareObjects, compareStrings } from './collation.ts';
 import { resolve } from './json-parse.ts';
-import { countNames, countSteps } from './step-limit.ts';
+import { countCompared, countNames, countSteps } from './step-limit.ts';
 import { isArray, isObject, rankOf } from './types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
@@ -10,12 +10,19 @@ import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 export function equal(a: Value, b: Value): boolean | null | undefined {
   if (a === undefined || b === undefined) return undefined;
   if (a === null || b === null) return null;
+  if (typeof a === 'string' && typeof b === 'string') return equalTexts(a, b);
   if (typeof a !== 'object' || typeof b !== 'object') return a === b;
   if (a instanceof RawJson || b instanceof RawJson) return equal(resolve(a), resolve(b));
   if (isArray(a)) return isArray(b) ? equalArrays(a, b) : false;
   if (isArray(b)) return false;
   if (a instanceof Binary || b instanceof Binary) return collate(a, b) === 0;
   return equalObjects(a as ValueObject, b as ValueObject);
+}
+
+function equalTexts(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  countCompared(a.length);
+  return a === b;
 }
 
 function equalArrays(a: readonly Value[], b: readonly Value[]): boolean | null | undefined {

@@ -3,7 +3,7 @@
 import { memberNames } from './collation.ts';
 import { resolve } from './json-parse.ts';
 import { contiguous, numberText } from './json-text.ts';
-import { countSteps, writtenSteps } from './step-limit.ts';
+import { countSteps, countText, writtenSteps } from './step-limit.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 export function identityOf(value: Value): string {
@@ -24,6 +24,7 @@ export function shownIdentityOfAll(values: readonly Value[]): string {
 function identityText(value: Value, nullFrom: number): string {
   switch (typeof value) {
     case 'string':
+      countText(value.length);
       return `"${value}`;
     case 'number':
       return value === 0 ? '0' : String(value);

@@ -4,7 +4,7 @@
 import { sqlError } from '../errors/sql-error.ts';
 
 /** The most steps without a pause: a few seconds. Enough to change the largest document, and to write it again. */
-const stepsMax = 250_000_000;
+export const stepsMax = 250_000_000;
 /** Counted for an element of a new array. */
 export const listedSteps = 4;
 /** Counted for an element that is written as text. */
@@ -54,6 +54,11 @@ const shortCharacters = 1_024;
 /** Counts a step for two characters, so that the limit keeps texts below V8's limit for a string. */
 export function countText(characters: number): void {
   if (characters > shortCharacters) countSteps(characters >>> 1);
+}
+
+/** Counts a comparison of texts, of which sixteen characters take the time of a step. */
+export function countCompared(characters: number): void {
+  if (characters > shortCharacters) countSteps(characters >>> 4);
 }
 
 function refuseFurtherSteps(): void {
