@@ -45,6 +45,11 @@ export class RunSlices {
     this.#evaluationMs = this.#resumedMs = this.#context.monotonicMs();
   }
 
+  /** Call when a row is done: what was evaluated again for it must not postpone the pauses of the next row. */
+  rowEnded(): void {
+    this.#evaluationMs = this.#resumedMs = 0;
+  }
+
   /** Call when work of a row goes on after a pause. */
   resumed(): void {
     this.#resumedMs = this.#context.monotonicMs();

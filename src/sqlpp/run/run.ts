@@ -350,6 +350,7 @@ export class Run {
             work(items[at] as T, at);
             at++;
             row.end(this.#subqueryResults);
+            this.slices.rowEnded();
             this.#drawn?.clear();
           } while (at < items.length && !this.slices.isDue);
         } catch (next) {
