@@ -16,7 +16,6 @@ const name: KeyspaceName = { namespace: 'default', bucket: 'b', scope: '_default
 const keyspace: Keyspace = { name, bucketUuid: 'u', scopeId: 0, collectionId: 0 };
 const windowMs = 60_000;
 
-/** The searches of a service in a bucket without attempts. `collections`: those that an earlier process left. */
 const other = {
   name: 'other',
   scopes: [
@@ -25,6 +24,7 @@ const other = {
   ],
 };
 
+/** The searches of a service in a bucket without attempts. `collections`: those that an earlier process left. */
 function searches(
   collections: KeyspaceName[],
   find: TransactionData['find'],
@@ -211,5 +211,34 @@ test('once another node has gone, its attempts are cleaned up in whatever collec
   await setImmediate();
   assert.equal(clock.pending, 0);
   assert.deepEqual(searched.slice(all.length), ['other._default.records'], 'only where attempts remained');
+  lost.stop();
+});
+
+test('a bucket whose data service does not answer is not waited for in each of its collections', async () => {
+  const tried: string[] = [];
+  const answered = new Set<string>();
+  const { clock, lost } = searches([], (found) => ({ ...keyspace, name: found }), true, {
+    reading: async ({ name: { scope, collection } }) => {
+      tried.push(`${scope}.${collection}`);
+      if (!answered.has(collection)) throw new Error('the data service did not answer');
+      return [] as never;
+    },
+  });
+  lost.searchForOthers();
+  clock.advance(windowMs);
+  await eventually(() => assert.equal(clock.pending, 1));
+  assert.deepEqual(tried, ['_default._default']);
+  answered.add('records').add('items');
+  clock.advance(1_000);
+  await eventually(() => assert.equal(clock.pending, 1));
+  assert.deepEqual(
+    tried.slice(1),
+    ['_default.records', 'shop.items', '_default._default'],
+    'others come first',
+  );
+  answered.add('_default');
+  clock.advance(1_000);
+  await eventually(() => assert.equal(clock.pending, 0));
+  assert.deepEqual(tried.slice(4), ['_default._default']);
   lost.stop();
 });

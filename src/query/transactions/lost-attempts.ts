@@ -90,20 +90,30 @@ export class LostAttempts {
   async sweep(): Promise<number | null> {
     let next: number | null = null;
     const remaining: KeyspaceName[] = [];
+    /** Collections of buckets whose data service did not answer for an earlier collection: each would wait ten seconds for it. */
+    const postponed: KeyspaceName[] = [];
+    const unanswered = new Set<string>();
     const { othersUntilMs } = this;
     for (const { name } of this.options.data.buckets()) this.missing.delete(name);
     for (const [collection, untilMs] of this.searched()) {
       const { bucket } = collection;
+      const isOwn = untilMs === Infinity;
+      if (!isOwn && unanswered.has(bucket)) {
+        postponed.push(collection);
+        continue;
+      }
       const keyspace = this.options.data.find(collection);
+      const failed = () => !isOwn && unanswered.add(bucket);
       const ms =
         typeof keyspace === 'string'
           ? this.msUntilFound(bucket, keyspace)
-          : await this.orRetry(() => this.sweepCollection(keyspace, untilMs));
+          : await this.orRetry(() => this.sweepCollection(keyspace, untilMs), failed);
       next = earlier(next, ms);
       if (ms !== null) remaining.push(collection);
     }
-    // Unless another node has gone meanwhile.
-    if (this.othersUntilMs === othersUntilMs) this.othersIn = remaining;
+    // Unless another node has gone meanwhile. The next search begins with the postponed ones, so that one collection that fails each time
+    // does not keep others from being searched.
+    if (this.othersUntilMs === othersUntilMs) this.othersIn = [...postponed, ...remaining];
     return next;
   }
 
@@ -182,12 +192,13 @@ export class LostAttempts {
   }
 
   /** If `run` fails, logs the failure and returns when to retry, so that the search continues. */
-  private async orRetry(run: () => Promise<number | null>): Promise<number | null> {
+  private async orRetry(run: () => Promise<number | null>, failed?: () => void): Promise<number | null> {
     if (this.isStopped) return retryMs;
     try {
       return await run();
     } catch (error) {
       this.options.log.info('transaction.cleanup_failed', { reason: String(error) });
+      failed?.();
       return retryMs;
     }
   }
