@@ -66,3 +66,36 @@ test('requests at the same time cannot make settings together that each would be
   const { body } = await request(path);
   assert.equal(body.filterDeletionsWithExpression && !body.filterDeletion, false);
 });
+
+/** Changes of the replications reach this node, which is connected to another founder, only later. */
+class LateStore extends MemoryConfigStore {
+  isLate = false;
+  puts = 0;
+
+  override watch(prefix: string, changed: (key: string, entry: Entry | null) => void) {
+    return super.watch(prefix, (key, entry) => {
+      if (key !== 'settings/xdcr' || !this.isLate) changed(key, entry);
+    });
+  }
+
+  override put<T>(key: string, value: T, revision: number): Promise<number | null> {
+    if (key === 'settings/xdcr') assert.ok(++this.puts < 10, 'the change is tried without end');
+    return super.put(key, value, revision);
+  }
+}
+
+test('a change does not wait for this node to receive the changes of others', async () => {
+  const store = new LateStore();
+  const { post, request } = await aNodeWithTarget({}, { store });
+  await post(referencesPath, reference);
+  assert.equal((await post('/controller/createReplication', replication)).status, 200);
+  store.isLate = true;
+  assert.equal((await post(path, { checkpointInterval: '100' })).status, 200);
+  store.puts = 0;
+  const changed = await post(path, { statsInterval: '2000' });
+  assert.equal(changed.status, 200);
+  store.isLate = false;
+  assert.equal((await post(path, { pauseRequested: 'true' })).status, 200);
+  const { body } = await request(path);
+  assert.deepEqual([body.checkpointInterval, body.statsInterval, body.pauseRequested], [100, 2_000, true]);
+});

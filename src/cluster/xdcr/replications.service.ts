@@ -131,15 +131,24 @@ export class ReplicationsService {
   }
 
   async change(id: string, form: Form, isTrial: boolean): Promise<StoredReplication> {
+    let checkedWith = this.find(id);
     for (;;) {
-      const changed = await this.#tryChange(id, form, isTrial);
-      if (changed !== null) return changed;
+      const { isChanged, replication } = await this.#tryChange(checkedWith, id, form, isTrial);
+      if (isChanged) return replication;
+      checkedWith = replication;
     }
   }
 
-  /** Null: another request changed the settings or the mapping that the form was checked with. */
-  async #tryChange(id: string, form: Form, isTrial: boolean): Promise<StoredReplication | null> {
-    const checkedWith = this.find(id);
+  /**
+   * Checks the form with the replication as `checkedWith`. Changes nothing if another request has changed its settings or its mapping since:
+   * the next attempt checks the form with what the store has, which this node may receive later.
+   */
+  async #tryChange(
+    checkedWith: StoredReplication | undefined,
+    id: string,
+    form: Form,
+    isTrial: boolean,
+  ): Promise<{ isChanged: boolean; replication: StoredReplication }> {
     const { changes, problems } = await readSettings(form);
     const pause = form['pauseRequested'];
     const isPaused = pause === undefined ? undefined : booleanOf(pause);
@@ -158,7 +167,7 @@ export class ReplicationsService {
     if (Object.keys(allProblems).length > 0) throw xdcrRefusals.invalidBare(allProblems);
     let isCurrent = true;
     const state = await this.#change((before) => {
-      const present = before.replications.find((replication) => replication.id === id);
+      const present = before.replications.filter(this.#deps.hasSource).find((found) => found.id === id);
       if (present === undefined) throw xdcrRefusals.unknownReplication();
       isCurrent = checkedWith !== undefined && isSameChoice(present, checkedWith);
       if (!isCurrent) return before;
@@ -178,7 +187,8 @@ export class ReplicationsService {
         ),
       };
     }, isTrial);
-    return isCurrent ? (state.replications.find((replication) => replication.id === id) ?? null) : null;
+    const replication = state.replications.find((found) => found.id === id) as StoredReplication;
+    return { isChanged: isCurrent, replication };
   }
 
   /** Changes the defaults of replications that are created later. */
