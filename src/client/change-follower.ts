@@ -47,12 +47,20 @@ const finalEnds: ReadonlySet<number> = new Set([
   EndReason.lostPrivileges,
 ]);
 
+interface RepeatedRequest {
+  readonly seqno: number;
+  /** The pause before the request. */
+  readonly pauseMs: number;
+  /** When the request was sent. */
+  readonly atMs: number;
+}
+
 export class ChangeFollower implements ChangesFollower {
   private readonly options: ChangeFollowerOptions;
   private readonly stopped = new AbortController();
   private readonly finished = new Set<number>();
-  /** By vbucket: where its stream was when it was last requested again, and the pause before that request. */
-  private readonly repeated = new Map<number, { readonly seqno: number; readonly pauseMs: number }>();
+  /** By vbucket: the last request after its stream had ended or was rolled back. */
+  private readonly repeated = new Map<number, RepeatedRequest>();
   private connection: ChangeConnection | null = null;
   private running: Promise<void> | null = null;
   private isPaused = false;
@@ -178,14 +186,16 @@ export class ChangeFollower implements ChangesFollower {
     await this.request(connection, vb);
   }
 
-  /** A server that ends each stream at once, or rolls it back to the same position again, is asked with growing pauses. */
+  /** A server that ends each stream soon, or rolls it back to the same position again, is asked with growing pauses. */
   private async pauseUnlessAdvanced(vb: number): Promise<void> {
     const { clock, handler } = this.options;
     const { seqno } = handler.positionOf(vb);
     const last = this.repeated.get(vb);
-    const isSame = last !== undefined && last.seqno === seqno;
+    const nowMs = clock.monotonicMs();
+    // A stream without changes may have run for days since.
+    const isSame = last !== undefined && last.seqno === seqno && nowMs - last.atMs <= retryMs.last;
     const pauseMs = isSame ? Math.min(Math.max(retryMs.first, last.pauseMs * 2), retryMs.last) : 0;
-    this.repeated.set(vb, { seqno, pauseMs });
+    this.repeated.set(vb, { seqno, pauseMs, atMs: nowMs + pauseMs });
     if (pauseMs > 0) await clock.sleep(pauseMs, this.stopped.signal);
   }
 

@@ -66,7 +66,10 @@ async function aPort(t: TestContext, answer: (request: Buffer) => Buffer[]) {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { port: (server.address() as AddressInfo).port, counted };
+  const send = (frame: Buffer): void => {
+    for (const socket of sockets) socket.write(frame);
+  };
+  return { port: (server.address() as AddressInfo).port, counted, send };
 }
 
 const historyOf = (uuid: bigint): Buffer => {
@@ -81,33 +84,38 @@ const ended = (reason: number): Buffer => {
   return extras;
 };
 
+const opened = (request: Buffer): Buffer => reply(request, Status.success, historyOf(1n));
+
+const endOf = (request: Buffer): Buffer =>
+  frameOf(request, {
+    magic: Magic.request,
+    opcode: Message.streamEnd,
+    extras: ended(EndReason.stateChanged),
+  });
+
 const answers: Readonly<Record<string, (request: Buffer) => Buffer[]>> = {
-  'ends at once': (request) => [
-    reply(request, Status.success, historyOf(1n)),
-    frameOf(request, {
-      magic: Magic.request,
-      opcode: Message.streamEnd,
-      extras: ended(EndReason.stateChanged),
-    }),
-  ],
+  'ends at once': (request) => [opened(request), endOf(request)],
   'is rolled back': (request) => [reply(request, Status.rollback, Buffer.alloc(8))],
 };
+
+const aFollower = (port: number, clock: ManualClock, handler: SeenChanges): ChangeFollower =>
+  new ChangeFollower({
+    address: { host: '127.0.0.1', port, timeoutMs: 60_000 },
+    account: adminAccount,
+    bucket: 'b',
+    name: 'test',
+    withXattrs: true,
+    handler,
+    vbuckets: [0],
+    clock,
+  });
 
 for (const [name, answer] of Object.entries(answers)) {
   test(`a stream that ${name} again is requested after growing pauses`, async (t) => {
     const { port, counted } = await aPort(t, answer);
     const clock = new ManualClock();
     const seen = new SeenChanges();
-    const follower = new ChangeFollower({
-      address: { host: '127.0.0.1', port, timeoutMs: 60_000 },
-      account: adminAccount,
-      bucket: 'b',
-      name: 'test',
-      withXattrs: true,
-      handler: seen,
-      vbuckets: [0],
-      clock,
-    });
+    const follower = aFollower(port, clock, seen);
     follower.start();
     for (const [streams, pauseMs] of [
       [2, 20],
@@ -123,3 +131,30 @@ for (const [name, answer] of Object.entries(answers)) {
     assert.deepEqual(seen.losses, []);
   });
 }
+
+test('a stream that ends after it has run for a while, without changes, is requested at once', async (t) => {
+  const requests: Buffer[] = [];
+  const { port, send } = await aPort(t, (request) => {
+    requests.push(Buffer.from(request));
+    return [opened(request)];
+  });
+  const clock = new ManualClock();
+  const follower = aFollower(port, clock, new SeenChanges());
+  follower.start();
+  const requested = (count: number) => eventually(() => assert.equal(requests.length, count));
+  const end = () => send(endOf(requests.at(-1) as Buffer));
+  await requested(1);
+  end();
+  await requested(2);
+  end();
+  await eventually(() =>
+    assert.equal(clock.pending, 1, 'the stream ended soon again, but there is no pause'),
+  );
+  clock.advance(20);
+  await requested(3);
+  clock.advance(60_000);
+  end();
+  await requested(4);
+  assert.equal(clock.pending, 0);
+  await follower.stop();
+});
