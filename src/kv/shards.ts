@@ -116,7 +116,14 @@ export type ShardChange =
       readonly isComplete?: true;
     }
   | { readonly shard: number; readonly epoch: number; readonly kind: 'join'; readonly member: SyncMember }
-  | { readonly shard: number; readonly epoch: number; readonly kind: 'leave'; readonly node: string }
+  | {
+      readonly shard: number;
+      readonly epoch: number;
+      readonly kind: 'leave';
+      readonly node: string;
+      /** Makes the change `written` of this node, too: the member that leaves may be the last active. */
+      readonly isWritten?: true;
+    }
   | {
       readonly shard: number;
       readonly epoch: number;

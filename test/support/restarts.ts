@@ -1,5 +1,6 @@
 // Nodes in one process that are stopped, killed and started again, over disks that keep what was synced.
 import assert from 'node:assert/strict';
+import type { BucketMap, ShardPlacement } from '#cluster/config/cluster-state.ts';
 import { DurabilityLevel } from '#kv/data/documents.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
@@ -60,6 +61,11 @@ export class Restarts {
     this.disks.get(name)?.failNextCommit('EIO');
   }
 
+  /** A full disk takes no commits until it has space again. */
+  fillDisk(name: string, isFull: boolean): void {
+    (this.disks.get(name) as MemoryDisk).isFull = isFull;
+  }
+
   end(): void {
     for (const node of this.nodes.values()) node.crash();
   }
@@ -77,6 +83,19 @@ export class Restarts {
   async until(condition: () => boolean | Promise<boolean>, message: string): Promise<void> {
     for (let i = 0; i < 3_000 && !(await condition()); i++) await this.cluster.clock.run(20);
     assert.ok(await condition(), message);
+  }
+
+  /** Receives from now on the placement of shard 0 after each write of the map. */
+  recordedPlacements(): readonly ShardPlacement[] {
+    const { store } = this.cluster.map;
+    const recorded: ShardPlacement[] = [];
+    const put = store.put.bind(store);
+    store.put = async (key, value, revision) => {
+      const made = await put(key, value, revision);
+      if (made !== null) recorded.push(...(value as BucketMap).shards.slice(0, 1));
+      return made;
+    };
+    return recorded;
   }
 
   /** The boot that has confirmed that it is the active of shard 0. */

@@ -266,6 +266,9 @@ describe('the writer of a map', () => {
     await change({ shard: 0, epoch: 4, kind: 'written' });
     assert.deepEqual(await stored(), serving);
     assert.equal((await change(leave)).kind, 'done');
+    const both = await aWriter(kept);
+    assert.equal((await both.change({ ...leave, isWritten: true })).kind, 'done');
+    assert.deepEqual(await both.stored(), { ...serving, inSync: serving.inSync?.slice(0, 1) });
   });
 
   it('keeps no last active of an epoch that does not fit, of this node, or outside of the in-sync set', async () => {

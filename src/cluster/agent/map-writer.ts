@@ -111,11 +111,11 @@ export class MapWriter {
       return promotedShard(stopped, successor, goal[0] === successor ? goal : placement.chain);
     }
     if (placement.confirmed !== bootId) return null;
+    const { lastActive: _, ...written } = placement;
     if (change.kind === 'written') {
-      const { lastActive: _, ...rest } = placement;
-      if (change.by === undefined) return rest;
+      if (change.by === undefined) return written;
       const lastActive = { node: change.by, epoch: change.epoch };
-      return hasMember(map, placement, change.by) ? { ...rest, lastActive } : null;
+      return hasMember(map, placement, change.by) ? { ...written, lastActive } : null;
     }
     const inSync: InSync = placement.inSync ?? [[ownIndex, bootId]];
     if (change.kind === 'join') {
@@ -131,9 +131,10 @@ export class MapWriter {
         : joined;
     }
     const leaving = nodes.indexOf(change.node);
-    return leaving === ownIndex || lastActiveOf(placement)?.node === change.node
+    const before = change.isWritten ? written : placement;
+    return leaving === ownIndex || lastActiveOf(before)?.node === change.node
       ? null
-      : { ...placement, inSync: inSync.filter(([position]) => position !== leaving) };
+      : { ...before, inSync: inSync.filter(([position]) => position !== leaving) };
   }
 }
 

@@ -198,8 +198,13 @@ export class ActiveShard {
       (member) => member.node !== this.options.self.node && this.mustLeave(member),
     );
     const written = this.takenOver.writtenChange(this.spec, leaving);
+    // Where another member becomes the last active, the map has that before the earlier one leaves.
+    if (written?.by !== undefined) return written;
+    const isWritten = written !== null;
+    for (const { node } of leaving)
+      if (this.mayRemove(node, isWritten))
+        return { shard, epoch, kind: 'leave', node, ...(isWritten && { isWritten }) };
     if (written !== null) return written;
-    for (const { node } of leaving) if (this.mayRemove(node)) return { shard, epoch, kind: 'leave', node };
     if (this.handover.isUnderWay) return null;
     const member = this.joinDue();
     return member === null ? null : { shard, epoch, kind: 'join', member };
@@ -300,9 +305,13 @@ export class ActiveShard {
     return !this.takenOver.isReceivedBy(member);
   }
 
-  /** The last active stays until the disk of another member has what it has: where all lose their memory, no other can continue. */
-  private mayRemove(node: string): boolean {
-    return node !== this.spec.lastActive && (!this.needsEveryMember || this.takenOver.ensureOnDisk());
+  /**
+   * The last active stays until the disk of another member has what it has: where all lose their memory, no other can continue. `isWritten`: the
+   * disk of this node has it.
+   */
+  private mayRemove(node: string, isWritten: boolean): boolean {
+    if (node === this.spec.lastActive && !isWritten) return false;
+    return !this.needsEveryMember || this.takenOver.ensureOnDisk();
   }
 
   /** Whether the in-sync set would have no majority without one of its members. */

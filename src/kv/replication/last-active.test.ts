@@ -64,6 +64,35 @@ test('an active that was promoted within the delay of its flush is not the one t
   all.end();
 });
 
+test('the last active leaves in the write of the map that says that the disk of the new one has the shard', async (t) => {
+  const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
+  const { clock, map } = all.cluster;
+  await all.begin();
+  for (const name of ['b', 'c']) all.fillDisk(name, true);
+  await all.write('a', 'k', activePersisted);
+  // The others know at once that the process has ended.
+  await all.stop('a');
+  await map.nameActive(0, 'b');
+  const others = ['b', 'c'].map((name) => all.node(name).boot);
+  await all.until(async () => others.includes((await all.confirmed()) ?? ''), 'no other node confirms');
+  await clock.run(2_000);
+  assert.deepEqual(
+    [all.serves('b'), all.serves('c')],
+    [false, false],
+    'no disk but that of node a has the write',
+  );
+  const placements = all.recordedPlacements();
+  const active = (await all.confirmed())?.slice(0, 1) ?? '';
+  all.fillDisk(active, false);
+  await all.until(() => all.serves(active), `node ${active} does not serve`);
+  const states = placements.map(({ inSync = [], lastActive }) => {
+    const members = inSync.map(([at]) => all.cluster.names[at]).sort();
+    return `${members.join('')}, last active: ${lastActive?.node ?? 'the present one'}`;
+  });
+  assert.deepEqual([...new Set(states)], ['bc, last active: the present one']);
+  all.end();
+});
+
 test('no copy joins the set of a new active without what the active took over', async (t) => {
   const all = new Restarts(aSeed(t), ['a', 'b']);
   const { clock, map } = all.cluster;

@@ -16,6 +16,8 @@ export interface TakenOverOptions {
   tookOver: boolean;
 }
 
+type Written = Extract<ShardChange, { kind: 'written' }>;
+
 export class TakenOver {
   private readonly options: TakenOverOptions;
   /** By vbucket: the seqno that it had when this process became the active. */
@@ -59,7 +61,7 @@ export class TakenOver {
    * Where another member is the last active: the change that makes this process the last active, once its disk has what it took over. If the last
    * active is to leave the set before that, another member becomes the last active whose disk has all of it. `leaving`: the members that are to leave.
    */
-  writtenChange({ inSync = [], lastActive }: ShardSpec, leaving: readonly SyncMember[]): ShardChange | null {
+  writtenChange({ inSync = [], lastActive }: ShardSpec, leaving: readonly SyncMember[]): Written | null {
     if (lastActive === undefined) return null;
     const { epoch, shard } = this.options.ref;
     const written = { shard, epoch, kind: 'written' } as const;
