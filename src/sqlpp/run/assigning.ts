@@ -13,10 +13,11 @@ import type {
   UnsetPlan,
 } from '../plan/change-plans.ts';
 import type { Expression } from '../tree/query.ts';
-import { countSteps, listedSteps, writtenSteps } from '../values/step-limit.ts';
+import { countSteps, writtenSteps } from '../values/step-limit.ts';
 import { isTrue } from '../values/types.ts';
-import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
+import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
+import { type Copies, deepCopy, deepCopyInSteps, hasMembers } from './deep-copy.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
 
@@ -46,8 +47,6 @@ type Change = (run: Run, row: Row, copy: Row, copies: Copies) => void;
 type ChangeInSteps = (run: Run, row: Row, copy: Row, copies: Copies) => WorkSteps<void>;
 /** A term of SET or UNSET. */
 type Term = { readonly change: Change } | { readonly inSteps: ChangeInSteps };
-
-type Copies = Set<object>;
 
 export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges, source: Source): Assign {
   const { alias, metaSlot } = source;
@@ -322,30 +321,3 @@ function ownMember(target: Value, step: Step, copies: Copies): Value {
   }
   return copy;
 }
-
-/** Members that `deepCopyInSteps` visits in one step. */
-const copiedAtOnce = 4_096;
-
-const deepCopy = (value: Value, copies: Copies): Value => resultOf(deepCopyInSteps(value, copies));
-
-/** A copy of all nested values, which belong to the document alone. */
-function* deepCopyInSteps(value: Value, copies: Copies): WorkSteps<Value> {
-  if (!hasMembers(value)) return value;
-  const root = ownCopy(value, copies);
-  /** Copies whose members are those of the original. */
-  const shallow = [root as Record<string | number, Value>];
-  let visited = 0;
-  for (let copy = shallow.pop(); copy !== undefined; copy = shallow.pop()) {
-    const names = Array.isArray(copy) ? copy.keys() : Object.keys(copy);
-    countSteps(listedSteps * (Array.isArray(copy) ? copy.length : Object.keys(copy).length));
-    for (const name of names) {
-      if (++visited % copiedAtOnce === 0) yield;
-      const member: Value = copy[name];
-      if (hasMembers(member)) shallow.push((copy[name] = ownCopy(member, copies)) as typeof copy);
-    }
-  }
-  return root;
-}
-
-const hasMembers = (value: Value): value is readonly Value[] | ValueObject =>
-  typeof value === 'object' && value !== null && !(value instanceof Binary) && !(value instanceof RawJson);
