@@ -83,6 +83,18 @@ describe('the data services of all nodes', () => {
     assert.equal(answers.clock.pending, 0, 'a check goes on after the answer');
   });
 
+  it('are waited for where heartbeats were not read yet, as after a pause of this process', async () => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const { all, silence } = await threeNodes(() => promise);
+    silence.ms = 5_000;
+    const applied = all.applied(7, 10_000);
+    setImmediate(() => {
+      silence.ms = 0;
+      setImmediate(() => setImmediate(resolve, true));
+    });
+    assert.equal(await applied, true);
+  });
+
   it('compact on each of them that answers, and log the others', async () => {
     const { all, calls } = await threeNodes(() => null);
     await all.compact('uuid', request);

@@ -1,6 +1,6 @@
 // The data services of all nodes with documents, as one: a request to any node is executed on each of them.
 import { UnavailableError } from '#base/unavailable-error.ts';
-import type { Clock } from '#ports/clock.ts';
+import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { CompactionOrigin, CompactionRequest, DataService } from '../config/data-service.ts';
@@ -29,6 +29,8 @@ const askTimeoutMs = 5_000;
 /** No change waits for a node that has sent no heartbeat for this long: it hangs or is cut off, and serves nobody. */
 const goneMs = 5_000;
 const goneCheckMs = 500;
+/** Within so many turns of the event loop, all sockets are read whose bytes have arrived. */
+const turnsUntilRead = 2;
 
 /** Lets other nodes use this node's data service. */
 export function answerForData(peers: Peers, data: DataService): void {
@@ -109,9 +111,14 @@ async function unlessGone(
   answer: Promise<boolean>,
 ): Promise<boolean> {
   const answered = new AbortController();
+  const isSilent = (): boolean => silentMs(node) >= goneMs;
   const whenGone = async (): Promise<boolean> => {
-    while (silentMs(node) < goneMs) await clock.sleep(goneCheckMs, answered.signal);
-    return false;
+    for (;;) {
+      // If this thread was held up, heartbeats may have arrived that it has not read yet.
+      for (let turn = 0; isSilent() && turn < turnsUntilRead; turn++) await nextTurn(clock);
+      if (isSilent()) return false;
+      await clock.sleep(goneCheckMs, answered.signal);
+    }
   };
   const gone = whenGone();
   gone.catch(() => {}); // ended by the answer
