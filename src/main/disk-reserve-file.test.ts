@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -77,3 +77,14 @@ test(
       assert.equal(sizeIn(folder), 512 * kib);
     }),
 );
+
+test('a folder with the name of the reserve is refused at the start and released nothing of', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-reserve-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, 'reserve'));
+  const reserve = new DiskReserveFile(folder, new ManualClock());
+  t.after(() => reserve.stop());
+  assert.throws(() => reserve.useForStart(), /cannot reserve disk space in .*reserve: it is not a file/);
+  reserve.refill();
+  assert.equal(reserve.release(), false);
+});

@@ -5,6 +5,7 @@ import { closeSync, fsyncSync, openSync, statfsSync, statSync, truncateSync, wri
 import { join } from 'node:path';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { DiskReserve } from '#ports/disk-reserve.ts';
+import { StartError } from './start-error.ts';
 
 const reserveBytes = 8 * 1024 * 1024;
 /** The largest share of the free space that the reserve may take. */
@@ -29,8 +30,12 @@ export class DiskReserveFile implements DiskReserve {
     this.#clock = clock;
   }
 
-  /** Call before the start writes anything. The folder may be absent. */
+  /** Call before the start writes anything. The folder may be absent. Throws if another thing than a file has the name of the reserve. */
   useForStart(): void {
+    if (statSync(this.#path, { throwIfNoEntry: false })?.isFile() === false)
+      throw new StartError(
+        `cannot reserve disk space in ${this.#path}: it is not a file; rename it, or remove it if it is empty`,
+      );
     const bytes = this.#bytes();
     if (bytes === 0 || this.#freeBytes() >= reserveBytes) return;
     // Never releases all: a start that is killed on a full disk must leave some for the next one.
@@ -79,8 +84,10 @@ export class DiskReserveFile implements DiskReserve {
     }
   }
 
+  /** 0 if another thing than a file took the name meanwhile: its size is no reserve. */
   #bytes(): number {
-    return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    const found = statSync(this.#path, { throwIfNoEntry: false });
+    return found?.isFile() ? found.size : 0;
   }
 
   #freeBytes(): number {

@@ -235,6 +235,7 @@ async function becomeReady(started: StartedNode): Promise<void> {
     );
   }
   await checkReady(node, options['operator-address'], started.store);
+  if (isFirst) await checkNewBuckets(node, folder.path);
   const login = await stillValid(node, options['operator-address'], credentials);
   if (login === 'refused' && !isGenerated) throw new StartError(wrongLogin(options));
   const ready = readyFileOf(node, login === 'refused' ? null : login);
@@ -333,13 +334,22 @@ async function setUp(start: FirstStart, administrator: Credentials | null, folde
     else await checkCredentials(start.rest);
     await applyPlan(start);
   } catch (error) {
-    throw new StartError(
-      `first start: ${(error as Error).message}\n` +
-        `divan: ${folder} has what was created before: start again with the same credentials to continue, or remove it to start over`,
-      { cause: error },
-    );
+    throw unfinished((error as Error).message, folder, error);
   }
 }
+
+/** A later start serves what is not damaged; a first start that ended well has all that was requested. */
+async function checkNewBuckets(node: Node, folder: string): Promise<void> {
+  const { damages } = await node.health();
+  if (damages.length > 0) throw unfinished([...new Set(damages)].join('; '), folder);
+}
+
+const unfinished = (problem: string, folder: string, cause?: unknown): StartError =>
+  new StartError(
+    `first start: ${problem}\n` +
+      `divan: ${folder} has what was created before: start again with the same credentials to continue, or remove it to start over`,
+    { cause },
+  );
 
 /** Checks that a resumed first start has the credentials with which it began. */
 async function checkCredentials(target: RestTarget): Promise<void> {

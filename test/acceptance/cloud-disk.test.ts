@@ -1,7 +1,7 @@
 // The cloud on a full disk: it reports the reason, deletes, starts, and recovers once there is space.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -28,6 +28,7 @@ test('a cloud on a full disk refuses changes with the reason, but deletes and st
     const ids: string[] = [];
     {
       await using cloud = await CloudProcess.start({ dataDir, logTo: log, readyFile });
+      assert.equal(isOpenHere(log), false);
       for (let i = 0; i < 3; i++) ids.push((await createProject(cloud, `p${i}`)).body.id);
       await eventually(() => assert.ok(readFileSync(join(dataDir, 'reserve')).length > reserveBytesMin));
       fillDisk(ballast);
@@ -52,5 +53,12 @@ test('a cloud on a full disk refuses changes with the reason, but deletes and st
     rmSync(disk, { recursive: true });
   }
 });
+
+/** Whether this process has the file open, which only the cloud should. */
+const isOpenHere = (path: string): boolean =>
+  readdirSync('/proc/self/fd').some((descriptor) => {
+    const place = join('/proc/self/fd', descriptor);
+    return existsSync(place) && readlinkSync(place) === path;
+  });
 
 const createProject = (cloud: CloudProcess, name: string) => cloud.request('POST', '/v2/projects', { name });

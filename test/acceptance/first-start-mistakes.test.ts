@@ -186,13 +186,15 @@ const wrong: Record<string, (folder: string) => { args: string[]; message: RegEx
     writeFileSync(join(folder, 'buckets'), '');
     return {
       args: ['node', '--data-dir', folder, ...credentials, '--bucket', 'b'],
-      message: /"bucket":"b".*"reason":"ENOTDIR: .*"msg":"bucket\.damaged"/,
+      message: /^divan: first start: bucket "b": .*buckets.*: ENOTDIR: [^\n]*\ndivan: .*start again/m,
     };
   },
   'a reserve file that is a folder': (folder) => {
     mkdirSync(join(folder, 'reserve'));
-    // The node starts without a reserve.
-    return { args: ['node', '--data-dir', folder], message: /^$/ };
+    return {
+      args: ['node', '--data-dir', folder],
+      message: /^divan: cannot reserve disk space in .*reserve: it is not a file; rename it/,
+    };
   },
   'a lock file that is a folder': (folder) => {
     mkdirSync(join(folder, 'lock.db'));

@@ -216,6 +216,13 @@ export class BackupNode {
     }));
   }
 
+  async mayWriteMetadata(bucket: string): Promise<boolean> {
+    const path = '/pools/default/checkPermissions';
+    const permission = `cluster.bucket[${bucket}].data.meta!write`;
+    const answer = await this.ask('POST', path, permission);
+    return this.understood('POST', path, () => Object(this.json('POST', path, answer))[permission] === true);
+  }
+
   /** Runs a statement on a query service of the cluster; resolves with its error, null without one. */
   async runStatement(statement: string): Promise<string | null> {
     const service = this.hasTls ? 'n1qlSSL' : 'n1ql';

@@ -74,6 +74,7 @@ export class TargetBucket {
       try {
         return await TargetBucket.connect(options);
       } catch (error) {
+        if (error instanceof StatusError && error.status === Status.noAccess) await checkRights(options);
         const isStarting =
           error instanceof ArchiveError || (error instanceof StatusError && isOpening(error.status));
         if (!isStarting || clock.monotonicMs() >= deadline) throw error;
@@ -235,7 +236,7 @@ export class TargetBucket {
     const start = `bucket "${this.name}" refused a document`;
     if (status === Status.notMyVbucket)
       return `${start}: vbuckets move between nodes; repeat the restore after the rebalance`;
-    if (status === Status.noAccess) return `${start}: the user may not write metadata (role data_backup)`;
+    if (status === Status.noAccess) return `${start}: ${missingRole}`;
     if (status === Status.unknownCollection) return `${start}: its collection was dropped during the restore`;
     if (status === Status.outOfMemory || status === Status.temporaryFailure)
       return `${start} for ${stuckMs / 1_000} s: it has no memory left; raise its quota`;
@@ -258,6 +259,13 @@ const seqnoOrUuid = <T>(
   client: BucketClient | undefined,
   vb: number,
 ): T | undefined => (client === undefined ? undefined : all.get(client)?.[vb]);
+
+const missingRole = 'the user may not write metadata (role data_backup)';
+
+/** The data port answers noAccess for a bucket that it does not know yet, too: the REST API knows the rights. */
+async function checkRights({ node, bucket: { name } }: TargetOptions): Promise<void> {
+  if (!(await node.mayWriteMetadata(name))) throw new ArchiveError(`bucket "${name}": ${missingRole}`);
+}
 
 const isOpening = (status: number): boolean =>
   status === Status.noBucket || status === Status.noAccess || isTransient(status);

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StatusError } from '#client/data-port-error.ts';
+import { SelectBucket } from '#wire/commands/session.ts';
+import { Status } from '#wire/status.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { BackupNode } from '../node/backup-node.ts';
+import { TargetBucket } from './target-bucket.ts';
+
+/** A node whose data port refuses the first selections of the bucket. */
+class RefusingNode extends BackupNode {
+  private refusals: number;
+  private readonly hasRights: boolean;
+
+  constructor(refusals: number, hasRights: boolean) {
+    super({ host: '127.0.0.1', port: 1, username: 'u', password: 'p' });
+    this.refusals = refusals;
+    this.hasRights = hasRights;
+  }
+
+  override routes = async () => {
+    if (this.refusals-- > 0) throw new StatusError(SelectBucket.opcode, Status.noAccess);
+    return [];
+  };
+  override mayWriteMetadata = async () => this.hasRights;
+}
+
+/** Counts the waits, which take no time; the tenth fails. */
+class WaitingClock extends ManualClock {
+  waits = 0;
+
+  override async sleep(): Promise<void> {
+    if (++this.waits === 10) throw new Error('waited ten times');
+  }
+}
+
+function open(node: BackupNode, clock: WaitingClock): Promise<TargetBucket> {
+  const bucket = { name: 'b', uuid: 'b', settings: {}, itemCount: 0 };
+  const { signal } = new AbortController();
+  return TargetBucket.open({ node, clock, bucket, isForced: false, signal });
+}
+
+test('a user without rights is refused at once', async () => {
+  const clock = new WaitingClock();
+  await assert.rejects(open(new RefusingNode(Number.MAX_SAFE_INTEGER, false), clock), {
+    message: 'bucket "b": the user may not write metadata (role data_backup)',
+  });
+  assert.equal(clock.waits, 0);
+});
+
+test('a bucket that the data service does not know yet is awaited', async () => {
+  const clock = new WaitingClock();
+  const target = await open(new RefusingNode(3, true), clock);
+  target.close();
+  assert.equal(clock.waits, 3);
+});
