@@ -200,6 +200,16 @@ test('attributes survive a new version of the document, and system attributes it
   );
 });
 
+test('a tombstone has the user flags that the document had', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const extras = Buffer.from([2, 0, 0, 6, 0, 0, 0, 0]);
+  await client.ask({ opcode: Opcode.set, key, extras, value: Buffer.from('{}') });
+  await client.ask({ opcode: Opcode.delete, key });
+  const flags = await lookUp(client, [[Op.get, '$document.flags', PathFlag.xattr]], DocFlag.accessDeleted);
+  assert.deepEqual(flags.results, [[0, String(0x02000006)]]);
+});
+
 test('macros are expanded to the CAS of the mutation', async () => {
   await using service = await startService();
   const client = await service.ready();

@@ -101,8 +101,9 @@ export function draftStoredTombstone(draft: Draft, key: Buffer, nowSeconds: numb
   draft.bits = Bit.deleted;
 }
 
-/** Replaces the draft's value by the system xattrs of the stored item, which its tombstone keeps. */
-export function keepSystemXattrs(draft: Draft, items: Items, address: number): void {
+/** Replaces flags and value of the draft by what a tombstone of the stored item keeps: its flags and its system xattrs. */
+export function keepForTombstone(draft: Draft, items: Items, address: number): void {
+  draft.flags = items.word(address, Word.flags);
   const datatype = items.datatype(address);
   draft.datatype = Datatype.raw;
   setValue(draft, empty);

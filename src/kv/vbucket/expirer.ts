@@ -2,7 +2,7 @@
 import { Datatype } from '#wire/status.ts';
 import { Bit } from '../memory/layout.ts';
 import { PageWalk } from '../memory/page-walk.ts';
-import { draftTombstone, keepSystemXattrs } from './drafts.ts';
+import { draftTombstone, keepForTombstone } from './drafts.ts';
 import { emptyPosition, type ItemPosition } from './item-position.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
@@ -43,7 +43,7 @@ export class Expirer {
     const { address, vb } = position;
     if (isInFlight(items, address) || !makesSeqnos(vbuckets.columns, vb)) return false;
     draftTombstone(draft, items, address, now.seconds);
-    keepSystemXattrs(draft, items, address);
+    keepForTombstone(draft, items, address);
     draft.bits |= Bit.expired;
     if (!vbuckets.write(position, draft, this.result)) return false;
     this.expired++;

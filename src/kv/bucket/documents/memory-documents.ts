@@ -21,7 +21,7 @@ import { VbucketState } from '../../data/vbucket-state.ts';
 import { Bit, keyBytesMax, Word } from '../../memory/layout.ts';
 import { advanceCas, nextCas } from '../../vbucket/cas-clock.ts';
 import { checkIncoming } from '../../vbucket/conflict.ts';
-import { draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../../vbucket/drafts.ts';
+import { draftOf, keepAll, keepForTombstone, keepXattrs } from '../../vbucket/drafts.ts';
 import type { Expirer } from '../../vbucket/expirer.ts';
 import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../../vbucket/expiry.ts';
 import { emptyPosition } from '../../vbucket/item-position.ts';
@@ -160,7 +160,7 @@ export class MemoryDocuments implements Documents {
     if (status !== Status.success) return status;
     if (this.areXattrsNonResident()) return this.requestFetchOf(request);
     draftOf(request, this.draft);
-    keepSystemXattrs(this.draft, vbuckets.items, position.address);
+    keepForTombstone(this.draft, vbuckets.items, position.address);
     this.markDeleted();
     return this.change(request, result);
   }
