@@ -200,12 +200,6 @@ export class MemoryDatastore implements Datastore {
       const rows = this.#rowsOf(scan);
       return rows.length > fewRowsMax ? 'many' : rows;
     },
-    count: async (scan) => {
-      let count = 0;
-      const full = { ...scan, keys: [], isReverse: false, offset: 0, limit: Number.POSITIVE_INFINITY };
-      for await (const rows of this.#indexScan(full)) count += rows.length;
-      return count;
-    },
     figures: async () => ({ rows: 0, diskBytes: 0 }),
   };
 

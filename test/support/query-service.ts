@@ -114,7 +114,7 @@ export function aQueryService(
     }),
     statistics: new KnownStatistics(),
     changeStatistics: nothing,
-    indexes: { indexesOf: () => [], scan: () => [] as never, count: nothing, figures: nothing },
+    indexes: { indexesOf: () => [], scan: () => [] as never, figures: nothing },
     indexAdmin: { create: nothing, drop: nothing, build: nothing, alter: nothing },
     indexRevision: () => 0,
     edition,

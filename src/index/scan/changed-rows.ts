@@ -10,8 +10,6 @@ import type { IndexReader, Page, StoredRow } from '../store/index-store.ts';
 
 type ChangedById = ReadonlyMap<string, StoredDocument | null>;
 
-const countPageRows = 1_024;
-
 class ChangedRowsReader implements IndexReader {
   private readonly reader: IndexReader;
   private readonly changed: ChangedById;
@@ -54,19 +52,6 @@ class ChangedRowsReader implements IndexReader {
       : rows.slice(first, Math.min(last, first + limit));
   }
 
-  count(interval: KeyInterval): number {
-    let count = 0;
-    for (const { key } of this.all(interval)) count += Number(interval.accepts?.(key) ?? true);
-    return count;
-  }
-
-  countDistinct(intervals: readonly KeyInterval[]): number {
-    const seen = new Set<string>();
-    for (const interval of intervals)
-      for (const { key, id } of this.all(interval)) if (interval.accepts?.(key) ?? true) seen.add(id);
-    return seen.size;
-  }
-
   refresh(): void {
     this.reader.refresh();
   }
@@ -84,16 +69,6 @@ class ChangedRowsReader implements IndexReader {
       for (const row of page) if (!this.changed.has(row.id)) others.push(row);
       if (page.length < limit || others.length >= limit) return others.slice(0, limit);
       last = page.at(-1) as StoredRow;
-    }
-  }
-
-  private *all(interval: KeyInterval): Iterable<StoredRow> {
-    let after: StoredRow | null = null;
-    for (;;) {
-      const page: StoredRow[] = this.page(interval, { after, isReverse: false, limit: countPageRows });
-      yield* page;
-      if (page.length < countPageRows) return;
-      after = page.at(-1) as StoredRow;
     }
   }
 }

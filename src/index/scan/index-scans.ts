@@ -31,7 +31,6 @@ import {
 import { isShortage } from '../store/shortages.ts';
 import { withChanges } from './changed-rows.ts';
 import { waitFor } from './consistency.ts';
-import { distinctCount } from './distinct-count.ts';
 import type { IndexCatalog } from './index-catalog.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { RowDecoder } from './row-decoder.ts';
@@ -46,8 +45,6 @@ export interface IndexScansOptions {
   /** Called for an index file that cannot be read. */
   readonly damaged: (index: IndexDefinition, reason: Error) => void;
 }
-
-type ScanBasis = Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>;
 
 /** The writer's log cannot shrink while a scan holds its snapshot: after this time the scan continues with a newer one. */
 const snapshotMsMax = 30_000;
@@ -183,37 +180,6 @@ export class IndexScans implements Indexes {
     progress.addScan({ rows, micros, atMs: clock.wallMs() });
   }
 
-  async count(scan: ScanBasis): Promise<number> {
-    for (;;)
-      try {
-        return await this.countComplete(scan);
-      } catch (error) {
-        if (!(error instanceof IncompleteIndexError)) throw error;
-      }
-  }
-
-  /** @throws IncompleteIndexError */
-  private async countComplete(scan: ScanBasis): Promise<number> {
-    const { clock } = this.options;
-    const progress = this.progressNow(scan) ?? (await this.ready(scan));
-    const startedMs = clock.monotonicMs();
-    const intervals = this.intervalsOf(scan);
-    const { reader, generation } = this.openFresh(scan.index);
-    try {
-      const view = withChanges(reader, scan.index, scan.changed);
-      const count = scan.isDistinct
-        ? distinctCount(view, intervals)
-        : intervals.reduce((total, interval) => total + view.count(interval), 0);
-      checkComplete(progress);
-      this.putBack(scan.index.id, generation, reader);
-      this.countScan(progress, startedMs, 1);
-      return count;
-    } catch (error) {
-      reader.close();
-      throw this.readFailure(scan.index, error);
-    }
-  }
-
   figures({ id }: IndexDefinition): Promise<IndexFigures> {
     const found = this.options.catalog.find(id);
     return Promise.resolve({ rows: found?.progress?.rows ?? 0, diskBytes: found?.report?.fileBytes ?? 0 });
@@ -261,7 +227,7 @@ export class IndexScans implements Indexes {
     return { end: () => timer.cancel() };
   }
 
-  private intervalsOf({ index, spans }: ScanBasis): KeyInterval[] {
+  private intervalsOf({ index, spans }: IndexScan): KeyInterval[] {
     return intervalsOf(spans, this.directionsOf(index));
   }
 
@@ -289,7 +255,7 @@ export class IndexScans implements Indexes {
   }
 
   /** The progress of an index whose scan need not wait, else undefined. */
-  private progressNow({ index, consistency, signal }: ScanBasis): IndexProgress | undefined {
+  private progressNow({ index, consistency, signal }: IndexScan): IndexProgress | undefined {
     signal.throwIfAborted();
     if (consistency.kind !== 'not_bounded') return undefined;
     const { report, progress } = this.entryOf(index);
@@ -297,7 +263,7 @@ export class IndexScans implements Indexes {
   }
 
   /** Resolves when the scan may begin. */
-  private async ready({ index, consistency, waitMs, signal }: ScanBasis): Promise<IndexProgress> {
+  private async ready({ index, consistency, waitMs, signal }: IndexScan): Promise<IndexProgress> {
     await waitFor({
       consistency,
       waitMs,

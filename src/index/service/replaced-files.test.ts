@@ -65,13 +65,13 @@ test('a scan after a restart that replaced an unusable file reads the new file',
   assert.deepEqual(await scanned(), ['a', 'b']);
 });
 
-test('a scan and a count wait for a replaced file to be built, even before its state is reported', async () => {
+test('scans wait for a replaced file to be built, even before its state is reported', async () => {
   await indexes.service.replaceFile(byN.keyspace.bucketUuid, byN.id);
   assert.equal(scans.scanNow(scan()), 'waits');
-  const [rows, manyRows, count] = [scanned(), scanned({ hasManyRows: true }), scans.count(scan())];
+  const [rows, manyRows] = [scanned(), scanned({ hasManyRows: true })];
   await indexes.online(byN);
   report();
-  assert.deepEqual([(await rows)[0], (await manyRows)[0], await count], ['a', 'a', 2]);
+  assert.deepEqual([(await rows)[0], (await manyRows)[0]], ['a', 'a']);
 });
 
 const store = (key: string, n: number) =>

@@ -342,21 +342,6 @@ test('pages of any size have the same rows, whatever bytes keys and ids have', (
   file.close();
 });
 
-test('a reader counts rows of intervals, accepted rows, and distinct documents', () => {
-  const identity = newIdentity();
-  const file = storeOf().open(identity);
-  file.commit([rowsOf({ id: '1', keys: ['a', 'b'] }), rowsOf({ id: '2', keys: ['b', 'c'] })], []);
-  const reader = readers.open(identity.bucketUuid, identity.indexId);
-  const toC: KeyInterval = { start: Buffer.from('a'), end: Buffer.from('c'), accepts: null };
-  assert.equal(reader.count(everything), 4);
-  assert.equal(reader.count(toC), 3);
-  assert.equal(reader.count({ ...toC, accepts: (key) => key[0] === 0x62 }), 2);
-  assert.equal(reader.countDistinct([everything]), 2);
-  assert.equal(reader.countDistinct([{ ...everything, accepts: (key) => key[0] === 0x61 }]), 1);
-  reader.close();
-  file.close();
-});
-
 /** Key, in hexadecimal digits, and id of each row. */
 function allRows(reader: IndexReader, isReverse: boolean, limit: number): string[] {
   const rows: StoredRow[] = [];

@@ -21,8 +21,6 @@ const limitText = 'limit ? + 0';
 const packedFrom = 256;
 /** How many single pages of an unchanged index are read before further ones share a snapshot. */
 const unsharedPages = 16;
-/** Rows per page of a count that checks each key. */
-const countPageRows = 1_024;
 const noKey = Buffer.alloc(0);
 
 export class SqliteIndexReader implements IndexReader {
@@ -114,27 +112,6 @@ export class SqliteIndexReader implements IndexReader {
     return statement;
   }
 
-  count(interval: KeyInterval): number {
-    if (interval.accepts !== null) return this.countAccepted(interval);
-    this.begin();
-    const [text, values] = withinOf(interval);
-    return Number(this.valueOf(`select count(*) from entry${text}`, values));
-  }
-
-  /** Counts documents with a row in any of the intervals. SQLite stores the ids seen, on disk if there are many. */
-  countDistinct(intervals: readonly KeyInterval[]): number {
-    this.begin();
-    const parts = intervals.map(withinOf);
-    this.db.function('accepts', (at, k) => Number(intervals[Number(at)]?.accepts?.(k as never) ?? true));
-    const selects = parts.map(([text], at) => {
-      const isFiltered = intervals[at]?.accepts !== null;
-      const filter = isFiltered ? `${text === '' ? ' where' : ' and'} accepts(${at}, k)` : '';
-      return `select id from entry${text}${filter}`;
-    });
-    const values = parts.flatMap(([, bound]) => bound);
-    return Number(this.valueOf(`select count(distinct id) from (${selects.join(' union all ')})`, values));
-  }
-
   refresh(): void {
     if (!this.isReading) return;
     this.isReading = false;
@@ -144,22 +121,6 @@ export class SqliteIndexReader implements IndexReader {
 
   close(): void {
     if (this.db.isOpen) this.db.close();
-  }
-
-  private countAccepted(interval: KeyInterval): number {
-    let count = 0;
-    let after: StoredRow | null = null;
-    for (;;) {
-      const rows: StoredRow[] = this.page(interval, { after, isReverse: false, limit: countPageRows });
-      for (const { key } of rows) count += Number(interval.accepts?.(key));
-      after = rows.at(-1) ?? null;
-      if (rows.length < countPageRows) return count;
-    }
-  }
-
-  private valueOf(text: string, values: readonly SQLInputValue[]): unknown {
-    const row = this.statement(text).get(...values) as unknown as unknown[];
-    return row[0];
   }
 
   /** Begins no transaction, which takes as long as a page, unless many single pages of the same state are read. */
@@ -228,11 +189,6 @@ function pageText({ isAfter, hasStart, hasEnd, isReverse, columns }: PageShape):
     case 'last key':
       return `select k ${rows} limit 1 offset ? - 1`;
   }
-}
-
-function withinOf({ start, end }: KeyInterval): [string, SQLInputValue[]] {
-  const conditions = [...(start.length > 0 ? ['k >= ?'] : []), ...(end !== null ? ['k < ?'] : [])];
-  return [whereText(conditions), [...(start.length > 0 ? [start] : []), ...(end !== null ? [end] : [])]];
 }
 
 const whereText = (conditions: readonly string[]): string =>

@@ -79,8 +79,6 @@ export interface IndexReader {
    * `accepts`.
    */
   page(interval: KeyInterval, page: Page): readonly StoredRow[];
-  count(interval: KeyInterval): number;
-  countDistinct(intervals: readonly KeyInterval[]): number;
   /** The next page shows a new snapshot. */
   refresh(): void;
   close(): void;

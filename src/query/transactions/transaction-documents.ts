@@ -215,7 +215,6 @@ export function transactionIndexes(
     scan: async function* (scan) {
       yield* indexes.scan(await overlaid(scan));
     },
-    count: async (scan) => await indexes.count(await overlaid(scan)),
     figures: (index) => indexes.figures(index),
   };
 }

@@ -127,8 +127,6 @@ export interface Indexes {
   scan(scan: IndexScan): AsyncIterable<readonly IndexRow[]>;
   /** All rows of a scan of one span, if they are few and the scan need not wait for changes. Absent: only `scan` returns rows. */
   scanNow?(scan: IndexScan): readonly IndexRow[] | 'many' | 'waits';
-  /** The number of rows in the spans. */
-  count(scan: Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>): Promise<number>;
   figures(index: IndexDefinition): Promise<IndexFigures>;
 }
 

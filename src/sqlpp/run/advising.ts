@@ -50,7 +50,6 @@ export function adviseContext(context: PrepareContext): PrepareContext {
   const indexesOfExisting: typeof indexes = {
     indexesOf,
     scan: (scan) => indexes.scan(scan),
-    count: (scan) => indexes.count(scan),
     figures: (index) => indexes.figures(index),
   };
   return {

@@ -131,7 +131,6 @@ export class Meter {
       indexesOf: (keyspace) => indexes.indexesOf(keyspace),
       scan: (scan) => each(indexes.scan(scan)),
       scanNow: (scan) => this.#serveNow(() => indexes.scanNow?.(scan) ?? 'waits'),
-      count: (scan) => serve(() => indexes.count(scan)),
       figures: (index) => serve(() => indexes.figures(index)),
     };
     const measuredCatalog: Catalog = {
