@@ -28,6 +28,7 @@ test('keeps events, with the users that caused them, after kill -9', async (t) =
     const refused = events.find(({ description }) => description === 'Login failed');
     assert.deepEqual(refused?.extra_attributes, {
       user: 'Administrator',
+      domain: 'admin',
       from: '127.0.0.1',
       service: 'data',
       count: 1,
