@@ -13,11 +13,11 @@ import {
   isPauseDue,
   keep,
   leave,
-  noWorks,
-  type PausedWorks,
+  noTasks,
+  type PausedTasks,
   PauseNeeded,
   pausedAt,
-  rowWorks,
+  rowTasks,
 } from './paused-work.ts';
 
 /** The values that a binding iterates over, and for a position variable the positions or names. */
@@ -71,9 +71,9 @@ export class LoopRanges {
     const left = stepsLeft();
     if (paused !== undefined) countSteps(paused.steps);
     if (paused?.state === null) return paused.result as Value;
-    const around = rowWorks();
+    const around = rowTasks();
     const run = paused?.state ?? new LoopRun(this.list, loop);
-    begin(paused?.inner ?? noWorks);
+    begin(paused?.inner ?? noTasks);
     if (paused !== undefined) context.resumed?.();
     let result: Value;
     try {
@@ -85,7 +85,7 @@ export class LoopRanges {
       if (isKept) {
         const { inner, stepsLeftThen } = run;
         const steps = stepsLeftThen === undefined ? 0 : left - stepsLeftThen;
-        keep(around, { worker: this, position: own, state: run, steps, inner });
+        keep(around, { owner: this, position: own, state: run, steps, inner });
       } else drop(around, own);
       throw error;
     }
@@ -95,8 +95,8 @@ export class LoopRanges {
 }
 
 class LoopRun<Kept> {
-  /** After an error: the works within the ranges, or within the round, that did not end. */
-  inner: PausedWorks = noWorks;
+  /** After an error: the tasks within the ranges, or within the round, that did not end. */
+  inner: PausedTasks = noTasks;
   /** After an error: `stepsLeft()` before the round that will run again; undefined: the ranges are not known yet. */
   stepsLeftThen: number | undefined;
   private readonly list: readonly CompiledRange[];
@@ -118,7 +118,7 @@ class LoopRun<Kept> {
       if (ranges === null || ranges === undefined) return ranges;
       this.ranges = ranges;
       this.kept = this.loop.begin(ranges);
-      begin(noWorks);
+      begin(noTasks);
     }
     return this.runRounds(this.ranges, this.kept as Kept, row, context);
   }
@@ -138,7 +138,7 @@ class LoopRun<Kept> {
         else ranges.push(range);
       }
     } catch (error) {
-      this.inner = rowWorks();
+      this.inner = rowTasks();
       throw error;
     }
     return isNull ? null : ranges;
@@ -168,15 +168,15 @@ class LoopRun<Kept> {
       } catch (error) {
         if (failure === null) {
           failure = { error };
-          this.stopAt(at, rowWorks(), left);
+          this.stopAt(at, rowTasks(), left);
           // Further rounds only find what they need.
           kept = loop.begin(ranges);
         }
         if (context.continuesAfter?.(error) !== true) break;
       }
-      begin(noWorks);
+      begin(noTasks);
       if (failure === null && isPauseDue(context)) {
-        this.stopAt(at + 1, noWorks, stepsLeft());
+        this.stopAt(at + 1, noTasks, stepsLeft());
         throw new PauseNeeded();
       }
     }
@@ -189,7 +189,7 @@ class LoopRun<Kept> {
     return loop.result(kept);
   }
 
-  private stopAt(at: number, inner: PausedWorks, left: number): void {
+  private stopAt(at: number, inner: PausedTasks, left: number): void {
     this.at = at;
     this.inner = inner;
     this.stepsLeftThen = left;

@@ -118,14 +118,14 @@ export function isComposite(value: Value): boolean {
   return typeof value === 'object' && value !== null && !(value instanceof Binary);
 }
 
-/** All nested values of an array or an object; undefined for other values. `worker`: see `inSteps`. */
+/** All nested values of an array or an object; undefined for other values. `owner`: see `inSteps`. */
 export function descendants(
   value: Value,
-  worker: object,
+  owner: object,
   context: EvaluationContext,
 ): readonly Value[] | undefined {
   if (!isComposite(value)) return undefined;
-  if (mayBeLong(value)) return inSteps(worker, context, () => gatherInSteps(value));
+  if (mayBeLong(value)) return inSteps(owner, context, () => gatherInSteps(value));
   const list: Value[] = [];
   gather(value, list);
   return list;

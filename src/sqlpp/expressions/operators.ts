@@ -255,10 +255,10 @@ function isIn(value: Value, list: Value): boolean | null | undefined {
 function isWithin(
   value: Value,
   list: Value,
-  worker: object,
+  owner: object,
   context: EvaluationContext,
 ): boolean | null | undefined {
-  const items = descendants(list, worker, context);
+  const items = descendants(list, owner, context);
   return items === undefined ? null : among(value, items);
 }
 

@@ -1,6 +1,6 @@
 // The results of subqueries, calls and parsing that the evaluation of a row has got so far, and those that it needs next.
 import { sqlError } from '../errors/sql-error.ts';
-import { begin, noWorks, type PausedWorks, PauseNeeded } from '../expressions/paused-work.ts';
+import { begin, noTasks, type PausedTasks, PauseNeeded } from '../expressions/paused-work.ts';
 import { ParsedTexts, ParseNeeded } from '../values/parsed-texts.ts';
 import { renewSteps } from '../values/step-limit.ts';
 import { type CallMemory, CallNeeded, CallResults } from './call-results.ts';
@@ -21,7 +21,7 @@ const rowCallsMax = 10_000;
 /** What the evaluation of a row threw, and what it had done. */
 export interface FailedRow {
   readonly thrown: unknown;
-  readonly paused: PausedWorks;
+  readonly paused: PausedTasks;
 }
 
 export class RowResults {
@@ -30,7 +30,7 @@ export class RowResults {
   readonly needed = new NeededResults();
   readonly texts: ParsedTexts;
   /** What long expressions of the row have done before they paused. */
-  paused: PausedWorks = noWorks;
+  paused: PausedTasks = noTasks;
   #calls = 0;
 
   /** `texts`: the parsed texts that earlier rows of the statement have used. */
@@ -52,7 +52,7 @@ export class RowResults {
   /** Call before each evaluation. */
   begin(): void {
     // What has been done before the pauses counts its steps again.
-    if (this.paused !== noWorks) renewSteps();
+    if (this.paused !== noTasks) renewSteps();
     begin(this.paused);
   }
 
@@ -62,8 +62,8 @@ export class RowResults {
     ofStatement.takeFrom(this.subqueries);
     this.needed.clear();
     this.texts.endRow();
-    if (this.paused !== noWorks) renewSteps();
-    this.paused = noWorks;
+    if (this.paused !== noTasks) renewSteps();
+    this.paused = noTasks;
     this.#calls = 0;
   }
 }

@@ -1,6 +1,6 @@
 // One execution of a statement: time slices, memory, results of subqueries and calls, counts and times for the answer.
 import { sqlError } from '../errors/sql-error.ts';
-import { allowPauses, begin, noWorks, PauseNeeded, restore, rowWorks } from '../expressions/paused-work.ts';
+import { allowPauses, begin, noTasks, PauseNeeded, restore, rowTasks } from '../expressions/paused-work.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import type { Block } from '../plan/block.ts';
 import { isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
@@ -289,13 +289,13 @@ export class Run {
           const pause = this.yieldIfDue();
           if (pause !== undefined) return this.#eachAfter(pause, at, items, work);
         }
-        begin(noWorks);
+        begin(noTasks);
         work(items[at] as T, at);
         if (this.#drawn !== null) this.#drawn.clear();
       }
       return undefined;
     } catch (error) {
-      failed = { thrown: error, paused: rowWorks() };
+      failed = { thrown: error, paused: rowTasks() };
     } finally {
       restore(before);
       setParsedTexts(textsBefore);
@@ -355,7 +355,7 @@ export class Run {
           } while (at < items.length && !this.slices.isDue);
         } catch (next) {
           error = next;
-          row.paused = rowWorks();
+          row.paused = rowTasks();
         } finally {
           restore(before);
           setParsedTexts(textsBefore);
