@@ -3,7 +3,7 @@
 const lockBytes = 4;
 
 /** What `begin` returns while the writer holds the lock. */
-export const isBeingChanged = -1;
+export const changingSequence = -1;
 
 export class SequenceLock {
   readonly memory: SharedArrayBuffer;
@@ -30,7 +30,7 @@ export class SequenceLock {
   /** A reader takes the number before it reads. */
   begin(): number {
     const sequence = Atomics.load(this.sequence, 0);
-    return (sequence & 1) === 0 ? sequence : isBeingChanged;
+    return (sequence & 1) === 0 ? sequence : changingSequence;
   }
 
   /** Whether everything that was read since `begin` returned the number belongs together. */

@@ -13,8 +13,9 @@ const pollMinMs = 200;
 const concurrentMax = 4;
 const renewMs = 5_000;
 const backOffFirstMs = 200;
-/** The minimum and maximum number of attempts of a step, independent of the clock. */
+/** A step is attempted at least this often, even after the deadline of its operation. */
 const attemptsMin = 3;
+/** A step is attempted at most this often, even before the deadline. */
 const attemptsMax = 100;
 const pruneEveryMs = 3_600_000;
 const errorCharacters = 500;
@@ -227,12 +228,12 @@ export class Worker {
     const failure = { attempts: operation.attempts + 1, last_error: error.message.slice(0, errorCharacters) };
     log.warn('operation.step_failed', { operation: id, kind, step, ...failure });
     const now: number = clock.wallMs();
-    if (isLate(operation.deadline, failure.attempts, now))
+    if (isLastAttempt(operation.deadline, failure.attempts, now))
       return operations.fail(id, owner, failure, (transaction) => plan.failed(transaction, cluster_id));
     const waitMs = Math.min(waitMaxMs, backOffFirstMs * 2 ** Math.min(operation.attempts, 10));
     await operations.record(id, owner, { ...failure, next_at: now + waitMs, owner: null, lease_until: 0 });
   }
 }
 
-const isLate = (deadline: number, attempts: number, now: number): boolean =>
+const isLastAttempt = (deadline: number, attempts: number, now: number): boolean =>
   (deadline <= now && attempts >= attemptsMin) || attempts >= attemptsMax;

@@ -2,7 +2,7 @@
 // document with which the data thread would do more than look it up: expire it, or fetch its value. The caller then asks the data thread
 // for that document. It collects the keys of documents that the data thread has to mark as used. A sequence lock shows whether the data
 // thread changed the memory meanwhile, and versions show whether tables and pages are still those that this thread knows.
-import { isBeingChanged, SequenceLock } from '#base/sequence-lock.ts';
+import { changingSequence, SequenceLock } from '#base/sequence-lock.ts';
 import {
   keyHeadBytes,
   type MemoryDocument,
@@ -51,7 +51,7 @@ export class BucketMemory {
   private readonly hashes = new Uint32Array(groupKeys);
   private readonly addresses = new Uint32Array(groupKeys);
   /** The sequence of the lock before the next documents are read. */
-  private sequence = isBeingChanged;
+  private sequence = changingSequence;
   /** The result of `touch`: if nothing used what it reads, the compiler could remove the reads. */
   touched = 0;
 
@@ -142,7 +142,7 @@ export class BucketMemory {
   }
 
   private beginSequence(): number {
-    return this.isRevoked ? isBeingChanged : this.lock.begin();
+    return this.isRevoked ? changingSequence : this.lock.begin();
   }
 
   /** Reads the slot of each key of the group, then the beginning of each item, then the rest of the items. */
@@ -170,7 +170,7 @@ export class BucketMemory {
   private copy(index: number, keys: Buffer, start: number, end: number): boolean {
     const { item, lock, pages, sequence } = this;
     const vb = this.vbuckets[index] as number;
-    if (sequence === isBeingChanged || !this.isServed(vb)) return false;
+    if (sequence === changingSequence || !this.isServed(vb)) return false;
     const address = this.locate(vb, this.hashes[index] as number, keys, start, end);
     const isCopied = address !== 0 && item.copy(pages[address >>> 16] as Page, address & 0xffff, end - start);
     if (lock.isUnchanged(sequence)) return isCopied && item.isReadable(this.clock);
