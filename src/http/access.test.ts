@@ -18,7 +18,7 @@ const authority: Authority = {
   authenticate: async ({ name, password }) => (password === 'right' ? caller(name) : null),
 };
 
-test('only a port that forbids users without roles answers them with another status than unknown users', async () => {
+test('users without roles get the same answer as unknown users, except at a port that distinguishes them', async () => {
   const decide = async (forbidsRoleless: boolean, access: Access, password: string | null) => {
     const route = defineRoute({ id: 'a', method: 'GET', path: '/a', access, doc: '' });
     const gate = new AccessGate(authority, [route], forbidsRoleless);

@@ -96,7 +96,7 @@ test('a connection may be idle before its first request, and half a request has 
 
 for (const [kind, sent] of [
   ['half a request', 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: '],
-  ['no request', 'none\r\n\r\n'],
+  ['a malformed request', 'none\r\n\r\n'],
 ] as const)
   test(`a client that sent ${kind} is disconnected soon after the refusal, although it neither closes nor stops sending`, async (t) => {
     const timeouts = { headersMs: 100, idleMs: 60_000, checkMs: 10, lingerMs: 50 };

@@ -7,9 +7,9 @@ import { Worker } from 'node:worker_threads';
 const module = JSON.stringify(new URL('./spare-memory.ts', import.meta.url).href);
 
 /**
- * Reports whether a thread collected its garbage while it works or is idle. The working one takes processor time before each check, however long
- * it got no processor: on a machine with many processes that may be seconds. Collections that V8 starts by itself have flags, for example
- * that the thread is idle.
+ * Reports whether a thread collected its garbage while it was busy or idle. The timer of a busy thread is due before each check, so the thread uses
+ * processor time between two checks, even if the system did not schedule it for seconds. Collections that V8 starts by itself have flags, for
+ * example that the thread is idle.
  */
 async function garbageOf({ isBusy }: { isBusy: boolean }): Promise<string> {
   const worker = new Worker(

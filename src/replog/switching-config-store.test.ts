@@ -11,7 +11,7 @@ configStoreSuite('one that another can replace', {
   },
 });
 
-it('changes are delayed while the store is held, and made after its release in the store that it has then', async () => {
+it('changes wait while the store is held, and are made at its release in the store that has replaced the first one', async () => {
   const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
   const store = new SwitchingConfigStore(before);
   store.hold();
@@ -26,7 +26,7 @@ it('changes are delayed while the store is held, and made after its release in t
   assert.equal((await after.get('a'))?.value, 1);
 });
 
-it('watchers see the entries of a store that replaces the first one, which takes the changes from then on', async () => {
+it('after a switch watchers see the entries of the new store, and changes are made in the new store', async () => {
   const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
   await before.put('a', 1, 0);
   await before.put('b', 1, 0);

@@ -109,7 +109,7 @@ test('reports a cluster as degraded while its node is dead, and restarts the nod
   }
 });
 
-test('reports to requests for a dead node that it is dead, and answers what the database of the cloud holds', async () => {
+test('refuses requests that need a dead node, and still answers those that need only the database of the cloud', async () => {
   await using cloud = await CloudProcess.start();
   const { path, id } = await aCluster(cloud);
   await cloud.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
@@ -167,7 +167,7 @@ test('stops its nodes, and has restarted them before it answers', async () => {
   assert.deepEqual(second.nodePids(), []);
 });
 
-test('finishes a cluster that was almost ready when the cloud and the node were killed', async () => {
+test('finishes a cluster that was almost ready when the cloud and the node were stopped', async () => {
   await using first = await CloudProcess.start();
   const { path } = await aCluster(first);
   await first.stop('SIGTERM');

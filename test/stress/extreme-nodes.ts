@@ -173,7 +173,7 @@ function keyIn(uid: number, name: string): Buffer {
   return Buffer.concat([Buffer.from(id), Buffer.from(name)]);
 }
 
-/** A bucket with `times` times its quota of data: with it the process must take at most three times the quota more than without. */
+/** Fills a bucket with `times` times its quota of data. The resident memory of the process may grow by at most three times the quota. */
 export async function resident(quotaMegabytes: number, times: number): Promise<string> {
   const valueBytes = 10_000;
   await using node = await NodeProcess.start();
@@ -330,7 +330,7 @@ function checkFileSystem(image: string): void {
   }
 }
 
-/** After the return of an older copy of the folder the node has exactly its documents, and change streams that are ahead roll back. */
+/** A node whose data folder is replaced by an older copy has exactly the documents of the copy, and change streams that are ahead roll back. */
 export async function olderCopy(documents: number): Promise<string> {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-older-'));
   const [dataDir, copy] = [join(scratch, 'node'), join(scratch, 'copy')];

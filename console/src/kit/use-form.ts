@@ -1,8 +1,8 @@
-// The state of a form: the values of its fields, and the change that sends them.
+// The state of a form: the values of its fields, and the request that sends them.
 import { useState } from 'preact/hooks';
 import { type Action, useAction } from './use-resource.ts';
 
-/** The names of the values of a type. */
+/** The names of the members of `V` whose type is `T`. */
 type NamesOf<V, T> = { [N in keyof V]: V[N] extends T ? N & string : never }[keyof V];
 
 export interface FormState<V> extends Action {

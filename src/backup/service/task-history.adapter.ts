@@ -29,7 +29,7 @@ export interface HistoryPlace {
 
 /** Which records a read returns: at most `count`, the newest of those that match. */
 export interface ChosenTasks {
-  /** By what does not change in the course of a run. */
+  /** Gets only fields that are the same in each record of a run. */
   readonly matches: (record: Pick<TaskRecord, 'startMs' | 'name'>) => boolean;
   readonly count: number;
 }

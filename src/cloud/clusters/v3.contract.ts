@@ -181,7 +181,7 @@ export const V3UpdateClusterServers = defineOperation({
   method: 'PUT',
   path: '/v3/clusters/{id}/servers',
   subject: 'cluster',
-  doc: 'Changes the servers: starts to add and remove nodes until the cluster has the requested ones, and keeps all documents; `Divan-Operation` then names the operation. At least one node keeps the instance and the services of the first group with data.',
+  doc: 'Changes the servers: starts to add and remove nodes until the cluster has the requested ones, and keeps all documents. If the change needs an operation, the header `Divan-Operation` names it. At least one node must keep the instance and the services of the first node of the cluster.',
   access: 'token',
   malformedId: 422,
   body: component('V3UpdateClusterServersRequest', {

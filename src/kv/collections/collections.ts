@@ -5,7 +5,7 @@ export interface CollectionEntry {
   id: number;
   name: string;
   scope: ScopeEntry;
-  /** A system collection (its name begins with `_`, and it is not the default collection). */
+  /** A system collection: its name or that of its scope begins with `_` and is not `_default`. */
   system: boolean;
   maxTtl: number | undefined;
 }

@@ -28,7 +28,7 @@ export interface ActiveRequest {
   state: RequestState;
   /** The kind of its statement; null until the statement is planned. */
   kind: string | null;
-  /** null, like the text: the request runs no prepared statement. */
+  /** null, as `preparedText` is, if the request runs no prepared statement. */
   preparedName: string | null;
   preparedText: string | null;
   readonly rows: { count: number; bytes: number };

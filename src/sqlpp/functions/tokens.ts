@@ -53,7 +53,7 @@ function* wordsOf(text: string, options: Options): Iterable<string> {
   }
 }
 
-/** Where the last letter or digit ends. A regular expression for what follows it would begin anew at each character. */
+/** Where the last letter or digit ends. `/[^\p{L}\p{N}]+$/u` would take quadratic time: it would be tried from every character. */
 function endOfWords(part: string): number {
   let end = part.length;
   while (end > 0) {
@@ -64,7 +64,7 @@ function endOfWords(part: string): number {
   return end;
 }
 
-/** The steps that are counted for a nested value: a generator yields what it contains. */
+/** The steps that are counted for each value, nested ones included: a generator is made for each. */
 const visitedSteps = 32;
 
 /** Words of strings and names; other values unchanged. */
@@ -93,7 +93,7 @@ const tokensSteps: StepsOf = (given) => {
   return tokensInSteps(value, options as ValueObject | undefined);
 };
 
-/** Tokens of one step. */
+/** How many tokens are collected before the work may pause. */
 const tokensAtOnce = 512;
 /** The steps that are counted for a token of the result: its text and its place in the set take about a hundred bytes. */
 const newTokenSteps = 32;

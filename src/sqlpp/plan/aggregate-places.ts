@@ -7,7 +7,7 @@ import { childrenOf, some, visit } from './walk.ts';
 
 type Clauses = Pick<Subselect, 'let' | 'where' | 'group' | 'projection'>;
 
-/** @throws SqlError 4000 for an aggregate where its clause has no groups yet */
+/** @throws SqlError 4000 for an aggregate that its clause does not allow, within another aggregate, or with a subquery in FILTER */
 export function checkAggregatePlaces(text: string, node: Clauses, orderBy: readonly SortTerm[]): void {
   const { group } = node;
   const bindings = (list: readonly { readonly expression: Expression }[]) =>

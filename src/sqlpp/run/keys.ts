@@ -1,15 +1,15 @@
-// Keys of maps: texts that two lists of values share if they are equal.
+// Makes the keys of maps from lists of values: equal lists have the same text.
 import { identityOf, shownIdentityOf, shownIdentityOfAll } from '../values/identity.ts';
 import { resolveDeep } from '../values/json-parse.ts';
 import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
 
-/** Equal for lists that collate equal. */
+/** The same for lists that collate equal. */
 export function valueKey(values: readonly Value[]): string {
   if (values.length === 1) return identityOf(resolveDeep(values[0]));
   return identityOf(values.map((value) => resolveDeep(value)));
 }
 
-/** Equal for lists that answers show alike: keys for DISTINCT, GROUP BY and set operations. */
+/** The same for lists that have the same JSON text in an answer, where MISSING in an array is null: for DISTINCT, GROUP BY and set operations. */
 export function groupKey(values: readonly Value[]): string {
   if (values.length === 1) return shownIdentityOf(resolveDeep(values[0]));
   return shownIdentityOfAll(values.map((value) => resolveDeep(value)));
@@ -18,7 +18,7 @@ export function groupKey(values: readonly Value[]): string {
 /** Computing a key of this length takes longer than comparing the row with the last one that had such a key. */
 const largeCharacters = 64 << 10;
 
-/** Keys of the rows of an operator. Rows of one document share its values, whose large keys it computes once. */
+/** Computes the keys of an operator's rows. Consecutive rows may have the same values, as those of one document do: a large key is computed once for them. */
 export class RowKeys {
   readonly #keyOf: (values: readonly Value[]) => string;
   #large: { readonly values: readonly Value[]; readonly key: string } | null = null;

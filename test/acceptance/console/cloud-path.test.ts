@@ -55,7 +55,7 @@ describe('the console of the cloud', { skip: needs('chromium') }, () => {
     await page.getByRole('heading', { level: 1, name: 'orders' }).waitFor();
 
     await goToPart(page, 'Connect');
-    await page.getByText('The allowlist is empty').waitFor();
+    await page.getByText('The allowlist has no valid address').waitFor();
     await page.getByRole('link', { name: 'Add an address' }).click();
     await press(page, 'Add my address');
     assert.equal(await dialog.getByLabel('Address or network').inputValue(), '127.0.0.1');

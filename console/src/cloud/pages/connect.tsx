@@ -36,7 +36,7 @@ export function Connect({ cluster }: PartProps) {
             <Missing
               id={id}
               part="allowlist"
-              problem="The allowlist is empty, so that no client can connect."
+              problem="The allowlist has no valid address, so no client can connect."
             >
               Add an address
             </Missing>

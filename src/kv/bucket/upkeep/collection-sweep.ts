@@ -39,7 +39,10 @@ export class CollectionSweep {
     this.options = options;
   }
 
-  /** Starts over for these dropped collections; without ids, for documents in memory only, in all vbuckets or in these. */
+  /**
+   * Starts over: first in memory, in `vbs` and the vbuckets left from before, or in all without `vbs`; then in the files, for the collections
+   * `removed` and those left from before.
+   */
   begin(removed: readonly number[], vbs?: readonly number[]): void {
     for (const id of removed) this.onDisk.add(id);
     this.run++;

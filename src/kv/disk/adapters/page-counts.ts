@@ -1,6 +1,6 @@
-// How many pages a data file has, and how many of them are free. Read every second for every file while statistics are read, and every
-// ten seconds otherwise: a file without commits in between is read once. Its page cache is freed then: SQLite allocates 160 KiB even for a
-// single page.
+// How many pages a data file has, and how many of them are free. Requested every second for every file while statistics are read, and every
+// ten seconds otherwise, but read from a file only after a commit. Once a file has no new commits, its page cache is freed: SQLite allocates
+// 160 KiB even for a single page.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { shrinkSql } from '../schema.ts';
 
