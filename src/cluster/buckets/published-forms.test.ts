@@ -24,3 +24,9 @@ test('refuses auto-compaction of an ephemeral bucket and an unknown mode, and na
   });
   assert.deepEqual([status, Object.keys(body.errors)], [400, ['indexCompactionMode']]);
 });
+
+test('ignores the durability level of a memcached bucket', async () => {
+  const { request } = await aManager();
+  const form = { ...newBucket, bucketType: 'memcached', durabilityMinLevel: 'majority' };
+  assert.equal((await request(path, { form })).status, 202);
+});

@@ -53,6 +53,8 @@ export function durabilityMinLevel(
   replicas: number,
   dataNodes: number,
 ): DurabilityMinLevel {
+  // As published: the Kotlin SDK sends a level for a bucket of any type.
+  if (input.type === 'cache') return 'none';
   const before = input.present?.durabilityMinLevel ?? 'none';
   const sent = input.form['durabilityMinLevel'];
   const level = sent === undefined ? before : levelsOf(input).find((candidate) => candidate === sent);
@@ -64,14 +66,10 @@ export function durabilityMinLevel(
 }
 
 function levelsOf(input: RuleInput): readonly DurabilityMinLevel[] {
-  if (input.type === 'cache') return ['none'];
   return input.type === 'native' ? nativeLevels : ephemeralLevels;
 }
 
 function valueProblem(input: RuleInput): string {
-  if (input.type === 'cache') {
-    return `Durability minimum level is not valid for ${typeNames[input.vocabulary].cache} buckets`;
-  }
   return input.type === 'ephemeral'
     ? "Durability minimum level must be either 'none' or 'majority' for ephemeral buckets"
     : "Durability minimum level must be one of 'none', 'majority', 'majorityAndPersistActive', or 'persistToMajority'";
