@@ -61,6 +61,33 @@ test('a new configuration is pushed to clients that negotiated that', async () =
   assert.equal((await client.ask({ opcode: Opcode.noop })).status, Status.success);
 });
 
+test('clients without a bucket get the new configuration of the cluster, if they may read it', async () => {
+  const users = [
+    aUser('admin', 'password'),
+    aUser('reader', 'password', { node: 0, buckets: { b: { privileges: Privilege.read } } }),
+  ];
+  const withRevision = (rev: number) =>
+    aDesired({ users, clusterConfig: { revEpoch: 1, rev, json: `{"rev":${rev}}` } });
+  await using service = await startService(withRevision(1));
+  const [client, reader] = [await service.connect(), await service.connect()];
+  for (const [name, one] of [
+    ['admin', client],
+    ['reader', reader],
+  ] as const) {
+    await one.hello([...withPushes, Feature.clustermapPushBrief]);
+    await one.plain(name, 'password');
+  }
+  // Unchanged: the first push is of revision 2.
+  await service.service.apply(withRevision(1));
+  await service.service.apply(withRevision(2));
+  const pushed = await client.next();
+  assert.deepEqual(
+    [pushed?.magic, pushed?.opcode, pushed?.key.length, pushed?.extras.readBigInt64BE(8)],
+    [Magic.serverRequest, clustermapChange, 0, 2n],
+  );
+  assert.equal((await reader.ask({ opcode: Opcode.noop })).opcode, Opcode.noop);
+});
+
 test('only the revision is pushed to clients that negotiated the brief form', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [...withPushes, Feature.clustermapPushBrief] });

@@ -129,9 +129,13 @@ export class Clients {
     for (const connection of this.all) if (connection.session.bucket === bucket) connection.close();
   }
 
-  pushConfig(bucket: ServedBucket): void {
+  /** Tells clients that the configuration of the bucket changed; null: that of the cluster, which clients without a bucket follow. */
+  pushConfig(bucket: ServedBucket | null): void {
+    const { clusterConfig } = this.options.directory;
+    const config = bucket === null ? clusterConfig : { ...bucket.spec.clusterConfig, json: bucket.config };
+    if (config === null) return;
     for (const connection of this.all) {
-      const bytes = configPush(connection.session, bucket);
+      const bytes = configPush(connection.session, { bucket, ...config });
       if (bytes) connection.push(bytes);
     }
   }

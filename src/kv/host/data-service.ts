@@ -324,8 +324,7 @@ export class DataService implements KvAdmin {
     this.nodeClients.follow(cluster?.peers ?? []);
     if (desired.tls) this.listener.useTls(desired.tls);
     await this.openPlainTo(desired.plainForThisMachineOnly ?? false);
-    const { clusterConfig } = desired;
-    directory.clusterConfig = clusterConfig && { ...clusterConfig, json: Buffer.from(clusterConfig.json) };
+    if (directory.followCluster(desired.clusterConfig)) this.clients.pushConfig(null);
     const removed = [...this.hosts.values()].filter((host) => !isWanted(host, desired.buckets));
     await Promise.all(removed.map((host) => this.remove(host)));
     // An earlier process may have ended before it finished a deletion.

@@ -34,6 +34,13 @@ export class Directory {
     this.admitsUnknown = admitsUnknownUsers ?? false;
   }
 
+  /** Returns whether the configuration of the cluster changed. */
+  followCluster(config: KvDesired['clusterConfig']): boolean {
+    const before = this.clusterConfig;
+    this.clusterConfig = config && { ...config, json: Buffer.from(config.json) };
+    return config !== null && before?.json.toString() !== config.json;
+  }
+
   user(name: string): UserEntry | undefined {
     return this.users.get(name);
   }
