@@ -8,6 +8,7 @@ import type { NodeIdentity } from '../config/node-identity.ts';
 import {
   isGoalInSync,
   isHandedOver,
+  isInSync,
   isSameChain,
   lastActiveOf,
   promotedShard,
@@ -93,7 +94,7 @@ export class MapWriter {
       const restarted = named.map((node) => nodes.indexOf(node));
       const served = confirmed(placement, ownIndex, bootId, { ...change, restarted });
       if (served === null) return null;
-      if (change.isUnwritten && last !== nodeId && hasMember(map, served, last))
+      if (change.isUnwritten && last !== nodeId && isInSync(served, nodes.indexOf(last)))
         return { ...served, lastActive: { node: last, epoch: change.epoch } };
       const isMove = isHandedOver(placement) && change.epoch === placement.epoch && restarted.length === 0;
       return isMove ? movedTo(served, goal) : served;
@@ -107,7 +108,7 @@ export class MapWriter {
       const stopped =
         servingBoot === undefined ? rest : { ...rest, ...ended, ...(isComplete && { handedOver: epoch }) };
       const successor = change.successor === undefined ? -1 : nodes.indexOf(change.successor);
-      if (!hasMember(map, placement, change.successor)) return servingBoot === undefined ? null : stopped;
+      if (!isInSync(placement, successor)) return servingBoot === undefined ? null : stopped;
       return promotedShard(stopped, successor, goal[0] === successor ? goal : placement.chain);
     }
     if (placement.confirmed !== bootId) return null;
@@ -115,7 +116,7 @@ export class MapWriter {
     if (change.kind === 'written') {
       if (change.by === undefined) return written;
       const lastActive = { node: change.by, epoch: change.epoch };
-      return hasMember(map, placement, change.by) ? { ...written, lastActive } : null;
+      return isInSync(placement, nodes.indexOf(change.by)) ? { ...written, lastActive } : null;
     }
     const inSync: InSync = placement.inSync ?? [[ownIndex, bootId]];
     if (change.kind === 'join') {
@@ -140,9 +141,6 @@ export class MapWriter {
 
 /** Whether the change adds a node to the in-sync set of a shard, removes one, or says which member has the shard on its disk. */
 const changesInSyncSet = ({ kind }: ShardChange): boolean => ['leave', 'join', 'written'].includes(kind);
-
-const hasMember = ({ nodes }: BucketMap, { inSync = [] }: ShardPlacement, node?: string): boolean =>
-  inSync.some(([position]) => nodes[position] === node);
 
 /** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */
 function confirmed(
