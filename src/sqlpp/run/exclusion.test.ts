@@ -18,13 +18,18 @@ test('EXCLUDE removes members and parts of members, and ignores what a row does 
     assert.deepEqual(await run(`SELECT t.* EXCLUDE ${paths} FROM ${row}`), [rest], paths);
 });
 
-test('EXCLUDE takes no time that grows with the product of the numbers of its paths and of members', async () => {
+test('EXCLUDE visits a number of members that does not grow with the product of the numbers of its paths and of members', async (t) => {
   const names = Array.from({ length: 4_000 }, (_, at) => `m${at}`);
   const object = `{${names.map((name) => `"${name}": 1`).join()}, "last": 2}`;
-  const before = process.threadCpuUsage();
+  const { keys } = Object;
+  let listed = 0;
+  t.mock.method(Object, 'keys', (of: object) => {
+    const found = keys(of);
+    listed += found.length;
+    return found;
+  });
   assert.deepEqual(await run(`SELECT t.* EXCLUDE ${names.join()} FROM [${object}] AS t`), [{ last: 2 }]);
-  const { user } = process.threadCpuUsage(before);
-  assert.ok(user < 2e6, `${user} µs`);
+  assert.ok(listed < 100 * names.length, `${listed} names`);
 });
 
 test('very many stars of a large object are refused', async () => {
