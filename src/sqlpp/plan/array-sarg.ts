@@ -3,7 +3,7 @@ import type { AllKeys, Comprehension, Expression, Quantified, RangeBinding } fro
 import { conjunctsOf } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
 import { type Sarg, type SargContext, sargOf, sargOfAll } from './sarg.ts';
-import { mapChildren } from './walk.ts';
+import { mapChildren, visit } from './walk.ts';
 
 /** The ranges of an array key's elements that one predicate allows; undefined if it is not about the array. */
 export function arraySarg(key: Expression, predicate: Expression, context: SargContext): Sarg | undefined {
@@ -92,25 +92,60 @@ function sameRanges(key: Comprehension, predicate: Quantified): boolean {
   });
 }
 
-/** Renames the variables of one range to those of another, so that their expressions can be compared. */
+/** The expression with the variables of one range renamed to those of another, so that the expressions can be compared. */
 function renameRange(
   node: Expression,
   from: readonly RangeBinding[],
   to: readonly RangeBinding[],
 ): Expression {
+  const taken = new Set(to.flatMap(variablesOf));
+  const unused = unusedNames(node, taken);
   const names = new Map<string, string>();
-  from.forEach((binding, at) => {
-    const other = to[at];
-    if (other) names.set(binding.name, other.name);
-    if (other?.position !== undefined && binding.position !== undefined)
-      names.set(binding.position, other.position);
+  from.forEach(({ name, position }, at) => {
+    const other = to[at] as RangeBinding;
+    names.set(name, other.name);
+    if (position !== undefined) names.set(position, other.position ?? unused(position));
   });
-  const rename = (part: Expression): Expression => {
-    if (part.kind === 'identifier') {
-      const name = names.get(part.name);
-      return name === undefined ? part : { ...part, name };
-    }
-    return mapChildren(part, rename);
+  return renamed(node, names, (name) => (taken.has(name) ? unused(name) : name));
+}
+
+/** Replaces names by `names`; a variable of a range within the expression is renamed by `nameOf`. */
+function renamed(
+  node: Expression,
+  names: ReadonlyMap<string, string>,
+  nameOf: (variable: string) => string,
+): Expression {
+  if (node.kind === 'identifier') return { ...node, name: names.get(node.name) ?? node.name };
+  if (node.kind !== 'quantified' && node.kind !== 'comprehension')
+    return mapChildren(node, (child) => renamed(child, names, nameOf));
+  const inner = new Map(names);
+  for (const variable of node.bindings.flatMap(variablesOf)) inner.set(variable, nameOf(variable));
+  const bindings = node.bindings.map(({ name, position, of, isDeep }) => ({
+    name: inner.get(name) as string,
+    position: position === undefined ? undefined : inner.get(position),
+    of: renamed(of, names, nameOf),
+    isDeep,
+  }));
+  const rest = mapChildren({ ...node, bindings: [] }, (child) => renamed(child, inner, nameOf));
+  return { ...rest, bindings } as Expression;
+}
+
+/** Makes names that neither the expression nor `taken` has, and each of them once. */
+function unusedNames(node: Expression, taken: ReadonlySet<string>): (name: string) => string {
+  const used = new Set(taken);
+  visit(node, (part) => {
+    if (part.kind === 'identifier') used.add(part.name);
+    if (part.kind === 'quantified' || part.kind === 'comprehension')
+      for (const variable of part.bindings.flatMap(variablesOf)) used.add(variable);
+  });
+  return (name) => {
+    let unused = name;
+    while (used.has(unused)) unused += "'";
+    used.add(unused);
+    return unused;
   };
-  return rename(node);
+}
+
+function variablesOf({ name, position }: RangeBinding): string[] {
+  return position === undefined ? [name] : [name, position];
 }

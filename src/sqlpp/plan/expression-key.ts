@@ -124,9 +124,10 @@ function windowAttributes(over: NonNullable<Extract<Expression, { kind: 'aggrega
   return JSON.stringify([
     over.base,
     over.partitionBy.length,
-    over.orderBy.map((term) => [
-      typeof term.direction === 'object' ? 'p' : term.direction,
-      typeof term.nulls === 'object' ? 'p' : term.nulls,
+    over.orderBy.map(({ direction, nulls }) => [
+      // Parameters, which are no children of the window.
+      typeof direction === 'object' ? write(direction, noNames) : direction,
+      typeof nulls === 'object' ? write(nulls, noNames) : nulls,
     ]),
     frame && [frame.unit, frame.start.kind, frame.end?.kind, frame.exclude],
   ]);

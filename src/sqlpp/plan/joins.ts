@@ -187,6 +187,6 @@ function operatorReads(plan: Operator, slots: ReadonlySet<number>): boolean {
 
 function rangeReads(range: PlanRange, slots: ReadonlySet<number>): boolean {
   if (range.kind === 'each') return readsAny(range.list, slots);
-  if (range.kind === 'like') return readsAny(range.pattern, slots);
-  return [range.low, range.high].some((bound) => bound !== undefined && readsAny(bound.value, slots));
+  const parts = range.kind === 'like' ? [range.pattern, range.escape] : [range.low?.value, range.high?.value];
+  return parts.some((part) => part !== undefined && readsAny(part, slots));
 }
