@@ -6,7 +6,7 @@ type Numeric = (...args: number[]) => number;
 
 const degrees = 180 / Math.PI;
 
-/** By name; the number of arguments is the length. */
+/** By name; the `length` of a function is the number of its arguments. */
 export const numberFunctions: Readonly<Record<string, Numeric>> = {
   PI: () => Math.PI,
   E: () => Math.E,

@@ -1,26 +1,26 @@
-// Times of `DATE()`, in nanoseconds since 1970: RFC 3339, or a year, a month, a day, with the time of day if wanted (UTC).
+// Times of `DATE()`, in nanoseconds since 1970: in the form of RFC 3339, or as a year, a month or a day in UTC, a day optionally with a time of day.
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:\d\d)$/i;
-const short = /^((?:19|20)\d\d)(?:([-/. ])(\d\d)(?:\2(\d\d)(?: (\d\d):(\d\d):(\d\d))?)?)?$/;
-const textMax = 40;
-const perMs = 1_000_000n;
+const shortForm = /^((?:19|20)\d\d)(?:([-/. ])(\d\d)(?:\2(\d\d)(?: (\d\d):(\d\d):(\d\d))?)?)?$/;
+const charactersMax = 40;
+const nanosecondsPerMs = 1_000_000n;
 
 /** Undefined: the text is no time. */
 export function readTime(text: string): bigint | undefined {
-  if (text.length > textMax) return undefined;
-  const full = rfc3339.exec(text);
-  if (full !== null) {
-    const [, year, month, day, hour, minute, second = '0', fraction = '', zone = 'Z'] = full;
+  if (text.length > charactersMax) return undefined;
+  const rfcParts = rfc3339.exec(text);
+  if (rfcParts !== null) {
+    const [, year, month, day, hour, minute, second = '0', fraction = '', zone = 'Z'] = rfcParts;
     const time = utcOf([year, month, day, hour, minute, second]);
     const shift = minutesOf(zone);
     if (time === undefined || shift === undefined) return undefined;
-    return BigInt(time - shift * 60_000) * perMs + BigInt(fraction.padEnd(9, '0'));
+    return BigInt(time - shift * 60_000) * nanosecondsPerMs + BigInt(fraction.padEnd(9, '0'));
   }
-  const parts = short.exec(text);
+  const parts = shortForm.exec(text);
   if (parts === null) return undefined;
   const [, year, , month = '1', day = '1', hour = '0', minute = '0', second = '0'] = parts;
   const time = utcOf([year, month, day, hour, minute, second]);
-  return time === undefined ? undefined : BigInt(time) * perMs;
+  return time === undefined ? undefined : BigInt(time) * nanosecondsPerMs;
 }
 
 function utcOf(texts: readonly (string | undefined)[]): number | undefined {

@@ -11,8 +11,8 @@ export interface FilteredDocument {
   readonly body: () => Buffer;
 }
 
-/** `differs`: the document does not match. `unable`: the expression needs fields and the document is JSON but no object, or a text in it is too long or too deeply nested to be compared. */
-export type FilterResult = 'matches' | 'differs' | 'unable';
+/** `unmatched`: the document does not match. `unfilterable`: the expression needs fields and the document is JSON but no object, or a text in it is too long or too deeply nested to be compared. */
+export type FilterResult = 'matches' | 'unmatched' | 'unfilterable';
 
 export class DocumentFilter {
   private readonly matcher: DocumentTest;
@@ -34,10 +34,10 @@ export class DocumentFilter {
     if (this.needsBody && !document.isJson && !this.needsMetadata) return 'matches';
     try {
       const body = this.needsBody && document.isJson ? objectOf(document.body()) : undefined;
-      return this.matcher(subjectOf(document, body)) ? 'matches' : 'differs';
+      return this.matcher(subjectOf(document, body)) ? 'matches' : 'unmatched';
     } catch (error) {
       // Values of extreme nesting are compared as texts, for which the stack may be too small.
-      if (error instanceof UnfilterableError || error instanceof RangeError) return 'unable';
+      if (error instanceof UnfilterableError || error instanceof RangeError) return 'unfilterable';
       throw error;
     }
   }

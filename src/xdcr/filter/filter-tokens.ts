@@ -1,5 +1,5 @@
 import { FilterError } from './filter-error.ts';
-import { scan, type Token } from './scanner.ts';
+import { scan, shownToken, type Token } from './scanner.ts';
 
 /** The tokens of a filter expression, which the parser reads one after the other. */
 export class FilterTokens {
@@ -39,9 +39,8 @@ export class FilterTokens {
 
   /** Moves past the given word or sign. @throws FilterError if the current token is another one */
   take(text: string): void {
-    const { kind, text: found, at } = this.current;
+    const token = this.current;
     if (this.accept(text)) return;
-    const what = kind === 'end' ? 'the expression ends here' : `found ${JSON.stringify(found.slice(0, 50))}`;
-    throw new FilterError(at, `${what}; expected ${text}`);
+    throw new FilterError(token.at, `${shownToken(token)}; expected ${text}`);
   }
 }

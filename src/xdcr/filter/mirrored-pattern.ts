@@ -1,7 +1,7 @@
-// Mirrors a regular expression: the result matches a reversed text where the expression matches the text. A lookahead becomes a
-// lookbehind then, for which the engine has an algorithm whose time is linear in the text.
+// Mirrors a regular expression: the result matches a reversed text where the expression matches the text. So a lookahead becomes a
+// lookbehind, for which the engine has an algorithm whose time is linear in the text.
 
-/** The expression has something that cannot be turned around. */
+/** The expression has a part that cannot be mirrored. */
 export class MirrorError extends Error {}
 
 /** @throws MirrorError */

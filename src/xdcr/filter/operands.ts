@@ -3,7 +3,7 @@ import { numberFunctions } from './arithmetic.ts';
 import { readTime } from './dates.ts';
 import { FilterError } from './filter-error.ts';
 import type { FilterTokens } from './filter-tokens.ts';
-import type { Token } from './scanner.ts';
+import { shownToken, type Token } from './scanner.ts';
 import type { Operand, Path } from './tree.ts';
 
 const reserved = new Set([
@@ -38,7 +38,7 @@ export function refuseLowerCase(token: Token, names: ReadonlySet<string>): void 
 /** A field, metadata, a constant or a function; `nested` reads what is in the parentheses of a function. */
 export function readOperand(reader: FilterTokens, nested: () => Operand): Operand {
   const token = reader.current;
-  if (token.kind === 'number') return numberOf(reader.next(), false);
+  if (token.kind === 'number') return numberOf(reader.next());
   if (token.kind === 'string') return literal(reader.next().text);
   if (token.kind === 'name') return readPath(reader);
   if (token.kind !== 'word')
@@ -58,10 +58,10 @@ export const literal = (value: string | number | boolean | bigint, isFloat = fal
   isFloat,
 });
 
-function numberOf({ text, at }: Token, isNegative: boolean): Operand {
+function numberOf({ text, at }: Token): Operand {
   const value = Number(text);
   if (!Number.isFinite(value)) throw new FilterError(at, 'the number is too large');
-  return literal(isNegative ? -value : value, /[.eE]/.test(text));
+  return literal(value, /[.eE]/.test(text));
 }
 
 function readCall(reader: FilterTokens, nested: () => Operand): Operand {
@@ -79,7 +79,11 @@ function readCall(reader: FilterTokens, nested: () => Operand): Operand {
     if (args.length > 0) reader.take(',');
     args.push(nested());
   }
-  if (reader.current.text === ',') throw new FilterError(reader.current.at, `${name} has ${arity} arguments`);
+  if (reader.current.text === ',')
+    throw new FilterError(
+      reader.current.at,
+      `${name} has ${arity} ${arity === 1 ? 'argument' : 'arguments'}`,
+    );
   reader.take(')');
   return name === 'DATE' ? dateOf(args[0] as Operand, from) : { kind: 'call', name, args };
 }
@@ -136,6 +140,3 @@ function readMeta(reader: FilterTokens): Path {
     'expected META().id, META().expiration, or META().xattrs with the name of an attribute',
   );
 }
-
-export const shownToken = ({ kind, text }: Token): string =>
-  kind === 'end' ? 'the expression ends here' : `found ${JSON.stringify(text.slice(0, 50))}`;

@@ -2,10 +2,12 @@
 // comparisons, + and -, * / %, the sign of a number). Every part has a limit, because an expression is evaluated for every change.
 import { FilterError } from './filter-error.ts';
 import { FilterTokens } from './filter-tokens.ts';
-import { literal, readOperand, readPath, refuseLowerCase, shownToken } from './operands.ts';
+import { literal, readOperand, readPath, refuseLowerCase } from './operands.ts';
+import { shownToken } from './scanner.ts';
 import { TextPattern } from './text-pattern.ts';
 import type { ArithmeticSign, ComparisonSign, Condition, FilterNode, Operand, Path } from './tree.ts';
 
+/** The limits of one expression. `patterns`: its regular expressions. */
 export const filterLimits = {
   characters: 8_192,
   depth: 64,
@@ -36,18 +38,18 @@ export function parseFilter(text: string): Condition {
 }
 
 class Parser {
-  private readonly reader: FilterTokens;
+  private readonly tokens: FilterTokens;
   private depth = 0;
   private patterns = 0;
 
-  constructor(reader: FilterTokens) {
-    this.reader = reader;
+  constructor(tokens: FilterTokens) {
+    this.tokens = tokens;
   }
 
   parse(): Condition {
-    const { at } = this.reader.current;
+    const { at } = this.tokens.current;
     const node = this.disjunction();
-    const rest = this.reader.current;
+    const rest = this.tokens.current;
     refuseLowerCase(rest, keywords);
     if (rest.kind !== 'end')
       throw new FilterError(rest.at, `${shownToken(rest)}; expected AND, OR or the end`);
@@ -68,29 +70,29 @@ class Parser {
   }
 
   private joined(kind: 'any' | 'all', signs: readonly string[], part: () => FilterNode): FilterNode {
-    const { at } = this.reader.current;
+    const { at } = this.tokens.current;
     const first = part();
-    if (!this.reader.is(...signs)) return first;
+    if (!this.tokens.is(...signs)) return first;
     const parts = [conditionOf(first, at)];
-    while (this.reader.accept(...signs)) parts.push(this.conditionIn(part));
+    while (this.tokens.accept(...signs)) parts.push(this.conditionIn(part));
     return { kind, parts };
   }
 
   private negation(): FilterNode {
-    refuseNot(this.reader);
-    if (!this.reader.accept('NOT', '!')) return this.comparison();
+    refuseNot(this.tokens);
+    if (!this.tokens.accept('NOT', '!')) return this.comparison();
     return this.nested(() => ({ kind: 'not', part: this.conditionIn(() => this.negation()) }));
   }
 
   private comparison(): FilterNode {
-    const { at } = this.reader.current;
+    const { at } = this.tokens.current;
     const left = this.sum();
-    if (this.reader.accept('IS')) return this.presenceTest(pathOf(left, at));
-    const token = this.reader.current;
+    if (this.tokens.accept('IS')) return this.presenceTest(pathOf(left, at));
+    const token = this.tokens.current;
     const sign = token.kind === 'sign' ? comparisons[token.text] : undefined;
     if (sign === undefined) return left;
-    this.reader.next();
-    const from = this.reader.current;
+    this.tokens.next();
+    const from = this.tokens.current;
     if (from.text === 'NULL' && from.kind === 'word')
       throw new FilterError(from.at, 'nothing compares with NULL; write IS NULL or IS NOT NULL');
     const right = operandOf(this.sum(), from.at);
@@ -98,8 +100,8 @@ class Parser {
   }
 
   private presenceTest(path: Path): Condition {
-    const isNot = this.reader.accept('NOT');
-    const token = this.reader.next();
+    const isNot = this.tokens.accept('NOT');
+    const token = this.tokens.next();
     if (token.kind !== 'word' || !['NULL', 'MISSING'].includes(token.text))
       throw new FilterError(
         token.at,
@@ -119,13 +121,13 @@ class Parser {
   }
 
   private operatorChain(signs: readonly string[], part: () => FilterNode): FilterNode {
-    const { at } = this.reader.current;
+    const { at } = this.tokens.current;
     let left = part();
-    for (let count = 0; this.reader.is(...signs); count++) {
-      const { text, at: signAt } = this.reader.next();
+    for (let count = 0; this.tokens.is(...signs); count++) {
+      const { text, at: signAt } = this.tokens.next();
       if (count === filterLimits.depth)
         throw new FilterError(signAt, `a calculation has at most ${filterLimits.depth} operators in a row`);
-      const from = this.reader.current.at;
+      const from = this.tokens.current.at;
       const right = operandOf(part(), from);
       left = { kind: 'arithmetic', sign: text as ArithmeticSign, left: operandOf(left, at), right };
     }
@@ -133,9 +135,9 @@ class Parser {
   }
 
   private negativeOrPrimary(): FilterNode {
-    if (!this.reader.accept('-')) return this.primary();
+    if (!this.tokens.accept('-')) return this.primary();
     return this.nested(() => {
-      const { at } = this.reader.current;
+      const { at } = this.tokens.current;
       const operand = operandOf(this.negativeOrPrimary(), at);
       if (operand.kind === 'literal' && typeof operand.value === 'number')
         return literal(0 - operand.value, operand.isFloat);
@@ -144,33 +146,33 @@ class Parser {
   }
 
   private primary(): FilterNode {
-    const { reader } = this;
-    if (reader.is('(')) return this.nested(() => this.inParentheses(() => this.disjunction()));
-    const isCall = reader.following.kind === 'sign' && reader.following.text === '(';
-    if (isCall && reader.accept('EXISTS'))
-      return this.inParentheses(() => ({ kind: 'exists', path: readPath(reader) }));
-    if (isCall && reader.accept('REGEXP_CONTAINS')) return this.inParentheses(() => this.regexp());
-    return readOperand(reader, () =>
+    const { tokens } = this;
+    if (tokens.is('(')) return this.nested(() => this.inParentheses(() => this.disjunction()));
+    const isCall = tokens.following.kind === 'sign' && tokens.following.text === '(';
+    if (isCall && tokens.accept('EXISTS'))
+      return this.inParentheses(() => ({ kind: 'exists', path: readPath(tokens) }));
+    if (isCall && tokens.accept('REGEXP_CONTAINS')) return this.inParentheses(() => this.regexp());
+    return readOperand(tokens, () =>
       this.nested(() => {
-        const { at } = reader.current;
+        const { at } = tokens.current;
         return operandOf(this.sum(), at);
       }),
     );
   }
 
   private inParentheses<T>(read: () => T): T {
-    this.reader.take('(');
+    this.tokens.take('(');
     const result = read();
-    refuseLowerCase(this.reader.current, keywords);
-    this.reader.take(')');
+    refuseLowerCase(this.tokens.current, keywords);
+    this.tokens.take(')');
     return result;
   }
 
   private regexp(): Condition {
-    const { at } = this.reader.current;
+    const { at } = this.tokens.current;
     const text = this.nested(() => operandOf(this.sum(), at));
-    this.reader.take(',');
-    const token = this.reader.next();
+    this.tokens.take(',');
+    const token = this.tokens.next();
     if (token.kind !== 'string')
       throw new FilterError(token.at, `${shownToken(token)}; expected a regular expression in quotes`);
     if (++this.patterns > filterLimits.patterns)
@@ -182,14 +184,14 @@ class Parser {
   }
 
   private conditionIn(read: () => FilterNode): Condition {
-    const { at } = this.reader.current;
+    const { at } = this.tokens.current;
     return conditionOf(read(), at);
   }
 
   private nested<T>(read: () => T): T {
     if (++this.depth > filterLimits.depth)
       throw new FilterError(
-        this.reader.current.at,
+        this.tokens.current.at,
         `an expression is nested at most ${filterLimits.depth} deep`,
       );
     const result = read();

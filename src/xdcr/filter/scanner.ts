@@ -6,6 +6,7 @@ export interface Token {
   readonly kind: 'word' | 'name' | 'string' | 'number' | 'sign' | 'end';
   /** Names and strings without quotes. */
   readonly text: string;
+  /** The index of its first character in the expression. */
   readonly at: number;
 }
 
@@ -13,7 +14,7 @@ const blank = /\s+/y;
 const word = /[\p{L}_][\p{L}\p{N}_]*/uy;
 const number = /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const sign = /==|!=|<>|<=|>=|&&|\|\||[=<>!()[\].,+\-*/%]/y;
-/** Escapes of strings; others stay as they are, since regular expressions have them. */
+/** Escapes in strings. All others, such as `\d`, stay as they are, since regular expressions use them. */
 const escapes: Readonly<Record<string, string>> = {
   '\\': '\\',
   '"': '"',
@@ -57,7 +58,7 @@ export function scan(text: string): Token[] {
 
 const tokenOf = (text: string | null, kind: Token['kind']) => (text === null ? null : { kind, text });
 
-/** A backtick in a name is written twice. */
+/** Reads a string, or a name in backticks: in a name, two backticks stand for one. */
 function readQuoted(text: string, start: number): { text: string; end: number } {
   const quote = text[start] as string;
   let result = '';
@@ -79,3 +80,9 @@ function readQuoted(text: string, start: number): { text: string; end: number } 
   }
   throw new FilterError(start, `the closing ${quote} is missing`);
 }
+
+const shownMax = 50;
+
+/** What an error says about a token that is not the expected one. */
+export const shownToken = ({ kind, text }: Token): string =>
+  kind === 'end' ? 'the expression ends here' : `found ${JSON.stringify(text.slice(0, shownMax))}`;

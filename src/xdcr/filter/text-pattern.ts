@@ -1,5 +1,5 @@
 // A regular expression of a filter: run by RE2, whose time is linear in the text, also with lookbehind. RE2 has no lookahead, so an
-// expression with lookahead is mirrored: lookahead becomes lookbehind, and the text is searched backwards.
+// expression with lookahead is mirrored: lookahead becomes lookbehind, and the reversed text is searched.
 import { RE2JS } from 're2js';
 import { FilterError } from './filter-error.ts';
 import { MirrorError, mirroredPattern, mirroredText } from './mirrored-pattern.ts';
@@ -7,7 +7,7 @@ import { MirrorError, mirroredPattern, mirroredText } from './mirrored-pattern.t
 /** `size`: instructions of the compiled expression. */
 export const patternLimits = { characters: 1_000, size: 1_000 } as const;
 
-/** Instructions of an expression times characters of a text: about 0.2 seconds. */
+/** The most instructions of an expression times characters of a text: a search takes about 0.2 seconds then. */
 const workMax = 10_000_000;
 /** With lookahead or lookbehind RE2 does more for each character. */
 const workMaxWithLookaround = workMax / 8;

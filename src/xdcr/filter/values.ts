@@ -17,6 +17,7 @@ export type FilterValue =
   | readonly unknown[]
   | { readonly [name: string]: unknown };
 
+/** The order of values of different types, the lowest first. */
 const ranks = {
   none: 0,
   null: 1,
@@ -63,7 +64,7 @@ function typeOf(value: FilterValue): TypeName {
   return typeof value as TypeName;
 }
 
-/** The shorter one is lower. */
+/** Compares the JSON texts of two arrays or objects: the shorter one is lower; of equal length, the one with the lower bytes. */
 const compareTexts = (one: string, other: string): number =>
   one.length - other.length || Buffer.compare(Buffer.from(one), Buffer.from(other));
 
@@ -74,14 +75,14 @@ function withCommonType(left: Side, right: Side): readonly [FilterValue, FilterV
   const [oneType, otherType] = [typeOf(one), typeOf(other)];
   if (oneType === otherType) return [one, other];
   if (left.isConstant !== right.isConstant) {
-    const converted = left.isConstant ? as(oneType, other) : as(otherType, one);
+    const converted = left.isConstant ? convertedTo(oneType, other) : convertedTo(otherType, one);
     if (converted === undefined) return [one, other];
     return left.isConstant ? [one, converted] : [converted, other];
   }
   // Two fields or two constants: the type of the lower rank is tried first.
   const isOneFirst = ranks[oneType] < ranks[otherType];
-  const asOne: FilterValue = as(oneType, other);
-  const asOther: FilterValue = as(otherType, one);
+  const asOne: FilterValue = convertedTo(oneType, other);
+  const asOther: FilterValue = convertedTo(otherType, one);
   const first: FilterValue = isOneFirst ? asOne : asOther;
   const second: FilterValue = isOneFirst ? asOther : asOne;
   if (first !== undefined) return isOneFirst ? [one, first] : [first, other];
@@ -92,7 +93,7 @@ function withCommonType(left: Side, right: Side): readonly [FilterValue, FilterV
 const numeral = /^[+-]?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
 
 /** The value converted to the type; undefined: it cannot be converted. */
-function as(type: TypeName, value: FilterValue): FilterValue {
+function convertedTo(type: TypeName, value: FilterValue): FilterValue {
   if (type === 'boolean') {
     if (typeof value === 'number') return value !== 0;
     if (typeof value !== 'string' || value.length > 5) return undefined;

@@ -10,7 +10,7 @@ export type XdcrThreadData = SourceAccess;
 /** Messages from the main thread. */
 export type XdcrThreadCall =
   | { readonly kind: 'apply'; readonly wanted: readonly WantedReplication[] }
-  | { readonly kind: 'cluster'; readonly state: ClusterLayout | null }
+  | { readonly kind: 'cluster'; readonly layout: ClusterLayout | null }
   /** The answer to `load` or `save`. */
   | {
       readonly kind: 'checkpoints';

@@ -56,7 +56,7 @@ export class XdcrHost implements XdcrAdmin {
   followCluster(layout: ClusterLayout | null): void {
     if (JSON.stringify(layout) === JSON.stringify(this.layout)) return;
     this.layout = layout;
-    this.thread.send({ kind: 'cluster', state: layout });
+    this.thread.send({ kind: 'cluster', layout });
   }
 
   reports(): readonly ReplicationReport[] {
@@ -68,7 +68,7 @@ export class XdcrHost implements XdcrAdmin {
   }
 
   private sendState(): void {
-    this.thread.send({ kind: 'cluster', state: this.layout });
+    this.thread.send({ kind: 'cluster', layout: this.layout });
     this.thread.send({ kind: 'apply', wanted: this.wanted });
   }
 

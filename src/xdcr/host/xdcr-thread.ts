@@ -48,7 +48,7 @@ async function handle(call: XdcrThreadCall): Promise<void> {
   if (call.kind === 'apply') {
     await service.apply(call.wanted);
     await report();
-  } else if (call.kind === 'cluster') service.followCluster(call.state);
+  } else if (call.kind === 'cluster') service.followCluster(call.layout);
   else if (call.kind === 'checkpoints') {
     const answer = waiting.get(call.id);
     waiting.delete(call.id);

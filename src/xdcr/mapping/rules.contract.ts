@@ -12,6 +12,7 @@ import {
 const namePattern = /^[0-9A-Za-z_-][0-9A-Za-z_%-]*$/;
 const tooLong = `Length is longer than maximum allowed - maximum length for scope or collection names is ${mappingLimits.nameBytes}`;
 const systemProblem = 'System scope is mapped';
+const denyProblem = 'Deny rules are not allowed for migration mode';
 
 interface CollectionPath {
   readonly scope: string;
@@ -26,7 +27,7 @@ export async function mappingProblem(mapping: CollectionMapping): Promise<string
     : await migrationProblem(mapping.rules);
 }
 
-/** Sources of the rules that are not among these collections; null: all are. */
+/** The error that names the sources of the rules that are not among these scopes and collections; null: all are. */
 export function missingSources(
   rules: MappingRules,
   scopes: ReadonlyMap<string, ReadonlySet<string>>,
@@ -103,8 +104,6 @@ function wholeMigrationProblem(rules: MappingRules): string | null {
   if (target === null) return denyProblem;
   return targetProblem(target);
 }
-
-const denyProblem = 'Deny rules are not allowed for migration mode';
 
 async function migrationProblem(rules: MappingRules): Promise<string | null> {
   const entries = Object.entries(rules);

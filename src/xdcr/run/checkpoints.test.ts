@@ -21,13 +21,13 @@ function aStore() {
     new Checkpoints({ replication: 'r', sourceBucketUuid: 's', filterEpochs, mappings, store });
 }
 
-test('checkpoints count only for the filter that they were made with, and those that continue it', async () => {
+test('checkpoints are used only under the filter that they were made with, and under filters that continue it', async () => {
   const open = aStore();
   const first = open(['a']);
   await first.load('t', [3]);
   first.set(3, position);
   await first.save();
-  for (const [epochs, isKept] of [
+  for (const [epochs, isUsed] of [
     [['a'], true],
     [['b', 'a'], true],
     [['b'], false],
@@ -35,7 +35,7 @@ test('checkpoints count only for the filter that they were made with, and those 
   ] as const) {
     const opened = open(epochs);
     await opened.load('t', [3]);
-    assert.equal(opened.get(3) !== undefined, isKept, epochs.join());
+    assert.equal(opened.get(3) !== undefined, isUsed, epochs.join());
   }
 });
 
@@ -51,14 +51,14 @@ test('a running replication keeps its positions only if its new filter continues
 
 const explicit = (target: string): CollectionMapping => ({ mode: 'explicit', rules: { s: target } });
 
-test('checkpoints under a remembered former mapping count, and that mapping is named for the comparison of routes', async () => {
+test('checkpoints under a remembered former mapping are used, and that mapping is named for the comparison of routes', async () => {
   const open = aStore();
   const [a, b, c] = [explicit('a'), explicit('b'), explicit('c')];
   const first = open([''], { mapping: a, formerMappings: [] });
   await first.load('t', [3]);
   first.set(3, position);
   await first.save();
-  for (const [mappings, isKept, outdated] of [
+  for (const [mappings, isUsed, outdated] of [
     [{ mapping: a, formerMappings: [b] }, true, []],
     [{ mapping: c, formerMappings: [b, a] }, true, [a]],
     [{ mapping: c, formerMappings: [b] }, false, []],
@@ -66,7 +66,7 @@ test('checkpoints under a remembered former mapping count, and that mapping is n
   ] as const) {
     const opened = open([''], mappings);
     await opened.load('t', [3]);
-    assert.equal(opened.get(3) !== undefined, isKept);
+    assert.equal(opened.get(3) !== undefined, isUsed);
     assert.deepEqual(opened.outdatedMappings(), outdated);
   }
 });

@@ -37,7 +37,8 @@ export class Checkpoints {
   /** Ids of the mappings under which positions were recorded since the last comparison. */
   private readonly recordedMappings = new Set<string>();
   private readonly positions = new Map<number, ReplicatedPosition>();
-  private readonly changed = new Set<number>();
+  /** The shards whose checkpoints are not stored yet. */
+  private readonly changedShards = new Set<number>();
   /** The shards of the vbuckets that this node replicates: other nodes store the others. */
   private ownShards: ReadonlySet<number> = new Set();
   private targetBucketUuid = '';
@@ -82,11 +83,11 @@ export class Checkpoints {
     this.ownShards = new Set(vbuckets.map((vb) => vb % shardCount));
     for (const vb of this.positions.keys()) if (!own.has(vb)) this.positions.delete(vb);
     for (const stored of await this.options.store.load(this.options.replication)) {
-      const isOfTheseBuckets =
+      const isValid =
         stored.sourceBucketUuid === this.options.sourceBucketUuid &&
         stored.targetBucketUuid === targetBucketUuid &&
         this.filterEpochs.includes(stored.filterEpoch);
-      if (!isOfTheseBuckets || !this.isKnown(stored.mapping)) continue;
+      if (!isValid || !this.isKnown(stored.mapping)) continue;
       const taken = stored.vbuckets.filter(({ vb }) => own.has(vb) && !this.positions.has(vb));
       if (taken.length === 0) continue;
       this.recordedMappings.add(stored.mapping);
@@ -101,17 +102,17 @@ export class Checkpoints {
 
   set(vb: number, position: ReplicatedPosition): void {
     this.positions.set(vb, position);
-    this.changed.add(vb % shardCount);
+    this.changedShards.add(vb % shardCount);
   }
 
   discard(vb: number): void {
     this.positions.delete(vb);
-    this.changed.add(vb % shardCount);
+    this.changedShards.add(vb % shardCount);
   }
 
   /** Call when the skipped routes change: they are stored with each shard. */
   skippedChanged(vbuckets: readonly number[]): void {
-    for (const vb of vbuckets) if (this.positions.has(vb)) this.changed.add(vb % shardCount);
+    for (const vb of vbuckets) if (this.positions.has(vb)) this.changedShards.add(vb % shardCount);
   }
 
   /** Sum of the recorded seqnos of the source. */
@@ -126,16 +127,16 @@ export class Checkpoints {
     return [mapping, ...formerMappings].some((known) => mappingId(known) === id);
   }
 
-  /** Stores those of its shards that have changed positions. @throws Error when the store refuses */
+  /** Stores the checkpoints of the own shards in which positions or skipped routes have changed. @throws Error when the store refuses */
   async save(): Promise<void> {
-    const shards = [...this.changed];
-    this.changed.clear();
+    const shards = [...this.changedShards];
+    this.changedShards.clear();
     try {
       for (const shard of shards)
         if (this.ownShards.has(shard))
           await this.options.store.save(this.options.replication, this.stored(shard));
     } catch (error) {
-      for (const shard of shards) this.changed.add(shard);
+      for (const shard of shards) this.changedShards.add(shard);
       throw error;
     }
   }

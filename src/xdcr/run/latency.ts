@@ -1,7 +1,9 @@
 // How long documents wait from their change until the target has acknowledged them: an exponentially weighted mean of samples.
 import type { Clock } from '#ports/clock.ts';
 
+/** One in this number of changes is measured. */
 const sampleEvery = 16;
+/** The share of the newest sample in the mean. */
 const weight = 1 / 8;
 
 export class SampledLatency {

@@ -46,11 +46,11 @@ const recordMs = 10_000;
 async function interrupted(source: { port: number }, target: { port: number }) {
   const clock = new ManualClock();
   const stored: ShardCheckpoint[] = [];
-  const state = { hasActive: true, hasReadMap: 0 };
+  const state = { hasActive: true, mapReads: 0 };
   const replication = new RunningReplication(wanted, {
     source: { address: addressOf(source.port), account: adminAccount },
     readMap: async () => {
-      state.hasReadMap++;
+      state.mapReads++;
       const actives = Array.from({ length: vbucketCount }, (_, at) =>
         at === vb && !state.hasActive ? -1 : 0,
       );
@@ -82,27 +82,27 @@ async function interrupted(source: { port: number }, target: { port: number }) {
   return { replication, state, clock, figures };
 }
 
-test('keep their checkpoint: nothing is replicated again once they have an active with the same documents', async () => {
+test('vbuckets without an active keep their checkpoint: nothing is replicated again once they have an active with the same documents', async () => {
   await using source = await startService();
   await using target = await startService();
   const { replication, state, clock, figures } = await interrupted(source, target);
   state.hasActive = true;
   await eventually(() => {
     clock.advance(recordMs);
-    assert.ok(state.hasReadMap > 3, 'the map is not read again');
+    assert.ok(state.mapReads > 3, 'the map is not read again');
   });
   await replication.stop();
   assert.deepEqual([(await figures())['docs_received_from_dcp'], (await figures())['docs_written']], [1, 1]);
   await replication.end();
 });
 
-test('are replicated again from the start if the later active lacks what the checkpoint says', async () => {
+test('vbuckets without an active are replicated again from the start if the later active lacks what the checkpoint says', async () => {
   await using source = await startService();
   await using target = await startService();
   await using replacement = await startService();
-  const place = { port: target.port };
-  const { replication, state, clock, figures } = await interrupted(source, place);
-  place.port = replacement.port;
+  const targetPort = { port: target.port };
+  const { replication, state, clock, figures } = await interrupted(source, targetPort);
+  targetPort.port = replacement.port;
   state.hasActive = true;
   await eventually(async () => {
     clock.advance(recordMs);

@@ -1,4 +1,4 @@
-// The way of changes to a target that acknowledges slowly.
+// How many changes a pipeline holds while the target acknowledges slowly.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { vbucketCount } from '#client/document-key.ts';
@@ -16,7 +16,7 @@ import { PriorityShares } from './priority-shares.ts';
 const documents = 600;
 const inFlightMax = 5;
 
-test('with several streams at most twice as many versions wait as the target may have in flight', async () => {
+test('a pipeline with several streams holds at most twice as many versions as the target may have in flight', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   const storing = (key: string) => ({

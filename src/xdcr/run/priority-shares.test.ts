@@ -38,11 +38,11 @@ test('documents are late when their mean latency exceeds the limit, or when the 
   latency.end(began);
   assert.deepEqual([latency.exceeds(50), latency.exceeds(5)], [false, true]);
   const sampled = Array.from({ length: 320 }, () => {
-    const at = latency.begin();
-    clock.advance(at === null ? 0 : 100);
-    if (at !== null) latency.end(at);
-    return at;
+    const beganMs = latency.begin();
+    clock.advance(beganMs === null ? 0 : 100);
+    if (beganMs !== null) latency.end(beganMs);
+    return beganMs;
   });
-  assert.equal(sampled.filter((at) => at !== null).length, 20);
+  assert.equal(sampled.filter((beganMs) => beganMs !== null).length, 20);
   assert.deepEqual([latency.exceeds(90), latency.exceeds(100)], [true, false]);
 });

@@ -11,11 +11,11 @@ import { RunningReplication } from './replication.ts';
 /** A data port that accepts connections and answers nothing. */
 async function aSilentPort() {
   const accepted: Socket[] = [];
-  const waiting: (() => void)[] = [];
+  const checks: (() => void)[] = [];
   const server = createServer((socket) => {
     socket.on('error', () => {});
     accepted.push(socket);
-    for (const look of waiting) look();
+    for (const check of checks) check();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -27,7 +27,7 @@ async function aSilentPort() {
       const last = connect(port, '127.0.0.1');
       await new Promise<void>((resolve) => last.once('connect', resolve));
       const isLast = () => accepted.some(({ remotePort }) => remotePort === last.localPort);
-      if (!isLast()) await new Promise<void>((resolve) => waiting.push(() => void (isLast() && resolve())));
+      if (!isLast()) await new Promise<void>((resolve) => checks.push(() => void (isLast() && resolve())));
       last.destroy();
     },
     close() {

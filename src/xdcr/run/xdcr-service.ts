@@ -6,7 +6,7 @@ import { type ReplicationDeps, RunningReplication } from './replication.ts';
 import { ownVbuckets, sendingNodes } from './source-share.ts';
 
 /** The interval of reports without replications, and the longest one with them. */
-const reportMs = { without: 1_000, most: 10_000 } as const;
+const reportIntervalMs = { without: 1_000, most: 10_000 } as const;
 
 export type XdcrServiceDeps = Omit<ReplicationDeps, 'vbuckets' | 'sendingNodes' | 'shares'>;
 
@@ -43,8 +43,8 @@ export class XdcrService {
 
   /** The shortest interval of reports that a replication asks for. */
   get reportMs(): number {
-    if (this.wanted.length === 0) return reportMs.without;
-    return Math.min(reportMs.most, ...this.wanted.map(({ settings }) => settings.statsInterval));
+    if (this.wanted.length === 0) return reportIntervalMs.without;
+    return Math.min(reportIntervalMs.most, ...this.wanted.map(({ settings }) => settings.statsInterval));
   }
 
   async report(): Promise<ReplicationReport[]> {

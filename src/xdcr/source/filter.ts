@@ -39,8 +39,8 @@ export function sentValue(
   const view = document.stored;
   if (filter !== null && isExpressionApplied) {
     const result = filter.test(document);
-    if (result === 'differs') return leaveOut(change, counts, 'docs_filtered_on_user_defined_filter');
-    if (result === 'unable') {
+    if (result === 'unmatched') return leaveOut(change, counts, 'docs_filtered_on_user_defined_filter');
+    if (result === 'unfilterable') {
       counts.add('docs_unable_to_filter');
       return null;
     }
@@ -65,13 +65,13 @@ export function routesTaken(
 ): readonly Route[] {
   const { change } = document;
   if (change.kind !== 'mutation' || routes.every(({ filter }) => filter === null)) return routes;
-  let isUnable = false;
+  let isUnfilterable = false;
   const taken = routes.filter(({ filter }) => {
     const result = filter === null ? 'matches' : filter.test(document);
-    isUnable ||= result === 'unable';
+    isUnfilterable ||= result === 'unfilterable';
     return result === 'matches';
   });
-  if (taken.length === 0 && isUnable) counts.add('docs_unable_to_filter');
+  if (taken.length === 0 && isUnfilterable) counts.add('docs_unable_to_filter');
   else if (taken.length === 0) leaveOut(change, counts, 'docs_filtered_on_user_defined_filter');
   return taken;
 }
@@ -182,7 +182,7 @@ function valueForTarget(
   return { value: Buffer.from(view), datatype };
 }
 
-/** Where values are compressed: only the result is copied from there. */
+/** The buffer in which values are compressed: only the result is copied from it. */
 let scratch: Buffer = Buffer.alloc(0);
 
 function scratchFor(bytes: number): Buffer {
@@ -198,7 +198,7 @@ function inflated(view: Buffer, datatype: number): Buffer {
   return plain;
 }
 
-/** A section without the key; empty when no pair is left. */
+/** A section of extended attributes without the pair of this key; empty when no pair is left. */
 function withoutXattr(section: Buffer, key: Uint8Array): Buffer {
   const kept: Buffer[] = [];
   xattrWalk.begin(section, 0, section.length);

@@ -9,11 +9,13 @@ export interface PendingChange {
 }
 
 export class VbProgress {
+  /** The uuid of the vbucket's history. */
   uuid = 0n;
+  /** The last seqno up to which all versions are acknowledged, and the snapshot that it belongs to. */
   seqno = 0;
   private snapshotStart = 0;
   private snapshotEnd = 0;
-  /** The start seqno of the snapshot that is being received. */
+  /** The snapshot that is being received. */
   private currentStart = 0;
   private currentEnd = 0;
   /** The highest seqno that the stream has delivered. */
@@ -21,10 +23,6 @@ export class VbProgress {
   private readonly pending: PendingChange[] = [];
   /** Index in `pending` of the first change that is not done. */
   private head = 0;
-
-  get isIdle(): boolean {
-    return this.head === this.pending.length;
-  }
 
   beginSnapshot(start: number, end: number): void {
     this.currentStart = start;

@@ -25,6 +25,7 @@ export interface OutgoingVersion {
   routeId: string | null;
   /** The key with the collection at the target in front; made for each route. */
   targetKey: Buffer;
+  /** How often the target has refused it. */
   attempts: number;
   /** Called once: the target has stored or rejected it, or it is not sent at all. */
   readonly done: () => void;
@@ -62,10 +63,12 @@ export function setTargetCollection(outgoing: OutgoingVersion, collectionId: num
   outgoing.targetKey = documentKeyOfBytes(collectionId, outgoing.key);
 }
 
-/** Bytes that it occupies while it waits. */
+/** About the memory of a version without its key and value. */
+const metadataBytes = 128;
+
+/** The bytes that a version occupies while it waits. */
 export const outgoingBytes = ({ key, value }: OutgoingVersion): number =>
-  key.length + value.length + headBytes;
-const headBytes = 128;
+  key.length + value.length + metadataBytes;
 
 /** Version 2 of GET_META: its reply states the datatype too. */
 const withDatatype = Buffer.from([2]);

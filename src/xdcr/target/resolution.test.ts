@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Datatype } from '#wire/status.ts';
 import type { OutgoingVersion } from './outgoing.ts';
 import { type Meta, wins } from './resolution.ts';
 
@@ -28,7 +29,7 @@ test('revision and CAS are compared in the order of the conflict resolution of t
     [{ expiry: 6, flags: 4 }, true, true],
     [{ expiry: 4, flags: 6 }, false, false],
     [{ flags: 6 }, true, true],
-    [{ datatype: 4 }, true, true],
+    [{ datatype: Datatype.xattr }, true, true],
     [{ kind: 'deletion', expiry: 6, flags: 6 }, false, false],
     [{ kind: 'deletion', rev: 6 }, true, true],
   ] as const) {
@@ -38,5 +39,5 @@ test('revision and CAS are compared in the order of the conflict resolution of t
 });
 
 test('a version with extended attributes wins only against one without', () => {
-  assert.equal(wins(outgoing({ datatype: 4 }), { ...stored, hasXattrs: true }, 'seqno'), false);
+  assert.equal(wins(outgoing({ datatype: Datatype.xattr }), { ...stored, hasXattrs: true }, 'seqno'), false);
 });

@@ -32,7 +32,7 @@ export interface LinkOptions {
 const timeoutMs = 30_000;
 const connectMs = 5_000;
 const retryMs = { first: 10, most: 1_000 } as const;
-/** About three seconds; then the owner of the link reports that the target takes nothing. */
+/** About two seconds; then the owner of the link reports that the target takes nothing. */
 const attemptsUntilHeldUp = 8;
 /** About half a minute; then the link ends, and its owner reports why. */
 const attemptsMax = 40;
