@@ -47,8 +47,8 @@ export type Features = ReturnType<typeof createFeatures>;
 
 /** Created in order of their dependencies; references to later parts are resolved when they are used. */
 export function createFeatures(options: ClusterManagerOptions) {
-  const { store } = options;
-  const view = new ClusterView(store, options.identity.nodeId);
+  const { store, environment } = options;
+  const view = new ClusterView(store, options.identity.nodeId, environment);
   const policy = passwordPolicySetting(store);
   const ldap = new LdapService({
     ...options,

@@ -109,7 +109,7 @@ describe('a node that is added to a cluster', () => {
     const bucket = { name: 'c', ramQuotaMB: '100', replicaNumber: '0' };
     assert.equal((await second.request('/pools/default/buckets', 'POST', bucket)).status, 202);
     const { vBucketServerMap, nodes } = (await (await second.request('/pools/default/b/c')).json()) as Terse;
-    assert.deepEqual(vBucketServerMap.serverList, [`$HOST:${a.nodes[0]?.ports.direct}`]);
+    assert.deepEqual(vBucketServerMap.serverList, [`127.0.0.1:${a.nodes[0]?.ports.direct}`]);
     assert.ok(vBucketServerMap.vBucketMap.every(([active]) => active === 0));
     assert.equal(nodes.length, 1);
     const documents = await dataClient(first, 'c');
@@ -237,7 +237,8 @@ describe('a node that is added to a cluster', () => {
     const [a, b] = ['127.0.31.1', '127.0.31.2'] as const;
     await using first = await NodeProcess.start({ args: [...named(a), '--memory-quota', '256'] });
     assert.deepEqual((await nodeStates(first)).map(nameOf), [`ns_1@${a}`]);
-    const args = [...named(b), '--join', first.ready.node.rest];
+    // The quota is that of the cluster: all nodes can be given the same options.
+    const args = [...named(b), '--join', first.ready.node.rest, '--memory-quota', '256'];
     await using second = await NodeProcess.start({ args });
     assert.doesNotMatch(second.output, /ignored/);
     const members = [`ns_1@${a} active healthy`, `ns_1@${b} active healthy`];

@@ -232,6 +232,7 @@ export async function aManager(options: ManagerOptions = {}) {
       physicalPath: async (path) => path.replace(/^\/linked\b/, '/data').replace(/\/$/, ''),
       usableFolder: async (path) => path.startsWith('/ours'),
       families: options.families ?? ['inet'],
+      listensOnLoopbackOnly: false,
       isLoopback: (name) => name.startsWith('127.') || name === 'localhost',
       isOwnLoopback: (name) => name === '127.64.0.1',
     },

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hostAndPortOf } from '#base/host-and-port.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster, nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
-import { clusterKey, type RebalancePlan, type StoredBucket } from '../config/cluster-state.ts';
+import {
+  clusterKey,
+  type NodeNetwork,
+  type NodeState,
+  type RebalancePlan,
+  type StoredBucket,
+} from '../config/cluster-state.ts';
 import { ClusterView } from '../config/cluster-view.ts';
-import { bucketServers, nodeServices } from './terse-config.ts';
+import { bucketServers, nodeServices, terseBucketConfig } from './terse-config.ts';
 
 async function viewWith(balance?: Partial<RebalancePlan>): Promise<ClusterView> {
   const store = new MemoryConfigStore();
@@ -41,19 +48,56 @@ test('clients send no more statements to nodes whose shards have moved before th
   assert.deepEqual(await queryPorts({ failing: ['c'], hasMoved: true }), [3, undefined]);
 });
 
-test('each node but the asked one has a host, also without a name: some clients refuse other configurations', async () => {
+/** Hosts as clients are told: of the nodes in `nodesExt`, in the server list and in `nodes`. */
+async function shownHosts(
+  nodes: NodeState[],
+  listens: { listensOnLoopbackOnly: boolean },
+): Promise<[extended: (string | undefined)[], servers: string[], nodes: string[]]> {
   const store = new MemoryConfigStore();
-  const view = new ClusterView(store, ownNodeId);
-  const others = [nodeNamed('b', { hostname: null }), nodeNamed('c', { hostname: 'c.example' })];
-  await store.put(clusterKey, aCluster({ nodes: [...aCluster().nodes, ...others] }), 0);
+  const view = new ClusterView(store, ownNodeId, listens);
+  await store.put(clusterKey, aCluster({ nodes: [...aCluster().nodes, ...nodes] }), 0);
   await view.start();
-  const { nodesExt } = nodeServices(view) as { nodesExt: { hostname?: string; thisNode?: boolean }[] };
+  const bucket = { name: 'b', uuid: 'bucket', type: 'native', replicaNumber: 0 } as StoredBucket;
+  const terse = terseBucketConfig(view, bucket) as unknown as {
+    nodesExt: { hostname?: string; thisNode?: boolean }[];
+    vBucketServerMap: { serverList: string[] };
+    nodes: { hostname: string }[];
+  };
+  assert.deepEqual(nodeServices(view)['nodesExt'], terse.nodesExt);
   assert.deepEqual(
-    nodesExt.map(({ hostname, thisNode }) => [hostname, thisNode]),
-    [
-      [undefined, true],
-      ['$HOST', undefined],
-      ['c.example', undefined],
-    ],
+    terse.nodesExt.map(({ thisNode }) => thisNode),
+    [true, ...nodes.map(() => undefined)],
   );
+  return [
+    terse.nodesExt.map(({ hostname }) => hostname),
+    terse.vBucketServerMap.serverList.map((server) => hostAndPortOf(server).host),
+    terse.nodes.map(({ hostname }) => hostAndPortOf(hostname).host),
+  ];
+}
+
+test('each node but the asked one has a host, also without a name: some clients refuse other configurations', async () => {
+  const others = [nodeNamed('b', { hostname: null }), nodeNamed('c', { hostname: 'c.example' })];
+  const [extended, ...rest] = await shownHosts(others, { listensOnLoopbackOnly: false });
+  assert.deepEqual(extended, [undefined, '$HOST', 'c.example']);
+  const hosts = ['$HOST', '$HOST', 'c.example'];
+  assert.deepEqual(rest, [hosts, hosts]);
+});
+
+test('nodes without a name that listen on loopback only have its address: some clients do not replace a placeholder', async () => {
+  const sixth: NodeNetwork = { afamily: 'inet6', nodeEncryption: false, afamilyOnly: false, listeners: [] };
+  const others = [
+    nodeNamed('b', { hostname: null }),
+    nodeNamed('c', { hostname: null, network: sixth }),
+    nodeNamed('d', { hostname: '127.0.0.9' }),
+  ];
+  const hosts = ['127.0.0.1', '127.0.0.1', '::1', '127.0.0.9'];
+  assert.deepEqual(await shownHosts(others, { listensOnLoopbackOnly: true }), [hosts, hosts, hosts]);
+});
+
+test('a single node that listens on loopback has the host that the client connected to, a tunnel for example', async () => {
+  assert.deepEqual(await shownHosts([], { listensOnLoopbackOnly: true }), [
+    [undefined],
+    ['$HOST'],
+    ['$HOST'],
+  ]);
 });

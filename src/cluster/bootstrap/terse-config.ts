@@ -10,6 +10,7 @@ import type {
   StoredBucket,
 } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { loopbackOf } from '../config/node-network.ts';
 import { type RecordWithMap, vbucketMapOf } from '../topology/vbucket-map.ts';
 
 const brandedTypes: Record<BucketType, string> = {
@@ -68,9 +69,9 @@ export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Reco
     ...(bucket.type !== 'cache' && { collectionsManifestUid: view.manifest(bucket.uuid).uid }),
     ...(bucket.type === 'native' && { ddocs: { uri: `${bucketUri(bucket.name)}/ddocs` } }),
     ...(bucket.type !== 'cache' && {
-      vBucketServerMap: serverMap(bucket, view.map(bucket.uuid), nodes, hostPlaceholder),
+      vBucketServerMap: serverMap(bucket, view.map(bucket.uuid), nodes, (node) => routedHost(node, view)),
     }),
-    nodes: nodes.map((node) => terseNode(node, bucket)),
+    nodes: nodes.map((node) => terseNode(node, bucket, routedHost(node, view))),
     nodesExt: extendedNodes(view, nodes),
     clusterCapabilitiesVer: [1, 0],
     clusterCapabilities: clusterCapabilities(view),
@@ -106,24 +107,24 @@ function leavingNodes({ cluster: { balance } }: ClusterView): ReadonlySet<string
   return new Set([...(balance?.ejected ?? []), ...(balance?.failing ?? [])]);
 }
 
-/** Without a map there are no rows of vbuckets. `unnamed` is the host of a node without a name. */
+/** Without a map there are no rows of vbuckets. */
 export function serverMap(
   bucket: StoredBucket,
   map: BucketMap | null,
   nodes: readonly NodeState[],
-  unnamed: string,
+  hostOf: (node: NodeState) => string,
 ) {
   const nodeIds = nodes.map(({ uuid }) => uuid);
   return {
     hashAlgorithm: 'CRC',
     numReplicas: bucket.replicaNumber,
-    serverList: nodes.map((node) => `${urlHost(node.hostname ?? unnamed)}:${node.ports.kv}`),
+    serverList: nodes.map((node) => `${urlHost(hostOf(node))}:${node.ports.kv}`),
     vBucketMap: map === null ? [] : vbucketMapOf(map, nodeIds, bucket.replicaNumber),
   };
 }
 
-function terseNode(node: NodeState, bucket: StoredBucket) {
-  const host = urlHost(node.hostname ?? hostPlaceholder);
+function terseNode(node: NodeState, bucket: StoredBucket, routed: string) {
+  const host = urlHost(routed);
   return {
     ...(bucket.type === 'native' && {
       couchApiBase: `http://${host}:${node.ports.capi}/${capiPath(bucket)}`,
@@ -141,15 +142,26 @@ function extendedNodes(view: ClusterView, first: readonly NodeState[] = view.dat
   return [...first, ...others].map((node) => ({
     services: externalPorts(node, { takesQueries: !finishing.has(node.uuid) }),
     ...(node === view.self && { thisNode: true }),
-    ...shownHost(node, view),
+    ...extendedHost(node, view),
     ...(node.alternate && { alternateAddresses: shownAlternate(node.alternate) }),
   }));
 }
 
 /** Clients know the host of the node that they ask. Some, as the SDK for Java, refuse a configuration in which another node has none. */
-function shownHost(node: NodeState, { self }: ClusterView): { hostname?: string } {
-  if (node.hostname !== null) return { hostname: node.hostname };
-  return node === self ? {} : { hostname: hostPlaceholder };
+function extendedHost(node: NodeState, view: ClusterView): { hostname?: string } {
+  const hostname = routedHost(node, view);
+  return hostname === hostPlaceholder && node === view.self ? {} : { hostname };
+}
+
+/**
+ * The host by which clients reach the node. Nodes without a name are on one machine. Where this node listens on loopback only, so are its clients, and a
+ * configuration of several nodes has the loopback address for all of them: the SDK for Rust does not replace the placeholder in `nodesExt` of the first
+ * configuration, and a node that had one host here and another in the configurations of the other nodes would be connected to anew.
+ */
+function routedHost(node: NodeState, view: ClusterView): string {
+  if (node.hostname !== null) return node.hostname;
+  const showsOthers = view.activeNodes.some((active) => active !== view.self);
+  return view.listensOnLoopbackOnly && showsOthers ? loopbackOf(node) : hostPlaceholder;
 }
 
 function externalPorts(node: NodeState, { takesQueries }: { takesQueries: boolean }) {

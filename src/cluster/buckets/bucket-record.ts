@@ -63,7 +63,8 @@ function shownMap(bucket: StoredBucket, map: BucketMap | null, snapshots: Record
   const nodes = snapshots.map(({ node }) => node);
   // Nodes without a name are on one machine, which the client reached at one address.
   const unnamed = snapshots.find(({ node }) => node.hostname === null);
-  return serverMap(bucket, map, nodes, unnamed === undefined ? '' : nodeHost(unnamed));
+  const host = unnamed === undefined ? '' : nodeHost(unnamed);
+  return serverMap(bucket, map, nodes, (node) => node.hostname ?? host);
 }
 
 function controllers(bucket: StoredBucket, uri: string) {

@@ -22,6 +22,8 @@ import {
 import { clusterVersion } from './node-versions.ts';
 
 export class ClusterView {
+  /** Whether only programs on its own machine can connect to this node. */
+  readonly listensOnLoopbackOnly: boolean;
   readonly #store: ConfigStore;
   readonly #nodeId: string;
   readonly #entries = new Map<string, Entry>();
@@ -31,9 +33,10 @@ export class ClusterView {
   #changeCount = 0;
   #live: { readonly of: BucketsState; readonly buckets: readonly StoredBucket[] } | null = null;
 
-  constructor(store: ConfigStore, nodeId: string) {
+  constructor(store: ConfigStore, nodeId: string, { listensOnLoopbackOnly = false } = {}) {
     this.#store = store;
     this.#nodeId = nodeId;
+    this.listensOnLoopbackOnly = listensOnLoopbackOnly;
   }
 
   async start(): Promise<void> {

@@ -11,6 +11,10 @@ const initialNetwork: NodeNetwork = {
 
 export const networkOf = (node: Pick<NodeState, 'network'>): NodeNetwork => node.network ?? initialNetwork;
 
+/** The address by which programs on the node's machine reach it, where it listens on loopback or on all addresses. */
+export const loopbackOf = (node: Pick<NodeState, 'network'>): string =>
+  networkOf(node).afamily === 'inet6' ? '::1' : '127.0.0.1';
+
 /** Whether all traffic between these nodes is encrypted: only then does their cluster have an encryption level. */
 export const encryptsBetween = (nodes: readonly NodeState[]): boolean =>
   nodes.every((node) => networkOf(node).nodeEncryption);

@@ -14,6 +14,8 @@ export interface HostEnvironment extends Folders {
   nameProblem(hostname: string): Promise<string | null>;
   /** Address families of the addresses that the node was started on. */
   readonly families: readonly Family[];
+  /** Whether the node was started on a loopback address, by which only its own machine reaches it. */
+  readonly listensOnLoopbackOnly: boolean;
   /** True for loopback addresses and `localhost`: other machines cannot reach this node by them. */
   isLoopback(hostname: string): boolean;
   /**

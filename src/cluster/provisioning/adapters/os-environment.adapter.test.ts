@@ -64,6 +64,13 @@ test('a loopback address is the own one of a node if the node listens on it and 
   assert.equal(isOwnName('10.0.0.2', '10.0.0.2'), false);
 });
 
+test('only programs of this machine connect to a node that listens on a loopback address', () => {
+  const listensOnLoopbackOnly = (host: string) => new OsEnvironment(host).listensOnLoopbackOnly;
+  for (const host of ['127.0.0.1', '127.64.1.2', '::1', 'localhost'])
+    assert.equal(listensOnLoopbackOnly(host), true, host);
+  for (const host of ['0.0.0.0', '::', '10.0.0.2']) assert.equal(listensOnLoopbackOnly(host), false, host);
+});
+
 test('refuses the name of a node unless it resolves to an address that the node listens on', async () => {
   const loopback = new OsEnvironment('127.0.0.1');
   assert.equal(await loopback.nameProblem('127.0.0.1'), null);

@@ -14,10 +14,12 @@ const allAddresses = ['0.0.0.0', '::'];
 export class OsEnvironment implements HostEnvironment {
   readonly #listenHost: string;
   readonly families: readonly Family[];
+  readonly listensOnLoopbackOnly: boolean;
 
   constructor(listenHost: string) {
     this.#listenHost = listenHost;
     this.families = familiesOf(listenHost);
+    this.listensOnLoopbackOnly = this.isLoopback(listenHost);
   }
 
   async nameProblem(hostname: string): Promise<string | null> {
