@@ -257,7 +257,8 @@ async function becomeReady(started: StartedNode): Promise<void> {
       isGenerated,
       isFirstStart: isFirst,
       isUnfinished: folder.firstStartPending,
-      ignored: isFirst ? [] : firstStartFlags(options, started.hasJoined),
+      // A node that joins is set up as well; the quota of its cluster is its own, so that all nodes can be given the same options.
+      ignored: isFirst || started.hasJoined ? [] : firstStartFlags(options),
       damages,
     }),
   );
@@ -299,11 +300,11 @@ const wrongLogin = ({ username, 'data-dir': folder }: NodeOptions): string =>
   'give the current ones, or neither';
 
 /** The given options without an effect on this start, which is not the first of a cluster. */
-const firstStartFlags = (options: NodeOptions, hasJoined: boolean): string[] => [
+const firstStartFlags = (options: NodeOptions): string[] => [
   ...options.bucket.map(({ name }) => `--bucket ${name}`),
   ...(options.init === undefined ? [] : [`--init ${options.init}`]),
   ...(options['memory-quota'] === undefined ? [] : ['--memory-quota']),
-  ...(options['node-name'] === undefined || hasJoined ? [] : ['--node-name']),
+  ...(options['node-name'] === undefined ? [] : ['--node-name']),
 ];
 
 const firstStartOf = (

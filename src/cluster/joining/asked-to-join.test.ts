@@ -160,6 +160,8 @@ describe('a node that is asked to join', () => {
     assert.deepEqual(await join(named), [200, '']);
     assert.deepEqual(await join({ clusterMemberHostIp: 'fd00::2', clusterMemberPort: '8091' }), [200, '']);
     const [first, second, third] = calls;
+    // The first call changes nothing, so that the other cluster has no reason to refuse and log it.
+    assert.deepEqual([first?.path, first?.content], ['/pools', undefined]);
     assert.deepEqual(first?.target, { scheme: null, host: '10.0.0.2', port: 18091 });
     assert.deepEqual(second?.content, {
       form: { hostname: 'https://db3:18091', user: '', password: '', services: 'kv' },

@@ -175,14 +175,8 @@ export class JoiningService {
     const common = { target, user, password, signal };
     try {
       // The first call shows which scheme the port has, and under which address this node is seen.
-      const probe = await call({
-        ...common,
-        path: '/controller/addNodeV2',
-        content: { form: {} },
-        timeoutMs: probeTimeoutMs,
-      });
-      if (probe.status === 401 || probe.status === 403) throw joiningRefusals.wrongCredentials();
-      if (probe.status === 404) throw joiningRefusals.olderCluster();
+      const probe = await call({ ...common, path: '/pools', timeoutMs: probeTimeoutMs });
+      checkAccepted(probe);
       const form = { hostname: this.#ownUrl(probe, name), user: '', password: '', services };
       const reached = { ...target, scheme: probe.scheme };
       const path = '/controller/addNodeV2';
@@ -193,6 +187,7 @@ export class JoiningService {
         content: { form },
         timeoutMs: joinTimeoutMs,
       });
+      checkAccepted(answer);
       if (answer.status !== 200) throw joiningRefusals.remoteRefused(refusedTexts(answer));
     } catch (error) {
       if (error instanceof RemoteError) throw joiningRefusals.joinUnreachable({ reason: error.message });
@@ -210,6 +205,12 @@ export class JoiningService {
     const host = name ?? hostname ?? localAddress;
     return `${scheme}://${urlHost(host)}:${scheme === 'https' ? ports.mgmtSSL : ports.mgmt}`;
   }
+}
+
+/** Throws unless the other cluster has the called path, and lets the user call it. */
+function checkAccepted({ status }: RemoteAnswer): void {
+  if (status === 401 || status === 403) throw joiningRefusals.wrongCredentials();
+  if (status === 404) throw joiningRefusals.olderCluster();
 }
 
 function readJoinForm(form: Form) {

@@ -48,7 +48,7 @@ async function aPair(
       await joins(store);
       return answer(200, '');
     }
-    const json = 'json' in content ? content.json : undefined;
+    const json = content && 'json' in content ? content.json : undefined;
     const as = user === '' ? null : `${user}:${password}`;
     // The node tries several times to reach the founder.
     const waits = setInterval(() => path === '/completeJoin' && second.clock.advance(500), 1);

@@ -38,6 +38,9 @@ describe('calls of another node', () => {
         const { status, body, scheme, localAddress } = await call(address);
         assert.deepEqual([status, body, scheme, localAddress], [200, basic, 'http', '127.0.0.1']);
       }
+      const target = readTarget(`http://127.0.0.1:${port}`) as TargetAddress;
+      const read = await callRemote({ target, path: '/x', timeoutMs: 60_000, user: '', password: '' });
+      assert.equal(read.body, 'GET nobody');
       await assert.rejects(call(`https://127.0.0.1:${port}`), {
         name: 'RemoteError',
         message: `Failed to connect to https://127.0.0.1:${port}. Port ${port} of "127.0.0.1" does not use TLS; give its TLS port, or http://.`,

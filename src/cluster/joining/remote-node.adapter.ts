@@ -27,18 +27,17 @@ const noTlsCodes = ['ERR_SSL_WRONG_VERSION_NUMBER', 'EPROTO'];
 function attempt(call: RemoteCall, scheme: 'http' | 'https'): Promise<RemoteAnswer> {
   const { target, path, timeoutMs, signal, localAddress } = call;
   const { promise, resolve, reject } = Promise.withResolvers<RemoteAnswer>();
-  const { type, body } = encoded(call.content);
+  const sent = call.content && encoded(call.content);
   const options: RequestOptions & { rejectUnauthorized?: boolean } = {
     host: target.host,
     port: target.port,
-    method: 'POST',
+    method: sent ? 'POST' : 'GET',
     path,
     agent: false,
     ...(signal && { signal }),
     ...(localAddress !== undefined && { localAddress }),
     headers: {
-      'content-type': type,
-      'content-length': Buffer.byteLength(body),
+      ...(sent && { 'content-type': sent.type, 'content-length': Buffer.byteLength(sent.body) }),
       ...(call.user !== '' && { authorization: basic(call.user, call.password) }),
     },
     ...(scheme === 'https' && { rejectUnauthorized: false }),
@@ -56,7 +55,7 @@ function attempt(call: RemoteCall, scheme: 'http' | 'https'): Promise<RemoteAnsw
     outgoing.destroy();
   });
   outgoing.on('error', fail);
-  outgoing.end(body);
+  outgoing.end(sent?.body);
   return promise;
 }
 
@@ -71,7 +70,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function encoded(content: RemoteCall['content']): { type: string; body: string } {
+function encoded(content: NonNullable<RemoteCall['content']>): { type: string; body: string } {
   if ('json' in content) return { type: 'application/json', body: JSON.stringify(content.json) };
   return {
     type: 'application/x-www-form-urlencoded',

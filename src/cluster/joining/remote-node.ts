@@ -6,8 +6,8 @@ export interface RemoteCall {
   user: string;
   password: string;
   path: string;
-  /** Form fields, or a JSON value. */
-  content: { form: Readonly<Record<string, string>> } | { json: unknown };
+  /** Form fields, or a JSON value; absent: the call is a GET. */
+  content?: { form: Readonly<Record<string, string>> } | { json: unknown };
   timeoutMs: number;
   signal?: AbortSignal;
   /** The address to connect from, if the other node admits only that. */
