@@ -69,6 +69,16 @@ export class FailoverSettingsService {
     );
   }
 
+  /** Sets the count to 0; failovers that are counted meanwhile stay counted. */
+  async resetCount(): Promise<void> {
+    const { count } = await this.autoFailover();
+    if (count === 0) return;
+    await this.#store.replace('autoFailover', defaults.autoFailover, (before: AutoFailoverSettings) => ({
+      ...before,
+      count: Math.max(0, before.count - count),
+    }));
+  }
+
   autoReprovision(): Promise<AutoReprovisionSettings> {
     return this.#store.read('autoReprovision', defaults.autoReprovision);
   }

@@ -207,6 +207,17 @@ describe('automatic failover', () => {
     assert.ok([0, 1].includes((await settings.autoFailover()).count), 'the reset was lost');
   });
 
+  it('stays counted when it is counted while the end of a rebalance resets the count', async () => {
+    const settings = new FailoverSettingsService(new SettingsStore(new MemoryConfigStore()));
+    await settings.countFailedOver({ plan: 'first', nodes: 1 });
+    const reset = settings.resetCount();
+    await settings.countFailedOver({ plan: 'second', nodes: 1 });
+    await reset;
+    assert.equal((await settings.autoFailover()).count, 1);
+    await settings.resetCount();
+    assert.equal((await settings.autoFailover()).count, 0);
+  });
+
   it('fails several nodes over at once that failed together', async () => {
     const { clock, kill, failed, count, reports } = await cluster('a b c d e', { maxCount: 3 }, 2);
     kill('d');

@@ -15,9 +15,6 @@ export function rebalanceEnded(outcome: RebalanceOutcome, store: ConfigStore, ev
   });
   if (kind !== 'rebalance' || outcome.outcome !== 'completed') return;
   const settings = new FailoverSettingsService(new SettingsStore(store));
-  const reset = async (): Promise<void> => {
-    if ((await settings.autoFailover()).count > 0) await settings.changeAutoFailover({ count: 0 });
-  };
   // If this fails, the count stays, and an administrator can reset it.
-  reset().catch(() => {});
+  settings.resetCount().catch(() => {});
 }
