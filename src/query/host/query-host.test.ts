@@ -49,13 +49,14 @@ test('a stop answers requests that wait for the first buckets, or for the config
 
 test('a request after a failed load, as for lack of file handles, loads the service again', async (t) => {
   let loads = 0;
+  const logged: string[] = [];
   let port = 0;
   const ports: MessagePort[] = [];
   const host: QueryHost = new QueryHost({
     engine: () => assert.fail('no statement runs'),
     connectIndexes: async () => {
       loads++;
-      if (loads === 1) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+      if (loads <= 2) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
       return { indexes: {}, admin: {}, revision: () => 0 } as never;
     },
     readMemory: () => assert.fail('there is no data service'),
@@ -66,7 +67,7 @@ test('a request after a failed load, as for lack of file handles, loads the serv
       ports.push(port1);
       void host.take({ kind: 'indexes', port: port2 });
     },
-    log: silentLog,
+    log: { ...silentLog, error: (event) => void logged.push(event) },
   });
   const options = {
     host: '127.0.0.1',
@@ -97,5 +98,7 @@ test('a request after a failed load, as for lack of file handles, loads the serv
   assert.equal(refused.status, 503);
   const { errors } = (await refused.json()) as { errors: { code: number; retry: boolean }[] };
   assert.deepEqual([errors[0]?.code, errors[0]?.retry], [5000, true]);
-  assert.deepEqual([(await ask()).status, (await ask()).status, loads], [401, 401, 2]);
+  assert.equal((await ask()).status, 503);
+  assert.deepEqual(logged, ['query.not_loaded'], 'clients decide how often a load fails');
+  assert.deepEqual([(await ask()).status, (await ask()).status, loads], [401, 401, 3]);
 });

@@ -24,6 +24,8 @@ import type { QueryRuntime } from './query-runtime.ts';
 
 /** How long a closing port waits for its requests. */
 const drainMs = 2_000;
+/** How long no line follows one about a failed load: each request tries to load the service. */
+const loggedEveryMs = 60_000;
 const ping = '{"status":"OK"}';
 /** Answers in the form of the query service, for the time in which the service is not loaded. */
 const [notStarted, notLoaded, stopping] = [
@@ -47,6 +49,7 @@ export class QueryHost {
   private readonly early = new Map<StoredCall['kind'], StoredCall>();
   private loading: Promise<QueryRuntime | null> | null = null;
   private runtime: QueryRuntime | null = null;
+  private quietUntilMs = 0;
   private plain: Listener | null = null;
   private secure: Listener | null = null;
   private hosts = '';
@@ -167,11 +170,18 @@ export class QueryHost {
   /** Null if the service cannot be loaded now, as for lack of file handles: the next call tries again. */
   private load(start: QueryStart, state: QueryState): Promise<QueryRuntime | null> {
     this.loading ??= this.loadNow(start, state).catch((error: unknown) => {
-      this.options.log.error('query.not_loaded', { reason: String(error) });
+      this.logNotLoaded(String(error));
       this.loading = null;
       return null;
     });
     return this.loading;
+  }
+
+  private logNotLoaded(reason: string): void {
+    const nowMs = realClock.monotonicMs();
+    if (nowMs < this.quietUntilMs) return;
+    this.quietUntilMs = nowMs + loggedEveryMs;
+    this.options.log.error('query.not_loaded', { reason });
   }
 
   private async loadNow(start: QueryStart, state: QueryState): Promise<QueryRuntime> {
