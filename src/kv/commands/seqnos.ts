@@ -111,7 +111,7 @@ export function seqnoPersistence(request: Request): CommandResult {
   if (documents.stateOf(frame.vb) === VbucketState.dead) return Status.notMyVbucket;
   const high = frame.buffer.readUInt32BE(frame.extrasStart);
   const seqno = high * 2 ** 32 + frame.buffer.readUInt32BE(frame.extrasStart + 4);
-  if (seqno <= documents.persistedSeqno(frame.vb)) return Status.success;
+  if (seqno <= documents.safePersistedSeqno(frame.vb)) return Status.success;
   // A seqno above the highest one may never be assigned: waiting would only block the connection.
   if (seqno > documents.highSeqno(frame.vb)) return Status.temporaryFailure;
   const heldReply = request.connection.holdReply(request, true);

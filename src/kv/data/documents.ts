@@ -206,13 +206,16 @@ export interface Documents {
    * purged before the start.
    */
   collectionSeqno(vb: number, collection: number): number;
+  /** What this node has on its disk. */
   persistedSeqno(vb: number): number;
+  /** What clients may be told to be persisted: nothing while another node, whose disk may lack it, would continue in place of this active. */
+  safePersistedSeqno(vb: number): number;
   /** Failover log, newest first. */
   failoverLog(vb: number): readonly FailoverEntry[];
 
   /** Called when a durable write is resolved: status success, or syncWriteAmbiguous on time-out or lost persistence. */
   onResolved: (token: number, status: Status) => void;
-  /** As `persistedSeqno`, for a client that polls until it has risen: the flusher writes the vbucket soon. */
+  /** As `safePersistedSeqno`, for a client that polls until it has risen: the flusher writes the vbucket soon. */
   watchPersisted(vb: number): number;
   /** Calls back once `seqno` of `vb` is persisted (at once if it is), or with false after `timeoutMs`. */
   whenPersisted(vb: number, seqno: number, timeoutMs: number, done: (persisted: boolean) => void): void;

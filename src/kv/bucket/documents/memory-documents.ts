@@ -270,9 +270,13 @@ export class MemoryDocuments implements Documents {
     return this.progress.persistedSeqno(vb);
   }
 
+  safePersistedSeqno(vb: number): number {
+    return this.progress.safePersistedSeqno(vb);
+  }
+
   watchPersisted(vb: number): number {
     this.options.onWatched(vb);
-    return this.persistedSeqno(vb);
+    return this.safePersistedSeqno(vb);
   }
 
   failoverLog(vb: number): readonly FailoverEntry[] {
@@ -280,7 +284,7 @@ export class MemoryDocuments implements Documents {
   }
 
   whenPersisted(vb: number, seqno: number, timeoutMs: number, done: (persisted: boolean) => void): void {
-    const isPersisted = this.persistedSeqno(vb) >= seqno;
+    const isPersisted = this.safePersistedSeqno(vb) >= seqno;
     if (isPersisted || this.type !== 'native' || this.writeRefusal !== Status.success) {
       done(isPersisted);
       return;
@@ -311,7 +315,7 @@ export class MemoryDocuments implements Documents {
     if ((state & Bit.deleted) === 0 && items.isExpired(address, now.seconds)) {
       if (!makesSeqnos(this.vbuckets.columns, position.vb)) return Status.keyNotFound;
       if (this.expirer.needsValue(address)) return this.fetchToExpire(key, keyStart, keyEnd);
-      if (!this.expire()) return Status.keyNotFound;
+      if (this.writeRefusal !== Status.success || !this.expirer.expire(position)) return Status.keyNotFound;
     } else if (needsValue && (state & Bit.valueNonResident) !== 0)
       return this.showNonResident(key, keyStart, keyEnd, view);
     this.vbuckets.show(position.address, view);
@@ -451,10 +455,5 @@ export class MemoryDocuments implements Documents {
     const status = this.changeDurably(request, result);
     if (status === Status.success) vbuckets.show(address, view);
     return status;
-  }
-
-  /** Turns the expired item at `position` into a tombstone; false when that is not possible now. */
-  private expire(): boolean {
-    return this.writeRefusal === Status.success && this.expirer.expire(this.position);
   }
 }

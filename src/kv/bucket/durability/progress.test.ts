@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { DurabilityLevel } from '#kv/data/documents.ts';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import { eventually } from '../../../../test/support/node-process.ts';
+import { VbucketState } from '../../data/vbucket-state.ts';
+import { MemoryDisk } from '../../disk/memory-engine.ts';
 import { VbucketColumns } from '../../vbucket/columns.ts';
 import { VbucketProgress } from './progress.ts';
 
@@ -15,6 +18,9 @@ function aProgress(replicaNumber: number) {
   columns.highSeqno.fill(10);
   return { columns, progress };
 }
+
+const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 1 };
+
 const withB = { others: ['b'], size: 2, isFrozen: false };
 
 describe('VbucketProgress', () => {
@@ -101,6 +107,23 @@ describe('VbucketProgress', () => {
     }
   });
 
+  it('tells clients of nothing persisted while another node would continue in place of the active', () => {
+    const { progress, columns } = aProgress(1);
+    columns.state[0] = VbucketState.active;
+    progress.beginMembers(0, { ...withB, isUnwritten: true });
+    const answers: string[] = [];
+    for (const seqno of [8, 9])
+      progress.wait(0, seqno, 1000, (isPersisted) => answers.push(`${seqno} ${isPersisted}`));
+    progress.advance(0, 8);
+    assert.deepEqual([progress.persistedSeqno(0), progress.safePersistedSeqno(0), answers], [8, 0, []]);
+    progress.setMembers(0, withB);
+    assert.deepEqual([progress.safePersistedSeqno(0), answers], [8, ['8 true']]);
+    progress.setMembers(0, { ...withB, isUnwritten: true });
+    columns.state[0] = VbucketState.replica;
+    assert.equal(progress.safePersistedSeqno(0), 8, 'a copy says what it has on its own disk');
+    progress.failWaits();
+  });
+
   it('refuses durable writes with three copies', () => {
     const { progress } = aProgress(3);
     progress.setMembers(0, { others: ['b', 'c', 'd'], size: 4, isFrozen: false });
@@ -156,4 +179,21 @@ describe('a majority write of a bucket with copies', () => {
     progress.copied(0, 'b', 1, 0);
     assert.equal(bucket.find('k'), Status.success);
   });
+});
+
+test('a client that polls for persistence is told of none while another node would continue the vbucket', async () => {
+  const b = await new BucketUnderTest({ storage: { disk: new MemoryDisk().engine(), files } }).start();
+  const { documents, progress } = b.bucket;
+  const set = { others: [], size: 1, isFrozen: false };
+  progress.setMembers(0, { ...set, isUnwritten: true });
+  b.store('k');
+  const answers: boolean[] = [];
+  documents.whenPersisted(0, 1, 1000, (answer) => answers.push(answer));
+  await eventually(() => {
+    b.tick(20);
+    assert.equal(documents.persistedSeqno(0), 1);
+  });
+  assert.deepEqual([documents.persistedSeqno(0), documents.watchPersisted(0), answers], [1, 0, []]);
+  progress.setMembers(0, set);
+  assert.deepEqual([documents.watchPersisted(0), answers], [1, [true]]);
 });

@@ -76,6 +76,11 @@ export class VbucketProgress {
     return this.columns.persistedSeqno[vb] ?? 0;
   }
 
+  /** Up to where clients are told that changes are persisted: nothing while another node would continue in place of this active. */
+  safePersistedSeqno(vb: number): number {
+    return this.sets.isUnwritten(vb) ? 0 : this.persistedSeqno(vb);
+  }
+
   /** Every member of the in-sync set has received everything up to here. */
   committedSeqno(vb: number): number {
     return this.sets.committedSeqno(vb);
@@ -142,6 +147,7 @@ export class VbucketProgress {
   setMembers(vb: number, set: SyncSet | null): void {
     this.sets.set(vb, set);
     this.reportCommitted(vb);
+    this.releasePersisted(vb);
   }
 
   /** As `setMembers`, for a vbucket that becomes active here: nothing is committed until its members report. */
@@ -178,7 +184,7 @@ export class VbucketProgress {
   advance(vb: number, seqno: number): void {
     this.columns.persistedSeqno[vb] = seqno;
     for (const follower of this.followers) follower.persisted(vb, seqno);
-    if (this.waits.has(vb)) this.release(vb, true, (wait) => wait.seqno <= seqno);
+    this.releasePersisted(vb);
   }
 
   /** Answers all waiting calls with false, since the disk failed or the bucket stops. */
@@ -197,6 +203,12 @@ export class VbucketProgress {
     const now = this.clock.monotonicMs();
     for (const vb of [...this.waits.keys()]) this.release(vb, false, (wait) => wait.deadlineMs <= now);
     if (this.count > 0) this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
+  }
+
+  private releasePersisted(vb: number): void {
+    if (!this.waits.has(vb)) return;
+    const seqno = this.safePersistedSeqno(vb);
+    this.release(vb, true, (wait) => wait.seqno <= seqno);
   }
 
   private release(vb: number, persisted: boolean, matches: (wait: Wait) => boolean): void {

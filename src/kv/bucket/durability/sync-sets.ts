@@ -1,5 +1,6 @@
 // The in-sync sets of the shards whose active is here, and what each copy has received and persisted. A vbucket without other members
 // costs nothing: all that it has is received by every member.
+import { VbucketState } from '../../data/vbucket-state.ts';
 import type { VbucketColumns } from '../../vbucket/columns.ts';
 
 /** The in-sync set of a shard as its active counts it. */
@@ -118,6 +119,11 @@ export class SyncSets {
     for (const { persisted } of this.members[vb] ?? noMembers)
       if ((persisted[vb] as number) >= seqno) count++;
     return count >= members;
+  }
+
+  /** Whether the vbucket is active here, and its disk does not count yet. */
+  isUnwritten(vb: number): boolean {
+    return this.sets[vb]?.isUnwritten === true && this.columns.state[vb] === VbucketState.active;
   }
 
   private advance(vb: number): void {
