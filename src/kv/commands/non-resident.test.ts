@@ -55,6 +55,22 @@ async function overfull(
   return { service, client };
 }
 
+/** OBSERVE of documents and of as many keys that do not exist. */
+async function observesMany(client: KvConnection): Promise<void> {
+  const names = Array.from({ length: 1200 }, (_, i) => key(i % 2 === 0 ? `k${i}` : `none${i}`));
+  const entries = names.map((name) => Buffer.concat([Buffer.from([0, 0, 0, name.length]), name]));
+  const { status, value } = await client.ask({ opcode: Opcode.observe, value: Buffer.concat(entries) });
+  assert.equal(status, Status.success);
+  let at = 0;
+  for (const [i, entry] of entries.entries()) {
+    const stateAt = at + entry.length;
+    assert.deepEqual(value.subarray(at, stateAt), entry);
+    assert.equal(value[stateAt], i % 2 === 0 ? 1 : 0x80);
+    at = stateAt + 9;
+  }
+  assert.equal(at, value.length);
+}
+
 async function replies(client: KvConnection, wanted: number): Promise<Reply[]> {
   const received: Reply[] = [];
   while (received.length < wanted) received.push((await client.next()) as Reply);
@@ -175,10 +191,11 @@ async function continueScan(client: KvConnection, id: Buffer): Promise<Set<numbe
 }
 
 for (const policy of ['valueOnly', 'fullEviction'] as const) {
-  test(`a scan has documents that are not in memory, with ${policy}`, async () => {
+  test(`a scan and an OBSERVE of many keys have documents that are not in memory, with ${policy}`, async () => {
     const { service, client } = await overfull(usualFeatures, policy);
     await using _ = service;
     assert.equal((await scan(client)).size, count);
+    await observesMany(client);
   });
 }
 

@@ -5,9 +5,11 @@ import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
+import { holdFrame } from '../dispatch/delayed-reply.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
-import { beginReply, clientCasHi, clientCasLo } from '../dispatch/reply.ts';
+import { beginReply, clientCasHi, clientCasLo, replyValue } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
+import type { PartialReply } from '../served/held-reply.ts';
 
 /** OBSERVE_SEQNO. */
 export function observeSeqno(request: Request): CommandResult {
@@ -43,6 +45,8 @@ const KeyState = { inMemory: 0x00, persisted: 0x01, notFound: 0x80, deleted: 0x8
 const stateBytes = 9;
 /** Limit of keys in one request: a frame has room for millions, which would block the data thread. */
 export const observeKeysMax = 4096;
+/** Keys that are looked up in one run of a request: a few milliseconds on a machine with much other work. */
+const stepKeys = 512;
 /** Work of the search for one key, in bytes. */
 const keyWork = 128;
 
@@ -53,6 +57,7 @@ export function observe(request: Request): CommandResult {
   const count = countKeys(frame.buffer, valueStart, end);
   if (count < 0) return request.refuse(Status.invalidArguments, 'Invalid packet structure');
   if (count > observeKeysMax) return request.refuse(Status.invalidArguments, 'Too many keys');
+  if (count > stepKeys) return observeInSteps(request, count);
   request.workBytes += count * keyWork;
   const before = output.end;
   let to = beginReply(request, 0, 0, end - valueStart + count * stateBytes, 0, 0, 0);
@@ -68,6 +73,46 @@ export function observe(request: Request): CommandResult {
     at = next;
   }
   return Outcome.replied;
+}
+
+/** As `observe`, with some of the keys in each run of the request. */
+function observeInSteps(request: Request, count: number): CommandResult {
+  const { frame, resumed } = request;
+  const bytes = frame.end - frame.valueStart;
+  const partial = resumed?.partial ?? {
+    value: Buffer.allocUnsafe(bytes + count * stateBytes),
+    valueEnd: 0,
+    nextEntry: 0,
+  };
+  request.workBytes += stepKeys * keyWork;
+  for (let keys = 0; partial.nextEntry < bytes; keys++) {
+    if (keys === stepKeys) return continueLater(request, partial);
+    const status = observeNext(request, partial);
+    if (status === Outcome.notResident) request.partial = partial;
+    if (status !== Status.success) return status;
+  }
+  return replyValue(request, partial.value);
+}
+
+function observeNext(request: Request, partial: PartialReply): CommandResult {
+  const { buffer, valueStart } = request.frame;
+  const { value, nextEntry, valueEnd } = partial;
+  const at = valueStart + nextEntry;
+  const next = at + 4 + buffer.readUInt16BE(at + 2);
+  const status = observeOne(request, buffer.readUInt16BE(at), at + 4, next);
+  if (status !== Status.success) return status;
+  const stateAt = valueEnd + buffer.copy(value, valueEnd, at, next);
+  partial.valueEnd = stateAt + state.copy(value, stateAt);
+  partial.nextEntry = next - valueStart;
+  return status;
+}
+
+/** The connection runs the request again: at once if the turn has time left. */
+function continueLater(request: Request, partial: PartialReply): Outcome {
+  const heldReply = holdFrame(request, true);
+  heldReply.partial = partial;
+  heldReply.resolve(Status.success);
+  return Outcome.later;
 }
 
 /** Number of keys in the list, or -1 if it is malformed. */

@@ -29,13 +29,13 @@ const partial = {
   node: 0,
   buckets: { b: { privileges: 0, scopes: { 8: { privileges: 0, collections: { 8: Privilege.read } } } } },
 };
-const observed = Buffer.concat(
-  Array.from({ length: 512 }, () => Buffer.from([0, 1, 0, 2, 0, 'k'.charCodeAt(0)])),
-);
+const observed = (keys: number): Buffer =>
+  Buffer.concat(Array.from({ length: keys }, () => Buffer.from([0, 1, 0, 2, 0, 'k'.charCodeAt(0)])));
 
 /** A request, how many of them are sent, and the least number of turns that they take. */
 const costly: readonly [string, RequestParts, number, number][] = [
-  ['OBSERVE of 512 keys', { opcode: Opcode.observe, value: observed }, 100, 40],
+  ['OBSERVE of 512 keys', { opcode: Opcode.observe, value: observed(512) }, 100, 40],
+  ['OBSERVE of 4,096 keys', { opcode: Opcode.observe, value: observed(4_096) }, 1, 7],
   ['all seqnos of a collection', { opcode: Opcode.getAllVbSeqnos, extras: Buffer.alloc(8) }, 100, 25],
   ['a manifest of a user with few rights', { opcode: Opcode.getManifest }, 20, 10],
   ['a statistic of many collections', { opcode: Opcode.stat, key: Buffer.from('memory') }, 100, 40],

@@ -48,6 +48,8 @@ export function holdForDisk(request: Request, outputEnd: number): AfterFrame {
   const heldReply = holdFrame(request, !mayBeOvertaken(request));
   heldReply.found = request.found;
   request.found = null;
+  heldReply.partial = request.partial;
+  request.partial = null;
   heldReply.sinceMs = resumed && resumed.sinceMs >= 0 ? resumed.sinceMs : nowMs;
   heldReply.documents = documents;
   documents.awaitDisk((fetched) => {

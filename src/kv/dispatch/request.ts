@@ -17,7 +17,7 @@ import {
 } from '../data/documents.ts';
 import { type DocumentCounts, noCounts } from '../document-counts.ts';
 import type { HeavyAnswer, PreparedWork } from '../heavy/jobs.ts';
-import type { HeldReply } from '../served/held-reply.ts';
+import type { HeldReply, PartialReply } from '../served/held-reply.ts';
 import type { ServedBucket } from '../served/served-bucket.ts';
 import type { Client } from '../session/client.ts';
 import type { Session } from '../session/session.ts';
@@ -94,6 +94,8 @@ export class Request {
   resumed: HeldReply | null = null;
   /** The key that the command found in an earlier run. */
   found: FoundKey | null = null;
+  /** What the command has composed of its reply, when it returns `notResident`. */
+  partial: PartialReply | null = null;
   /** Set by `deferWork`. */
   work: PrepareWork | null = null;
   /** The result of the deferred work when the command is run again. */

@@ -12,6 +12,15 @@ export interface ReplyHolder {
   replyResolved(heldReply: HeldReply): void;
 }
 
+/** The first part of a reply with many entries. The request is run again for the others, so that it does not take all of its time in one turn. */
+export interface PartialReply {
+  /** Has room for the whole value. */
+  readonly value: Buffer;
+  valueEnd: number;
+  /** Where the entries of the request begin that are not in the reply yet, counted from the start of its value. */
+  nextEntry: number;
+}
+
 export class HeldReply {
   private readonly holder: ReplyHolder;
   readonly opcode: number;
@@ -27,6 +36,8 @@ export class HeldReply {
   frame: Buffer = noBytes;
   /** The key that the command found in an earlier run. */
   found: FoundKey | null = null;
+  /** What the command composed in earlier runs. */
+  partial: PartialReply | null = null;
   /** The document that was fetched for the next run. */
   fetched: FetchedDocument | null = null;
   /** The bucket's documents, which fetched `fetched` and provide it to the next run. */
