@@ -20,6 +20,7 @@ import { VbucketCapture } from './vbucket-capture.ts';
 
 /** Streams of all nodes at a time; each has up to one block in memory. */
 const streamsAtOnce = 32;
+/** A node has at least this number of streams, in a cluster of many nodes too. */
 const streamsPerNodeMin = 4;
 /** For how long requests to a bucket that refuses them for a while are repeated, and the pause between them. */
 const busyMs = 30_000;
@@ -39,7 +40,7 @@ export interface BucketCaptureOptions {
   progress(documents: number): void;
 }
 
-const kinds = {
+const frameKinds = {
   mutation: FrameKind.mutation,
   deletion: FrameKind.deletion,
   expiration: FrameKind.expiration,
@@ -78,10 +79,12 @@ class NodeCapture implements ChangeHandler {
   private streams: ChangeConnection | null = null;
   private targetSeqnos: Float64Array = new Float64Array(0);
   private logs: Map<number, FailoverEntry[]> = new Map();
+  /** The vbuckets whose streams are open or requested. */
   private readonly active = new Map<
     number,
     { capture: VbucketCapture; outcome: Deferred<'complete' | 'rollback'> }
   >();
+  /** Used for each change again, so that no object is made for it. */
   private readonly content: FrameContent = {
     kind: 0,
     datatype: 0,
@@ -96,6 +99,7 @@ class NodeCapture implements ChangeHandler {
     value: Buffer.alloc(0),
   };
   private failed: Error | null = null;
+  private readonly cancelled = (): void => this.fail(this.options.signal.reason as Error);
 
   private constructor(route: DataRoute, options: BucketCaptureOptions, client: BucketClient) {
     this.route = route;
@@ -118,12 +122,13 @@ class NodeCapture implements ChangeHandler {
       throw error;
     }
     void node.streams.closed.then((reason) => node.fail(reason));
-    options.signal.addEventListener('abort', () => node.fail(options.signal.reason as Error), { once: true });
+    options.signal.addEventListener('abort', node.cancelled, { once: true });
     return node;
   }
 
   close(): void {
     this.fail(new Error('the capture ended'));
+    this.options.signal.removeEventListener('abort', this.cancelled);
     this.client.close();
     this.streams?.close();
   }
@@ -147,7 +152,7 @@ class NodeCapture implements ChangeHandler {
     return this.retryWhileBusy(() => this.client.failoverLogs(this.route.vbuckets));
   }
 
-  /** Asks on a new connection. Null: the bucket was not flushed since the start, or its node does not answer. */
+  /** Reads the failover logs over a new connection. Null: the bucket was not flushed since the start, or its node does not answer. */
   async findFlush(): Promise<ArchiveError | null> {
     if (this.options.signal.aborted) return null;
     const read = async (): Promise<Map<number, FailoverEntry[]>> => {
@@ -281,7 +286,7 @@ class NodeCapture implements ChangeHandler {
     if (capture === undefined) return;
     const { content } = this;
     const hasXattrs = change.bodyStart > change.xattrsStart;
-    content.kind = kinds[change.kind];
+    content.kind = frameKinds[change.kind];
     content.datatype = (change.isJson ? Datatype.json : 0) | (hasXattrs ? Datatype.xattr : 0);
     content.collectionId = change.collectionId;
     content.casHi = change.casHi;
