@@ -66,7 +66,7 @@ export function readSmall(path: string, bytesMax = bytesMaxDefault): Buffer {
   }
 }
 
-/** Returns `{}` for the JSON text `null`. @throws ArchiveError */
+/** Returns `{}` for the JSON text `null`, so that the caller can read fields of any result. @throws ArchiveError */
 export function readJson(path: string): unknown {
   const text = readSmall(path).toString();
   try {
@@ -76,6 +76,7 @@ export function readJson(path: string): unknown {
   }
 }
 
+/** Codes of errors that the disk or the rights to it cause. */
 const writeProblems = new Set([
   'ENOSPC',
   'EDQUOT',

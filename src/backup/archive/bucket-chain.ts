@@ -87,7 +87,7 @@ export class BucketChain implements Disposable {
   }
 }
 
-/** Adds the key; false if it was there. */
+/** Adds the key; false if it was there already. */
 function addKey(keysByCollection: Map<number, Set<string>>, { collectionId, key }: Frame): boolean {
   let keys = keysByCollection.get(collectionId);
   if (keys === undefined) keysByCollection.set(collectionId, (keys = new Set()));

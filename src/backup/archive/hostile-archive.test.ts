@@ -19,15 +19,18 @@ import { after, before, describe, it } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
+import { Datatype } from '#wire/status.ts';
 import { type ArchivedDocument, addBackup, addPartial } from '../../../test/support/an-archive.ts';
 import { aSeed, type Random, randomBytes, randomJson } from '../../../test/support/random.ts';
 import { ArchiveError } from '../format/archive-error.ts';
+import { FrameKind } from '../format/frame.ts';
 import { examine } from '../inspect/examine.ts';
 import { exportLines } from '../inspect/export.ts';
 import { summaries } from '../inspect/summaries.ts';
 import { verifyBackup } from '../inspect/verify.ts';
 import { removeBackups } from '../merge/remove-backups.adapter.ts';
 import { runMerge } from '../merge/run-merge.adapter.ts';
+import { fileHeaderBytes } from './data-file.adapter.ts';
 import { finishMerge } from './merge-intent.adapter.ts';
 import { findBackup } from './repository.adapter.ts';
 
@@ -71,7 +74,7 @@ describe('a hostile archive', () => {
         errors.push(error.message);
       }
     };
-    const readers = (): void => {
+    const exportAll = (): void => {
       const { repository } = findBackup(folder);
       for (const name of names) {
         const chain = repository.chain(name);
@@ -79,7 +82,7 @@ describe('a hostile archive', () => {
       }
     };
     await attempt(() => summaries(findBackup(folder).repository));
-    await attempt(readers);
+    await attempt(exportAll);
     for (const name of names)
       await attempt(() => {
         const { repository } = findBackup(folder);
@@ -190,17 +193,18 @@ describe('a hostile archive', () => {
     const { name, id } = addBackup(copy, [{ key: 'k1' }]);
     const path = join(copy, name, '0.data');
     const bomb = zstdCompressSync(Buffer.alloc(200 << 20));
-    const head = readFileSync(path).subarray(0, 32 + 36);
-    head.writeUInt32BE(bomb.length, 32 + 16);
+    // The header of the file, and that of its first block up to the hash. The size of the stored bytes is at 16 in the header of the block.
+    const head = readFileSync(path).subarray(0, fileHeaderBytes + 36);
+    head.writeUInt32BE(bomb.length, fileHeaderBytes + 16);
     const hash = createHash('sha256')
       .update(Buffer.from(id, 'hex'))
       .update(Buffer.alloc(4))
-      .update(head.subarray(32));
+      .update(head.subarray(fileHeaderBytes));
     writeFileSync(path, Buffer.concat([head, hash.update(bomb).digest(), bomb]));
     const { repository } = findBackup(copy);
     using data = repository.data(repository.manifest(name), 0);
     const before = process.memoryUsage.rss();
-    assert.throws(() => data.block(32).frames(), /cannot be decompressed/);
+    assert.throws(() => data.block(fileHeaderBytes).frames(), /cannot be decompressed/);
     assert.ok(process.memoryUsage.rss() - before < 100 << 20);
   });
 
@@ -229,12 +233,14 @@ describe('a hostile archive', () => {
   });
 });
 
-/** Documents whose flags promise JSON and attributes that their values do not have, and whose keys are of other vbuckets. */
+const datatypes = [Datatype.json, Datatype.json | Datatype.xattr, Datatype.xattr, Datatype.raw];
+
+/** Documents whose datatypes promise JSON and attributes that their values do not have, and whose keys are of other vbuckets. */
 function documents(backup: number): ArchivedDocument[] {
   return Array.from({ length: 40 }, (_, n) => ({
     key: `k${n}`,
-    kind: n % 7 === 0 ? 1 : 0,
-    datatype: [1, 5, 4, 0][(n + backup) % 4] as number,
+    kind: n % 7 === 0 ? FrameKind.deletion : FrameKind.mutation,
+    datatype: datatypes[(n + backup) % datatypes.length] as number,
     ...(n % 3 === 0 && {
       value: Buffer.from(['', '{"n":', '\xff\xff\xff\xff', '[1,2]'][n % 4] as string, 'latin1'),
     }),
@@ -255,6 +261,7 @@ function changed(random: Random, bytes: Buffer, isJson: boolean): Buffer {
   return Buffer.from(JSON.stringify(withOtherField(random, JSON.parse(bytes.toString()))));
 }
 
+/** Values that a reader must refuse, or for which it must not take much memory or another file. */
 const extremes = [
   -1,
   0,

@@ -30,11 +30,12 @@ import { isSameDigest, RepositoryKeys, type WrappingCost } from './repository-ke
 
 const repositoryFile = 'repository.json';
 const manifestFile = 'manifest.json';
+const partialFile = 'partial.json';
+/** The field `format` of `repository.json`. */
+const repositoryFormat = 'divan-backup-repository';
 /** Versions of `repository.json`. */
 const plainVersion = 1;
 const encryptedVersion = 2;
-const partialFile = 'partial.json';
-const formatName = 'divan-backup-repository';
 
 /** The description of an interrupted backup, in `partial.json`. */
 export interface InterruptedBackup {
@@ -78,7 +79,7 @@ export class Repository {
     if (!existsSync(file))
       throw new ArchiveError(`${path} is not a repository of backups: it has no ${repositoryFile}`);
     const { format, version, id, encryption } = readJson(file) as Record<string, unknown>;
-    if (format !== formatName || typeof id !== 'string' || !/^[0-9a-f]{32}$/.test(id))
+    if (format !== repositoryFormat || typeof id !== 'string' || !/^[0-9a-f]{32}$/.test(id))
       throw new ArchiveError(`${file} does not describe a repository of backups`);
     if (version !== plainVersion && version !== encryptedVersion)
       throw new ArchiveError(
@@ -112,7 +113,7 @@ export class Repository {
     const sealing = passphrase === undefined ? null : RepositoryKeys.create(id, passphrase, random, cost);
     const version = sealing === null ? plainVersion : encryptedVersion;
     const description = {
-      format: formatName,
+      format: repositoryFormat,
       version,
       id,
       ...(sealing && { encryption: sealing.encryption }),
@@ -231,11 +232,11 @@ export class Repository {
   }
 
   /** Creates the folder of a backup that starts now. */
-  begin(clock: Clock, id: string, plan: Pick<InterruptedBackup, 'after' | 'buckets'>): InterruptedBackup {
+  begin(clock: Clock, id: string, chosen: Pick<InterruptedBackup, 'after' | 'buckets'>): InterruptedBackup {
     const nowMs = clock.wallMs();
     const name = this.freeName(backupNameOf(nowMs));
     const startedAt = new Date(nowMs).toISOString();
-    const partial = { id, name, startedAt, ...plan };
+    const partial = { id, name, startedAt, ...chosen };
     mkdirSync(join(this.path, name), { mode: 0o700 });
     writeWhole(join(this.path, name, partialFile), `${JSON.stringify(partial)}\n`);
     syncPath(this.path);

@@ -1,4 +1,4 @@
-// Names and sizes of what a repository writes, and files that a failed call must close.
+// The names of backups, the sizes of manifests, and files that a failed call must close.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,7 +57,7 @@ describe('the manifest of a backup', () => {
     return { ...aManifest(), ...begin(repository), repository: repository.id, buckets };
   };
 
-  it('may have 101 buckets', () => {
+  it('may have more than a hundred buckets', () => {
     const repository = aRepository();
     const manifest = withBuckets(repository, 101);
     repository.finish(manifest);

@@ -54,7 +54,7 @@ export interface BackupContext {
 export interface BackupProgress {
   readonly bucket: string;
   readonly documents: number;
-  /** About how many there will be; of an incremental backup unknown. */
+  /** About how many documents the bucket has; null for an incremental backup, which has an unknown part of them. */
   readonly expected: number | null;
 }
 
@@ -230,9 +230,9 @@ class BackupTask {
     const { partial, repository } = this;
     const records: BucketRecord[] = [];
     const indexes: IndexRecord[][] = [];
-    for (const bucket of buckets) indexes.push(await this.indexes(bucket.name));
+    for (const bucket of buckets) indexes.push(await this.indexesOf(bucket.name));
     for (const [index, bucket] of buckets.entries())
-      records.push(await this.bucket(bucket, index, indexes[index] ?? []));
+      records.push(await this.backUpBucket(bucket, index, indexes[index] ?? []));
     const manifest: BackupManifest = {
       format: formatName,
       version: archiveVersion,
@@ -250,13 +250,13 @@ class BackupTask {
     return manifest;
   }
 
-  private async indexes(bucket: string): Promise<IndexRecord[]> {
+  private async indexesOf(bucket: string): Promise<IndexRecord[]> {
     const found = this.withIndexes ? await this.context.node.indexes(bucket) : [];
     this.lacksIndexes ||= found === null;
     return this.chosenIndexes.of(bucket, found ?? []);
   }
 
-  private async bucket(
+  private async backUpBucket(
     bucket: NodeBucket,
     index: number,
     indexes: readonly IndexRecord[],
@@ -268,7 +268,7 @@ class BackupTask {
     const previous = this.continued?.buckets.find(
       (record) => record.name === name && record.uuid === bucket.uuid,
     );
-    const { writer, completed } = this.open(index);
+    const { writer, completed } = this.openDataFile(index);
     try {
       const expected = previous === undefined ? bucket.itemCount : null;
       let documents = 0;
@@ -298,7 +298,11 @@ class BackupTask {
     }
   }
 
-  private open(index: number): { writer: DataWriter; completed: ReadonlyMap<number, CountedVbucket> } {
+  /** Opens the data file of a bucket, behind what an interrupted backup wrote. */
+  private openDataFile(index: number): {
+    writer: DataWriter;
+    completed: ReadonlyMap<number, CountedVbucket>;
+  } {
     const { repository, partial } = this;
     const path = repository.dataPath(partial, index);
     const owner = repository.dataOwner(partial, index);

@@ -66,8 +66,8 @@ describe('an interrupted incremental backup', () => {
     full = addBackup(folder, [{ key: 'a' }], { startedMs }).name;
     const after = addBackup(folder, [{ key: 'b' }], { startedMs: startedMs + 1 });
     const clock = { ...realClock, wallMs: () => startedMs + 2 };
-    const plan = { after: { name: after.name, id: after.id }, buckets: [bucket] };
-    partial = repository().begin(clock, hexId(realRandom), plan).name;
+    const content = { after: { name: after.name, id: after.id }, buckets: [bucket] };
+    partial = repository().begin(clock, hexId(realRandom), content).name;
   });
 
   it('is resumed', async () => {
@@ -95,7 +95,7 @@ describe('an interrupted incremental backup', () => {
     );
   });
 
-  it('is replaced by another one if the backup that it continues has another id than the one of that name', async () => {
+  it('is replaced if another backup now has the name of the one that it continues', async () => {
     repository().remove(partial);
     const [, name = ''] = repository().complete();
     const after = { name, id: '0'.repeat(32) };

@@ -2,12 +2,13 @@
 // backup has the state of the vbucket at exactly one seqno.
 
 import type { FailoverEntry } from '#client/change-connection.ts';
+import { Datatype } from '#wire/status.ts';
 import type { DataWriter } from '../archive/data-file.adapter.ts';
 import { blockBytes } from '../format/block.ts';
 import { type FrameBuffer, type FrameContent, FrameKind } from '../format/frame.ts';
 import type { CountedVbucket } from '../format/manifest.ts';
 
-/** The last frame of a vbucket: all that its record in the manifest needs. */
+/** The value of the last frame of a vbucket, as JSON: what its record in the manifest has, apart from the offset of that frame's block. */
 export type EndRecord = Omit<CountedVbucket, 'last'>;
 
 export class VbucketCapture {
@@ -97,7 +98,7 @@ const noKey = Buffer.alloc(0);
 
 const endFrame = (seqno: number, record: EndRecord): FrameContent => ({
   kind: FrameKind.end,
-  datatype: 1,
+  datatype: Datatype.json,
   collectionId: 0,
   casHi: 0,
   casLo: 0,

@@ -37,6 +37,16 @@ function opened(bytes: Buffer, offset = 32, by = owner): { plain: Buffer; offset
   return { plain, offsets: frameOffsets(plain, header.frames) };
 }
 
+const anyHeader = {
+  vb: 0,
+  isLast: true,
+  isEncrypted: false,
+  frames: 1,
+  previous: 0,
+  offset: 32,
+  storedBytes: 100,
+};
+
 test('frames are read as they were written', (t) => {
   const random = aSeed(t);
   const frames = new FrameBuffer();
@@ -46,7 +56,6 @@ test('frames are read as they were written', (t) => {
   const frame = new Frame();
   for (const [index, writtenFrame] of written.entries()) {
     frame.move(plain, offsets[index] as number);
-
     assert.deepEqual({ ...frame }, writtenFrame);
   }
   frames.clear();
@@ -78,10 +87,11 @@ test('random bytes are refused as frames, as headers and as compressed bytes', (
   const random = aSeed(t);
   for (let round = 0; round < 3_000; round++) {
     const bytes = randomBytes(random, random(300));
-    // A count from 0 on: no frames in no bytes is right.
+    // Zero frames in zero bytes are right.
     const count = bytes.length === 0 ? 1 : random(9);
     assert.throws(() => frameOffsets(bytes, count), ArchiveError);
     assert.throws(() => readBlockHeader(bytes, random(100)), ArchiveError);
+    assert.throws(() => unpackBlock({ ...anyHeader, plainBytes: 1 + random(300) }, bytes), ArchiveError);
   }
 });
 
@@ -109,15 +119,7 @@ test('frames whose bytes were changed at random are refused or have sizes within
 
 test('a decompression bomb is refused before it is decompressed, and absurd sizes before they are read', () => {
   const bomb = zstdCompressSync(Buffer.alloc(200 << 20));
-  const header = {
-    vb: 0,
-    isLast: true,
-    isEncrypted: false,
-    frames: 1,
-    previous: 0,
-    offset: 32,
-    storedBytes: bomb.length,
-  };
+  const header = { ...anyHeader, storedBytes: bomb.length };
   const before = process.memoryUsage.rss();
   assert.throws(() => unpackBlock({ ...header, plainBytes: 1 << 20 }, bomb), /cannot be decompressed/);
   assert.ok(process.memoryUsage.rss() - before < 100 << 20);

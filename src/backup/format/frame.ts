@@ -5,6 +5,7 @@
 import { freeBuffer } from '#base/free-buffer.ts';
 import { readU32, readU64, writeU32, writeU64 } from '#wire/bytes.ts';
 import { keyBytesMax } from '#wire/collection-id.ts';
+import { Datatype } from '#wire/status.ts';
 import { ArchiveError } from './archive-error.ts';
 
 export const frameHeaderBytes = 44;
@@ -17,12 +18,13 @@ export const FrameKind = {
   mutation: 0,
   deletion: 1,
   expiration: 2,
-  /** The last frame of a vbucket: its seqno is the end, its value the history as JSON. */
+  /** The last frame of a vbucket: its seqno is the last one of the vbucket in the backup, its value an `EndRecord` as JSON. */
   end: 3,
 } as const;
 
 const kindMax = FrameKind.end;
-const knownDatatypes = 0x05;
+/** JSON and attributes: values in an archive are not compressed one by one. */
+const knownDatatypes = Datatype.json | Datatype.xattr;
 
 /** A document as it goes into a frame. */
 export interface FrameContent {

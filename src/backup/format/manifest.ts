@@ -13,7 +13,9 @@ const collectionsMax = 10_000;
 export const indexesMax = 100_000;
 /** The longest statement that the query service takes. */
 const definitionMax = 1 << 20;
+/** Entries of a failover log. */
 const historyMax = 100;
+/** Backups that one merge replaced. */
 const mergedMax = 100_000;
 
 /** A vbucket in a backup. */
@@ -103,10 +105,13 @@ const idPattern = /^[0-9a-f]{32}$/;
 export const backupNamePattern = /^\d{4}-\d\d-\d\dT\d\d_\d\d_\d\d\.\d{3}Z(-\d{1,3})?$/;
 const digits = /^\d{1,20}$/;
 
-const history: Shape = jsonField.list(historyMax, jsonField.pair(jsonField.text(digits), jsonField.count));
-const vbucket: Shape = jsonField.object({
+const historyShape: Shape = jsonField.list(
+  historyMax,
+  jsonField.pair(jsonField.text(digits), jsonField.count),
+);
+const vbucketShape: Shape = jsonField.object({
   uuid: jsonField.text(digits),
-  history,
+  history: historyShape,
   from: jsonField.count,
   to: jsonField.count,
   last: jsonField.count,
@@ -115,13 +120,13 @@ const vbucket: Shape = jsonField.object({
   deletions: jsonField.count,
   collections: jsonField.optional(jsonField.record(jsonField.count)),
 });
-const index: Shape = jsonField.object({
+const indexShape: Shape = jsonField.object({
   name: jsonField.text(/^.{1,1000}$/s),
   definition: jsonField.textUpTo(definitionMax),
   scope: jsonField.optional(jsonField.text(/^[\w%-]{1,251}$/)),
   collection: jsonField.optional(jsonField.text(/^[\w%-]{1,251}$/)),
 });
-const bucket: Shape = jsonField.object({
+const bucketShape: Shape = jsonField.object({
   name: jsonField.text(/^[\w.%-]{1,100}$/),
   uuid: jsonField.text(/^[\w-]{1,64}$/),
   bytes: jsonField.count,
@@ -137,11 +142,11 @@ const bucket: Shape = jsonField.object({
       documents: jsonField.optional(jsonField.count),
     }),
   ),
-  indexes: jsonField.list(indexesMax, index),
-  vbuckets: jsonField.list(vbucketCount, vbucket, vbucketCount),
+  indexes: jsonField.list(indexesMax, indexShape),
+  vbuckets: jsonField.list(vbucketCount, vbucketShape, vbucketCount),
 });
-const manifest: Shape = jsonField.object({
-  format: jsonField.text(/^divan-backup$/),
+const manifestShape: Shape = jsonField.object({
+  format: jsonField.text(new RegExp(`^${formatName}$`)),
   version: jsonField.count,
   id: jsonField.text(idPattern),
   repository: jsonField.text(idPattern),
@@ -160,7 +165,7 @@ const manifest: Shape = jsonField.object({
     }),
   ),
   source: jsonField.object({ cluster: jsonField.text(/^.{0,100}$/), version: jsonField.text(/^.{0,100}$/) }),
-  buckets: jsonField.list(bucketsMax, bucket),
+  buckets: jsonField.list(bucketsMax, bucketShape),
 });
 
 /** @throws ArchiveError that names the field */
@@ -178,7 +183,7 @@ export function parseManifest(text: string, path: string): BackupManifest {
       `${path} has format version ${String(version)}; this release reads version ${archiveVersion}`,
     );
   try {
-    manifest(json, '');
+    manifestShape(json, '');
   } catch (error) {
     if (error instanceof ShapeError) throw new ArchiveError(`${path}: ${error.message}`);
     throw error;
@@ -191,7 +196,7 @@ export function parseBucket(text: string, index: number, path: string): BucketRe
   const json: unknown = JSON.parse(text);
   const place = `buckets.${index}`;
   try {
-    bucket(json, place);
+    bucketShape(json, place);
   } catch (error) {
     if (error instanceof ShapeError) throw new ArchiveError(`${path}: ${error.message}`);
     throw error;
@@ -210,7 +215,7 @@ export function checkBuckets(buckets: readonly BucketRecord[], path: string): vo
 /** Whether a reader of a manifest accepts this record of an index. */
 export function isIndexRecord(json: unknown): boolean {
   try {
-    index(json, '');
+    indexShape(json, '');
     return true;
   } catch (error) {
     if (error instanceof ShapeError) return false;
@@ -221,7 +226,7 @@ export function isIndexRecord(json: unknown): boolean {
 /** @throws ArchiveError for what is not the record of a vbucket */
 export function vbucketRecord(json: unknown): CountedVbucket {
   try {
-    vbucket(json, 'vbucket');
+    vbucketShape(json, 'vbucket');
     return json as CountedVbucket;
   } catch (error) {
     if (error instanceof ShapeError) throw new ArchiveError(error.message);

@@ -121,7 +121,7 @@ describe('a job that examines a document', () => {
       { signal, cluster: new KnownCluster(realClock), progress: () => {} },
     );
 
-  it('reads it while a backup has the folder, and names a writer that removed what it reads', async () => {
+  it('is done while a backup has locked the folder, and names the writer if that has removed what it reads', async () => {
     const { name } = addBackup(other, [{ key: 'k' }]);
     const lock = Repository.lock(other);
     try {
@@ -136,7 +136,7 @@ describe('a job that examines a document', () => {
     }
   });
 
-  it('reads under a lock if no writer has the folder, and releases the lock when a file is damaged', async (t) => {
+  it('takes the shared lock if no task writes to the folder, and releases the lock when a file is damaged', async (t) => {
     const share = t.mock.method(Repository, 'share');
     addBackup(other, [{ key: 'k' }]);
     await assert.rejects(examined(), /0\.data/);

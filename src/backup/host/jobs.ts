@@ -88,12 +88,12 @@ export interface JobResults {
     readonly backup: string;
     readonly buckets: readonly BucketFigures[];
     readonly notes: readonly string[];
-    /** Size of all backups of the repository. */
+    /** Bytes of all backups of the repository. */
     readonly size: number;
   };
   restore: RestoreResult;
   restoreTargets: { readonly cluster: string; readonly buckets: readonly string[] };
-  /** Null: there were not two backups to merge. */
+  /** Null: there were not two backups to merge. `merged`: the backups that the merge replaced; `size`: bytes of all backups then. */
   merge: { readonly backup: string; readonly merged: readonly string[]; readonly size: number } | null;
   removeBackup: null;
   removeRepository: null;

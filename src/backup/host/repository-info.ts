@@ -3,6 +3,7 @@ import type { Repository } from '../archive/repository.adapter.ts';
 import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 
 export interface RepositoryInfo {
+  /** Bytes of all complete backups. */
   readonly size: number;
   readonly backups: readonly BackupInfo[];
 }

@@ -1,5 +1,6 @@
 // The versions of one document in all backups of a repository. Reads one vbucket of each.
 import { vbucketOf } from '#client/document-key.ts';
+import { Datatype } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import type { Repository } from '../archive/repository.adapter.ts';
 import { documentsBackwards } from '../archive/vbucket-blocks.ts';
@@ -71,22 +72,21 @@ const versionOf = (backup: string, frame: Frame): ExaminedVersion => ({
   },
 });
 
-const json = 1;
-const xattr = 4;
-
 /** The body without its extended attributes. */
 export function bodyOf({ datatype, value }: Frame): Buffer {
-  return (datatype & xattr) === 0 ? value : value.subarray(Math.max(0, bodyStart(value, 0, value.length)));
+  return (datatype & Datatype.xattr) === 0
+    ? value
+    : value.subarray(Math.max(0, bodyStart(value, 0, value.length)));
 }
 
-export const isJsonFrame = ({ datatype }: Frame): boolean => (datatype & json) !== 0;
+export const isJsonFrame = ({ datatype }: Frame): boolean => (datatype & Datatype.json) !== 0;
 
 function exportedBody(frame: Frame): { value: unknown } {
   const body = bodyOf(frame);
   return (isJsonFrame(frame) ? parsed(body) : null) ?? { value: body.toString('base64') };
 }
 
-/** Null for what is not JSON, although the archive says so. */
+/** Null for a body that is not JSON, although its datatype says so. */
 function parsed(body: Buffer): { value: unknown } | null {
   try {
     return { value: JSON.parse(body.toString()) };

@@ -6,7 +6,7 @@ import { VbucketCapture } from '../capture/vbucket-capture.ts';
 import type { FrameBuffer } from '../format/frame.ts';
 import type { CapturedVbucket, CountedVbucket } from '../format/manifest.ts';
 
-/** Documents of other collections are left out: they were dropped. */
+/** `collections`: the ids of the collections that the last backup has; documents of others are left out, since these were dropped. */
 export function mergeVbucket(
   chain: BucketChain,
   vb: number,

@@ -63,7 +63,7 @@ class Merge {
   constructor(repository: Repository, { start, end }: MergeRequest, context: MergeContext) {
     this.repository = repository;
     this.context = context;
-    this.backups = range(repository, start, end);
+    this.backups = backupsToMerge(repository, start, end);
     const whole = repository.chain(this.backups.at(-1) as string);
     this.chain = whole.filter(({ name }) => name >= (this.backups[0] as string));
     this.isCutOff = this.chain.length < whole.length;
@@ -82,7 +82,7 @@ class Merge {
       const draft = { ...newest, type, after, startedAt, merged };
       const buckets: BucketRecord[] = [];
       for (const [index, record] of newest.buckets.entries())
-        buckets.push(await this.bucket(draft, record, index));
+        buckets.push(await this.mergeBucket(draft, record, index));
       const bucketsLeftOut = this.missingBuckets();
       const manifest = { ...draft, buckets };
       repository.replaceManifest(manifest, await repository.manifestText(manifest, this.context.clock));
@@ -92,7 +92,11 @@ class Merge {
     }
   }
 
-  private async bucket(draft: BackupManifest, record: BucketRecord, index: number): Promise<BucketRecord> {
+  private async mergeBucket(
+    draft: BackupManifest,
+    record: BucketRecord,
+    index: number,
+  ): Promise<BucketRecord> {
     const { repository, chain, isCutOff, context } = this;
     using documents = BucketChain.open(repository, chain, record.name, { isCutOff });
     const writer = DataWriter.create(repository.dataPath(draft, index), repository.dataOwner(draft, index));
@@ -130,8 +134,12 @@ class Merge {
   }
 }
 
-/** The names of the backups to merge, the oldest first. */
-function range(repository: Repository, start: string | undefined, end: string | undefined): string[] {
+/** Returns the names of the backups, the oldest first. */
+function backupsToMerge(
+  repository: Repository,
+  start: string | undefined,
+  end: string | undefined,
+): string[] {
   const complete = repository.complete();
   const last = repository.chosen(end);
   const first = start === undefined ? (complete[0] as string) : repository.chosen(start);

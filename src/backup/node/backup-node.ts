@@ -59,6 +59,7 @@ export interface DataRoute {
 }
 
 const timeoutMs = 60_000;
+/** How often a change of the collections is tried while other clients change them too. */
 const changeAttempts = 5;
 /** The reply to CREATE INDEX comes only when the index is online. */
 const statementMs = 3_600_000;
@@ -84,8 +85,8 @@ export class BackupNode {
   /** @throws ArchiveError when the node cannot be reached or refuses the credentials */
   async identity(): Promise<{ cluster: string; version: string }> {
     return this.read('/pools', ({ uuid, implementationVersion }: Record<string, unknown>) => ({
-      cluster: textOr(uuid),
-      version: textOr(implementationVersion),
+      cluster: textOrEmpty(uuid),
+      version: textOrEmpty(implementationVersion),
     }));
   }
 
@@ -97,7 +98,7 @@ export class BackupNode {
     const path = bucketPath(name);
     const answer = await this.ask('GET', path);
     if (answer.status === 404) return null;
-    return this.understood('GET', path, () => bucketOf(this.json('GET', path, answer) as RawBucket));
+    return this.converted('GET', path, () => bucketOf(this.json('GET', path, answer) as RawBucket));
   }
 
   async scopes(bucket: string): Promise<Scopes> {
@@ -119,7 +120,7 @@ export class BackupNode {
     const answer = await this.ask('GET', '/indexStatus');
     if (answer.status === 403) return null;
     if (answer.status === 404) return [];
-    return this.understood('GET', '/indexStatus', () => {
+    return this.converted('GET', '/indexStatus', () => {
       const { indexes = [] } = this.json('GET', '/indexStatus', answer) as { indexes?: RawIndex[] };
       return indexes
         .filter((index) => index.bucket === bucket && index.replicaId === 0)
@@ -220,7 +221,7 @@ export class BackupNode {
     const path = '/pools/default/checkPermissions';
     const permission = `cluster.bucket[${bucket}].data.meta!write`;
     const answer = await this.ask('POST', path, permission);
-    return this.understood('POST', path, () => Object(this.json('POST', path, answer))[permission] === true);
+    return this.converted('POST', path, () => Object(this.json('POST', path, answer))[permission] === true);
   }
 
   /** Runs a statement on a query service of the cluster; resolves with its error, null without one. */
@@ -235,7 +236,7 @@ export class BackupNode {
     const host = reachedHost(node.hostname, this.access.host);
     const target = { ...this.target, host, port: node.services[service] as number, timeoutMs: statementMs };
     const answer = await this.ask('POST', '/query/service', JSON.stringify({ statement }), target);
-    return this.understood('POST', '/query/service', () => {
+    return this.converted('POST', '/query/service', () => {
       const { errors = [] } = JSON.parse(answer.body) as { errors?: { code: number; msg: string }[] };
       return errors.length === 0 ? null : errors.map(({ code, msg }) => `${code}: ${msg}`).join('; ');
     });
@@ -262,10 +263,11 @@ export class BackupNode {
   /** What `convert` makes of the answer, which may come from any program. @throws ArchiveError */
   private async read<T, Raw>(path: string, convert: (answer: Raw) => T): Promise<T> {
     const answer = await this.ask('GET', path);
-    return this.understood('GET', path, () => convert(this.json('GET', path, answer) as Raw));
+    return this.converted('GET', path, () => convert(this.json('GET', path, answer) as Raw));
   }
 
-  private understood<T>(method: string, path: string, convert: () => T): T {
+  /** Says that the answer is wrong where `convert` fails. @throws ArchiveError */
+  private converted<T>(method: string, path: string, convert: () => T): T {
     try {
       return convert();
     } catch (error) {
@@ -330,7 +332,6 @@ interface RawBucket {
   maxTTL?: number;
   compressionMode?: string;
   durabilityMinLevel?: string;
-  threadsNumber?: number;
   controllers: { flush?: string };
   basicStats: { itemCount?: number };
 }
@@ -395,5 +396,5 @@ function bucketOf(raw: RawBucket): NodeBucket {
 }
 
 const bucketPath = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
-const textOr = (value: unknown): string => (typeof value === 'string' ? value : '');
+const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '');
 const asArchiveError = (error: Error): ArchiveError => new ArchiveError(connectionProblem(error));

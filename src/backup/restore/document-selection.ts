@@ -30,7 +30,7 @@ export class DocumentSelection {
   private readonly expiry: number;
   private readonly nowSeconds: number;
 
-  /** @throws ArchiveError for an expression that is not one */
+  /** @throws ArchiveError for an invalid regular expression */
   constructor(request: SelectionRequest, nowMs: number) {
     this.keys = compiled('--filter-keys', request.filterKeys);
     this.values = compiled('--filter-values', request.filterValues);

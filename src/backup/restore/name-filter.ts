@@ -2,7 +2,7 @@
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
 import { indexKeyspace } from './index-definition.ts';
-import { exactNames, namePathsOf, names, pathNamed } from './name-path.ts';
+import { exactNames, isNameOf, namePathsOf, pathNamed } from './name-path.ts';
 
 export interface ChosenNames {
   /** `bucket`, `bucket.scope` or `bucket.scope.collection`; empty: all. */
@@ -37,7 +37,7 @@ export class NameFilter {
   chooses(...path: Path): boolean {
     const prefixes = path.map((_, index) => path.slice(0, index + 1) as string[]);
     const isNamedBy = (texts: readonly string[]) =>
-      texts.some((text) => prefixes.some((prefix) => names(text, prefix)));
+      texts.some((text) => prefixes.some((prefix) => isNameOf(text, prefix)));
     return (this.includes.length === 0 || isNamedBy(this.includes)) && !isNamedBy(this.excludes);
   }
 

@@ -22,7 +22,7 @@ export function exactNames(text: string): NamePath | null {
 }
 
 /** Whether the text, with backquotes or without, names the path. */
-export function names(text: string, path: NamePath): boolean {
+export function isNameOf(text: string, path: NamePath): boolean {
   const exact = exactNames(text);
   if (exact === null) return path.join('.') === text;
   return exact.length === path.length && exact.every((name, index) => name === path[index]);
@@ -30,7 +30,7 @@ export function names(text: string, path: NamePath): boolean {
 
 /** The path that the text names; undefined: none. @throws ArchiveError where it names two */
 export function pathNamed(text: string, paths: readonly NamePath[]): NamePath | undefined {
-  const found = new Map(paths.filter((path) => names(text, path)).map((path) => [quoted(path), path]));
+  const found = new Map(paths.filter((path) => isNameOf(text, path)).map((path) => [quoted(path), path]));
   if (found.size > 1)
     throw new ArchiveError(
       `the backup has two things named "${text}": write ${[...found.keys()].join(' or ')}`,

@@ -53,7 +53,7 @@ function aRepository(t: TestContext) {
   return { open, interrupted };
 }
 
-test('a restore is resumed behind the vbuckets that are restored, also if they have moved since', async (t) => {
+test('a restore is resumed after the vbuckets that are restored, also if they have moved since', async (t) => {
   const { open, interrupted } = aRepository(t);
   const target = new Target('t');
   await interrupted([target]);
@@ -74,7 +74,7 @@ test('a restore is resumed with the first vbucket that lost changes in one of it
   const progress = await open(targets);
   assert.equal(progress.next, 3);
   await progress.note(4);
-  assert.equal((await open(targets)).next, 4, 'the new histories count');
+  assert.equal((await open(targets)).next, 4, 'the position in the new histories is noted');
   targets[1].highs[1] = 9;
   assert.equal((await open(targets)).next, 1);
 });

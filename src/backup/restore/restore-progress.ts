@@ -1,5 +1,5 @@
-// How far a restore of one bucket got: the vbuckets that are restored, and the position of each in its target buckets. A resumed restore goes on
-// behind the last of them, also if they have moved to other nodes since, and begins again with the first whose documents the target lost.
+// How far a restore of one bucket got: the vbuckets that are restored, and the position of each in its target buckets. A resumed restore
+// continues after the last of them, also if they have moved to other nodes since, or with the first of them whose documents the target lost.
 import { StatusError } from '#client/data-port-error.ts';
 import { stillHolds } from '#client/reached-position.ts';
 import type { ProgressFile, ReachedSeqno } from './progress-file.adapter.ts';

@@ -25,9 +25,15 @@ interface StoredRestore extends RecordedRestore {
 }
 
 const listMax = 100_000;
-const text = jsonField.text(/^/);
-const texts = jsonField.list(listMax, text);
-const stored: Shape = jsonField.object({ backup: text, id: text, map: texts, cluster: text, pending: texts });
+const anyText = jsonField.text(/^/);
+const texts = jsonField.list(listMax, anyText);
+const stored: Shape = jsonField.object({
+  backup: anyText,
+  id: anyText,
+  map: texts,
+  cluster: anyText,
+  pending: texts,
+});
 const fileName = /^restore-[0-9a-f]{16}\.json$/;
 /** The most restores that one error names. */
 const namedMax = 3;

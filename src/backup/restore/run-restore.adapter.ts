@@ -142,8 +142,8 @@ async function restoreFrom(
   const restore = new Restore(request, context, source, newSelection);
   await restore.flush(records, record);
   const buckets: RestoredBucket[] = [];
-  for (const bucket of records) buckets.push(await restore.bucket(bucket));
-  const indexes = request.withIndexes ? await restore.indexes(records) : 0;
+  for (const bucket of records) buckets.push(await restore.restoreBucket(bucket));
+  const indexes = request.withIndexes ? await restore.createIndexes(records) : 0;
   record.remove();
   return { backup: newest.name, buckets, indexes, notes: restore.notes, problems: restore.problems };
 }
@@ -253,7 +253,7 @@ class Restore {
     });
   }
 
-  async bucket(record: BucketRecord): Promise<RestoredBucket> {
+  async restoreBucket(record: BucketRecord): Promise<RestoredBucket> {
     const { node, signal, clock } = this.context;
     const { repository, chain, map, isCutOff } = this.source;
     signal.throwIfAborted();
@@ -286,13 +286,13 @@ class Restore {
     const { record } = documents;
     const { clock, signal, progress } = this.context;
     const file = this.progressFile(record, [...targets.values()]);
-    const restored = await RestoreProgress.open(file, [...targets.values()], this.request.resumes);
+    const restoreProgress = await RestoreProgress.open(file, [...targets.values()], this.request.resumes);
     const expected = record.vbuckets.reduce((sum, vbucket) => sum + vbucket.documents, 0);
     const unrestored = new UnrestoredDocuments(record, destinations.missing);
     const selection = this.newSelection?.() ?? null;
     let [mutations, deletions] = [0, 0];
     let reportedMs = clock.monotonicMs();
-    let vb = restored.next;
+    let vb = restoreProgress.next;
     try {
       for (; vb < vbucketCount; vb++) {
         signal.throwIfAborted();
@@ -311,7 +311,7 @@ class Restore {
         }
         if (clock.monotonicMs() - reportedMs < progressMs) continue;
         for (const target of targets.values()) await target.drain();
-        await restored.note(vb + 1);
+        await restoreProgress.note(vb + 1);
         progress({ bucket: record.name, documents: mutations, expected });
         reportedMs = clock.monotonicMs();
       }
@@ -352,7 +352,7 @@ class Restore {
   }
 
   /** Creates the missing indexes; resolves with their number. */
-  async indexes(records: readonly BucketRecord[]): Promise<number> {
+  async createIndexes(records: readonly BucketRecord[]): Promise<number> {
     let created = 0;
     for (const { name, indexes } of records) {
       if (indexes.length === 0) continue;

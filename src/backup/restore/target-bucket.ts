@@ -114,7 +114,7 @@ export class TargetBucket {
     for (const client of this.clients) all.set(client, await client.uuids());
     return BigUint64Array.from(
       { length: vbucketCount },
-      (_, vb) => seqnoOrUuid(all, this.byVbucket[vb], vb) ?? 0n,
+      (_, vb) => valueOfVbucket(all, this.byVbucket[vb], vb) ?? 0n,
     );
   }
 
@@ -124,7 +124,7 @@ export class TargetBucket {
     for (const client of this.clients) all.set(client, await client.highSeqnos());
     return Float64Array.from(
       { length: vbucketCount },
-      (_, vb) => seqnoOrUuid(all, this.byVbucket[vb], vb) ?? 0,
+      (_, vb) => valueOfVbucket(all, this.byVbucket[vb], vb) ?? 0,
     );
   }
 
@@ -254,7 +254,7 @@ export class TargetBucket {
   }
 }
 
-const seqnoOrUuid = <T>(
+const valueOfVbucket = <T>(
   all: ReadonlyMap<BucketClient, ArrayLike<T>>,
   client: BucketClient | undefined,
   vb: number,

@@ -13,6 +13,7 @@ const { signal } = new AbortController();
 
 it('a wait for the disk continues as long as changes are written, and fails a minute after the last one', async () => {
   const clock = new SteppingClock(0);
+  /** The changes in memory; one is written every 50 seconds while there are more than `stuckAt`. */
   let left = 0;
   const wait = (stuckAt: number) =>
     untilPersisted('b', async () => (clock.monotonicMs() % 50_000 === 0 && left > stuckAt ? --left : left), {

@@ -4,11 +4,12 @@ import type { Labels, MetricSample } from '#metrics/sample.ts';
 
 interface TaskDurations {
   readonly labels: Labels;
+  /** For each bound, and for no bound: how many tasks took at most as long. */
   readonly counts: number[];
   sum: number;
 }
 
-/** Seconds. */
+/** Bounds of the histogram of durations, in seconds. */
 const bounds = [1, 10, 60, 300, 900, 3_600, 14_400, 43_200];
 /** Further series are not recorded: those of deleted repositories stay until the process ends. */
 const seriesMax = 10_000;

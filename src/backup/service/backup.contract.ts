@@ -127,7 +127,7 @@ export const GetTaskHistory = defineRoute({
   access,
   answer: answers.list,
   otherStatuses,
-  doc: 'The tasks of a repository, the newest first: those that started after `first`, at most `limit`, of the name `taskName`.',
+  doc: 'The tasks of a repository, the newest first: those that started at `first` or later, at most `limit`, of the name `taskName`.',
 });
 export const CreateRepository = defineRoute({
   ...json,

@@ -24,11 +24,11 @@ const merge = {
 const settings = { history_rotation_period: bodyField.integer(1, 365) };
 
 const forms: Record<string, { good: Json; read(body: Buffer): unknown }> = {
-  plan: {
+  'a plan': {
     good: { name: 'p', description: 'd', services: ['data', 'gsi'], default: false, tasks: [task, merge] },
     read: (body) => readPlan(body, 'p'),
   },
-  restore: {
+  'a restore': {
     good: {
       target: 'https://[::1]:18091',
       user: 'u',
@@ -48,7 +48,7 @@ const forms: Record<string, { good: Json; read(body: Buffer): unknown }> = {
     },
     read: readRestore,
   },
-  settings: { good: { history_rotation_period: 30 }, read: (body) => bodyOf(body, settings) },
+  'the settings': { good: { history_rotation_period: 30 }, read: (body) => bodyOf(body, settings) },
 };
 
 /** A copy with one value, anywhere in it, replaced or added. */
@@ -68,7 +68,8 @@ function changed(good: Json, random: (below: number) => number): Json {
   }
 }
 
-function reads(t: TestContext, read: (body: Buffer) => unknown, body: Buffer): boolean {
+/** Whether the body is read; false: it is refused with a reason. */
+function isRead(t: TestContext, read: (body: Buffer) => unknown, body: Buffer): boolean {
   try {
     read(body);
     return true;
@@ -83,17 +84,17 @@ function reads(t: TestContext, read: (body: Buffer) => unknown, body: Buffer): b
 }
 
 for (const [form, { good, read }] of Object.entries(forms))
-  test(`the body of a ${form} is read, or refused with a reason`, (t) => {
+  test(`the body for ${form} is read, or refused with a reason`, (t) => {
     const random = aSeed(t);
     const text = JSON.stringify(good);
-    assert.equal(reads(t, read, Buffer.from(text)), true);
+    assert.equal(isRead(t, read, Buffer.from(text)), true);
     let refused = 0;
     for (let round = 0; round < 2_000; round++)
-      if (!reads(t, read, Buffer.from(JSON.stringify(changed(good, random))))) refused++;
+      if (!isRead(t, read, Buffer.from(JSON.stringify(changed(good, random))))) refused++;
     assert.ok(refused > 500, `${refused} were refused`);
     for (let end = 0; end < text.length; end++)
-      assert.equal(reads(t, read, Buffer.from(text.slice(0, end))), false, text.slice(0, end));
-    for (let round = 0; round < 200; round++) reads(t, read, randomBytes(random, random(100)));
-    assert.equal(reads(t, read, Buffer.from(`${text}${text}`)), false);
-    assert.equal(reads(t, read, Buffer.from('['.repeat(100_000))), false);
+      assert.equal(isRead(t, read, Buffer.from(text.slice(0, end))), false, text.slice(0, end));
+    for (let round = 0; round < 200; round++) isRead(t, read, randomBytes(random, random(100)));
+    assert.equal(isRead(t, read, Buffer.from(`${text}${text}`)), false);
+    assert.equal(isRead(t, read, Buffer.from('['.repeat(100_000))), false);
   });

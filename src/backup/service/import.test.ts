@@ -1,11 +1,10 @@
-// Imports of repositories that this service has already.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { addBackup } from '../../../test/support/an-archive.ts';
 import { BackupPlanning } from '../../../test/support/backup-planning.ts';
 
-test('a repository is not imported where the service has it, also under its path with a slash at the end', async () => {
+test('a repository that the service has already is not imported, even if the path of its archive ends with a slash', async () => {
   using planning = new BackupPlanning('2026-11-23T10:00:00Z');
   await planning.begin([]);
   const { repositories } = planning.service;

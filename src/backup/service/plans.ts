@@ -65,8 +65,10 @@ export const planOf = (plans: Readonly<Record<string, Plan>>, name: string): Pla
 export const allPlans = (plans: Readonly<Record<string, Plan>>): Plan[] =>
   [...predefined, ...Object.values(plans)].sort((a, b) => (a.name < b.name ? -1 : 1));
 
-const offset = bodyField.integer(0, 10_000);
-const days = bodyField.object({ offset_start: offset, offset_end: offset });
+const daysAgoMax = 10_000;
+/** Days before today. */
+export const mergeOffset = bodyField.integer(0, daysAgoMax);
+const days = bodyField.object({ offset_start: mergeOffset, offset_end: mergeOffset });
 const scheduleField = bodyField.object({
   job_type: bodyField.optional(bodyField.oneOf(['BACKUP', 'MERGE'])),
   frequency: bodyField.integer(1, 200),
@@ -127,7 +129,7 @@ function readTask(sent: FieldValue<typeof taskField>, index: number): PlanTask {
       period: period as Schedule['period'],
       ...(time !== undefined && time !== '' && { time }),
     },
-    days: type === 'MERGE' ? { newest, oldest: range === undefined ? 10_000 : oldest } : null,
+    days: type === 'MERGE' ? { newest, oldest: range === undefined ? daysAgoMax : oldest } : null,
   };
 }
 

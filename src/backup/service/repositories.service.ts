@@ -35,21 +35,21 @@ export interface RepositoriesDeps {
 }
 
 const repositoriesMax = 500;
-const name = bodyField.text(/^[^\0]{1,4096}$/s, 'a text');
-const optionalName = bodyField.optional(name);
-const cloud = {
-  cloud_credential_name: optionalName,
-  cloud_staging_dir: optionalName,
-  cloud_credentials_id: optionalName,
-  cloud_credentials_key: optionalName,
-  cloud_credentials_refresh_token: optionalName,
-  cloud_region: optionalName,
-  cloud_endpoint: optionalName,
+const text = bodyField.text(/^[^\0]{1,4096}$/s, 'a text');
+const optionalText = bodyField.optional(text);
+const cloudFields = {
+  cloud_credential_name: optionalText,
+  cloud_staging_dir: optionalText,
+  cloud_credentials_id: optionalText,
+  cloud_credentials_key: optionalText,
+  cloud_credentials_refresh_token: optionalText,
+  cloud_region: optionalText,
+  cloud_endpoint: optionalText,
   cloud_force_path_style: bodyField.optional(bodyField.boolean),
 };
-const createFields = { plan: name, archive: name, bucket_name: optionalName, ...cloud };
-const importFields = { id: name, archive: name, repo: name, ...cloud };
-const archiveFields = { id: name };
+const createFields = { plan: text, archive: text, bucket_name: optionalText, ...cloudFields };
+const importFields = { id: text, archive: text, repo: text, ...cloudFields };
+const archiveFields = { id: text };
 const examineFields = {
   key: bodyField.text(/^[^\0]{1,250}$/s, 'a key of at most 250 bytes'),
   data_path: bodyField.text(/^[^\0]{1,700}$/s, 'bucket.scope.collection'),
@@ -195,7 +195,7 @@ export class RepositoriesService {
   async removeBackup(id: string, backup: string): Promise<void> {
     const { archive, repo } = this.get('active', id);
     this.#checkIdle('active', id);
-    await this.#job(archive, repo, 'could not remove backup', (folder, signal) =>
+    await this.#runJob(archive, repo, 'could not remove backup', (folder, signal) =>
       this.#deps.runner.run({ kind: 'removeBackup', folder, backup }, signal),
     );
   }
@@ -203,7 +203,7 @@ export class RepositoriesService {
   async info(kind: RepositoryKind, id: string): Promise<RepositoryInfo> {
     const { archive, repo } = this.get(kind, id);
     if (!(await this.#hasBackups(archive, repo))) return { size: 0, backups: [] };
-    return await this.#job(archive, repo, 'could not get repository info', (folder, signal) =>
+    return await this.#runJob(archive, repo, 'could not get repository info', (folder, signal) =>
       this.#deps.runner.run({ kind: 'info', folder }, signal),
     );
   }
@@ -213,7 +213,7 @@ export class RepositoriesService {
     const { key: documentKey, data_path: path } = bodyOf(body, examineFields);
     const key = examinedKey(documentKey, path);
     if (!(await this.#hasBackups(archive, repo))) return [];
-    return await this.#job(archive, repo, 'could not examine the repository', (folder, signal) =>
+    return await this.#runJob(archive, repo, 'could not examine the repository', (folder, signal) =>
       this.#deps.runner.run({ kind: 'examine', folder, key }, signal),
     );
   }
@@ -226,7 +226,7 @@ export class RepositoriesService {
     return records.map((record) => running.current(kind, repository, record));
   }
 
-  /** The answer with the history. */
+  /** The history as JSON text. */
   async historyText(kind: RepositoryKind, id: string, chosen: ChosenTasks): Promise<string> {
     return shownTasksText(await this.history(kind, id, chosen), this.#deps.clock);
   }
@@ -253,13 +253,13 @@ export class RepositoriesService {
   async #removeData(archive: string, repo: string): Promise<void> {
     const { locations, history, runner } = this.#deps;
     if (await orInvalidLocation(() => locations.hasRepository(archive, repo)))
-      await this.#job(archive, repo, 'could not remove repository', (folder, signal) =>
+      await this.#runJob(archive, repo, 'could not remove repository', (folder, signal) =>
         runner.run({ kind: 'removeRepository', folder }, signal),
       );
     await history.remove({ archive, repo });
   }
 
-  async #job<T>(
+  async #runJob<T>(
     archive: string,
     repo: string,
     refusal: string,
@@ -307,7 +307,7 @@ function found({ repositories }: BackupState, kind: RepositoryKind, id: string):
 
 /** Refuses parameters of object stores for an archive in a folder. An archive in an object store is refused when its location is checked. */
 function checkCloudFields(sent: { readonly archive: string } & Readonly<Record<string, unknown>>): void {
-  const field = Object.keys(cloud).find((name) => sent[name] !== undefined && sent[name] !== false);
+  const field = Object.keys(cloudFields).find((name) => sent[name] !== undefined && sent[name] !== false);
   if (field === undefined || sent.archive.includes('://')) return;
   throw backupRefusals.invalidBody(
     undefined,

@@ -16,7 +16,7 @@ import type { ArchiveLocations } from './archive-locations.adapter.ts';
 import { backupRefusals } from './backup.refusals.ts';
 import type { BackupStateStore, RepositoryKind, StoredRepository } from './backup-state.ts';
 import { bodyField } from './body-fields.ts';
-import { planOf } from './plans.ts';
+import { mergeOffset, planOf } from './plans.ts';
 import { bodyOf, orInvalidBody } from './read-body.ts';
 import { type RestoreCall, type RestoreTarget, readRestore } from './restore-body.ts';
 import { type RunningTasks, TaskConflictError, type TaskOutcome } from './running-tasks.ts';
@@ -39,8 +39,7 @@ const inUseWaitMs = 12 * 3_600_000;
 /** The time within which a target must say which cluster it is. */
 const targetAnswerMs = 5_000;
 const backupFields = { full_backup: bodyField.optional(bodyField.boolean) };
-const offset = bodyField.integer(0, 10_000);
-const mergeFields = { offset_start: offset, offset_end: offset };
+const mergeFields = { offset_start: mergeOffset, offset_end: mergeOffset };
 
 export class RepositoryTasks {
   readonly #deps: RepositoryTasksDeps;

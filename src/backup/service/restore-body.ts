@@ -10,6 +10,7 @@ import { BodyError, bodyField, type FieldValue, readJsonBody } from './body-fiel
 const textMax = 100_000;
 const text = bodyField.optional(bodyField.text(new RegExp(`^[^\\0]{0,${textMax}}$`, 's'), 'a text'));
 const flag = bodyField.optional(bodyField.boolean);
+/** All parameters of published clients. Those that exclude data which no backup has, such as views, are accepted and have no effect. */
 const fields = {
   target: text,
   user: text,

@@ -15,6 +15,7 @@ export interface TaskStart {
   readonly type: TaskType;
   /** Name of the task in the plan; null: requested now. */
   readonly planTask: string | null;
+  /** What the task does, as a text. */
   readonly about: string;
   readonly target?: string;
   /** The target of a restore, to which no other task may write at the same time: cluster and bucket, or an address and `*`. */
@@ -26,7 +27,7 @@ export interface TaskOutcome {
   readonly about?: string;
   readonly buckets: readonly BucketFigures[];
   readonly notes: readonly string[];
-  /** Size of all backups of the repository, if the task changed it. */
+  /** Bytes of all backups of the repository, if the task changed them. */
   readonly size?: number;
 }
 
@@ -54,6 +55,7 @@ export interface RunningTasksDeps {
 }
 
 const interruptedText = 'the node ended during the task';
+/** Percent: 100 is for a task that is done. */
 const runningProgressMax = 99;
 
 export class RunningTasks {

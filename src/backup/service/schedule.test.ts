@@ -35,10 +35,10 @@ describe('a schedule', () => {
       [schedule(1, 'MONDAY', '09:00'), '2026-11-30T09:00:00.000+01:00'],
       [schedule(3, 'SUNDAY'), '2026-11-29T00:00:00.000+01:00'],
     ];
-    for (const [of, expected] of cases) assert.equal(localTimeText(firstRun(of, now)), expected);
+    for (const [one, expected] of cases) assert.equal(localTimeText(firstRun(one, now)), expected);
   });
 
-  it('goes on from the run before, and leaves out what was missed', () => {
+  it('continues from the previous run, and leaves out the runs that were missed', () => {
     const before = at('2026-11-23T22:00:00+01:00');
     const cases: [Schedule, now: string, next: string][] = [
       [schedule(20, 'MINUTES'), '2026-11-23T22:00:01+01:00', '2026-11-23T22:20:00.000+01:00'],
@@ -47,7 +47,7 @@ describe('a schedule', () => {
       [schedule(2, 'MONDAY', '22:00'), '2026-11-23T22:00:00+01:00', '2026-12-07T22:00:00.000+01:00'],
       [schedule(200, 'WEEKS'), '2026-11-23T22:00:00+01:00', '2030-09-23T22:00:00.000+02:00'],
     ];
-    for (const [of, now, next] of cases) assert.equal(localTimeText(runAfter(of, before, at(now))), next);
+    for (const [one, now, next] of cases) assert.equal(localTimeText(runAfter(one, before, at(now))), next);
   });
 
   it('keeps the time of day when the clocks change', () => {

@@ -29,6 +29,7 @@ export function isPlausible(schedule: Schedule, dueMs: number, nowMs: number): b
   return dueMs <= latestMs + unitMs.HOURS;
 }
 
+/** The time that is so many steps of the schedule after `fromMs`. */
 function later({ period, frequency }: Schedule, fromMs: number, steps: number): number {
   const count = frequency * steps;
   if (period === 'MINUTES' || period === 'HOURS') return fromMs + count * unitMs[period];

@@ -139,7 +139,7 @@ export class TaskHistory {
         const lines = bytesRead === 0 ? splitter.end() : splitter.add(chunk.subarray(0, bytesRead));
         for (const line of lines) {
           const record = recordIn(line);
-          if (record !== null) yield { record, line, bytes: line.length };
+          if (record !== null) yield { record, line, bytes: Buffer.byteLength(line) };
         }
         if (bytesRead === 0) return;
         await nextTurn(this.#clock);
@@ -178,7 +178,7 @@ class NewestRecords {
   }
 }
 
-/** Splits the bytes of a file into lines; longer ones than a record are left out. */
+/** Splits the bytes of a file into lines; those of more than `lineMax` bytes are left out. */
 class LineSplitter {
   #begun: Buffer[] = [];
   #begunBytes = 0;

@@ -54,7 +54,7 @@ describe('the history of tasks', () => {
     history = new TaskHistory({ clock, log: silentLog, settings });
   });
 
-  it('is read in turns of a bounded part of the file', async () => {
+  it('is read in parts of a bounded size, one in each turn of the thread', async () => {
     writeFileSync(
       path,
       range(20)
@@ -65,7 +65,7 @@ describe('the history of tasks', () => {
     assert.ok(turns >= statSync(path).size / (64 << 10), `${turns} turns`);
   });
 
-  it('returns at most the newest of the number and size that a read may have', async () => {
+  it('returns the newest records, up to a number and a size', async () => {
     writeFileSync(
       path,
       range(historyMax + 5)
@@ -88,7 +88,7 @@ describe('the history of tasks', () => {
     );
   });
 
-  it('counts what a query chooses only', async () => {
+  it('counts only the records that a query chooses', async () => {
     writeFileSync(
       path,
       range(2 * historyMax)
