@@ -54,7 +54,10 @@ test('metadata other than the expiration and single attributes cannot be changed
   ]) {
     const { errors } = await node.queries.ask(`${update} SET ${path} = 1`);
     assert.equal(errors?.[0]?.code, 3000, path);
-    assert.match(errors?.[0]?.msg ?? '', /^SET clause has invalid path .* expiration and xattrs\.name are/);
+    assert.match(
+      errors?.[0]?.msg ?? '',
+      /^SET clause has invalid path .* it can change only expiration and xattrs\.name/,
+    );
   }
   assert.equal(await code(`${update} UNSET META().expiration`), 3000);
 });

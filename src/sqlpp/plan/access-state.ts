@@ -1,4 +1,4 @@
-// The state of planning one SELECT, including the clauses that scans can apply.
+// The state of planning one SELECT, or the scan of a statement that changes documents.
 import type { Hints } from '../tree/query.ts';
 import type { Block } from './block.ts';
 import type { LogicalSelect, LogicalSubselect } from './logical.ts';
@@ -6,6 +6,7 @@ import type { PlanningContext } from './planning.ts';
 import type { NestableBounds } from './spans.ts';
 import type { Uses } from './uses.ts';
 
+/** `select`, `body` and `hints` are undefined for UPDATE, DELETE and MERGE, whose clauses no scan applies. */
 export interface Access {
   readonly planning: PlanningContext;
   readonly block: Block;
@@ -21,11 +22,11 @@ export interface Access {
   isOrdered: boolean;
   /** The scan applies LIMIT and OFFSET. */
   isLimited: boolean;
-  /** The limit does not apply if one of these bounds is an array or an object when the statement runs. */
+  /** The scan does not apply LIMIT and OFFSET if one of these bounds is an array or an object when the statement runs. */
   nestableBounds: NestableBounds;
   /** Slots of expressions that a covering index provides, by expression key. */
   readonly covered: Map<string, number>;
 }
 
-/** `first`: the first scan of FROM; `inner`: the right side of a join; `mutation`: each key is returned once. */
+/** `first`: the first scan of FROM; `inner`: the right side of a join; `mutation`: finds documents to change, so that it returns each key once. */
 export type ScanRole = 'first' | 'inner' | 'mutation';

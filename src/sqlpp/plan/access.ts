@@ -16,6 +16,7 @@ import { pushDown } from './pushdown.ts';
 import type { SargContext } from './sarg.ts';
 import { nestableBounds } from './spans.ts';
 
+/** `conjuncts`: predicates that the rows of the keyspace fulfil. `available`: slots that are set when the scan begins. */
 export function accessTo(
   access: Access,
   from: KeyspaceFrom,
@@ -31,7 +32,7 @@ export function accessTo(
   const context = sargContext(access, source, available);
   const hinted = hintedIndexes(access, from);
   const keys = hinted.size > 0 ? undefined : keysOf(source, conjuncts, context);
-  // A join by document key reads no index, as in published servers (7.1).
+  // A join by document key needs no index; elsewhere the keyspace needs one, or sequential scans: so do published servers (7.1).
   if (keys && (role === 'inner' || canReadWhole(access, from)))
     return withFetch(access, from, { op: 'key scan', source, keyspace, keys, isDistinct: true });
   const indexed = indexedAccess(access, from, conjuncts, context, hinted, role);
@@ -52,7 +53,7 @@ function sargContext(access: Access, source: Source, available: ReadonlySet<numb
   };
 }
 
-/** `META().id = value` and `META().id IN values`. */
+/** The document keys that `META().id = value` or `META().id IN values` names. */
 function keysOf(
   source: Source,
   conjuncts: readonly Expression[],
@@ -112,19 +113,21 @@ function indexedAccess(
 ): Operator | undefined {
   const all = usableIndexes(access, from);
   const unnests = role === 'first' && access.body?.from ? unnestsOf(access.body.from) : [];
-  const find = (indexes: readonly BoundIndex[]): Operator | undefined => {
+  const bestOf = (indexes: readonly BoundIndex[]): Operator | undefined => {
     const matches = indexes
       .map((index) => matchIndex(index, conjuncts, context, unnests))
       .filter((match) => match !== undefined);
     const best = bestMatch(access, from, matches, conjuncts, role);
     const union = unionOf(access, from, indexes, conjuncts, context);
+    // One index is better than several only if it has a key with a single value.
     if (union && (!best || best.match.points === 0)) return union;
     return best ? scanOf(access, from, best, conjuncts, role) : undefined;
   };
   const preferred = all.filter((index) => hinted.has(index.definition.name));
-  return (preferred.length > 0 ? find(preferred) : undefined) ?? find(all);
+  return (preferred.length > 0 ? bestOf(preferred) : undefined) ?? bestOf(all);
 }
 
+/** The online secondary indexes of the keyspace. */
 function usableIndexes(access: Access, from: KeyspaceFrom): BoundIndex[] {
   const { keyspace } = from.keyspace;
   if (!keyspace) return [];
@@ -134,6 +137,7 @@ function usableIndexes(access: Access, from: KeyspaceFrom): BoundIndex[] {
     .map((status) => boundIndex(access.planning, status.definition, from.source));
 }
 
+/** The inner UNNEST terms of FROM. */
 function unnestsOf(from: LogicalFrom): UnnestBinding[] {
   if (from.kind === 'unnest') {
     const rest = unnestsOf(from.left);
@@ -142,6 +146,7 @@ function unnestsOf(from: LogicalFrom): UnnestBinding[] {
   return from.kind === 'join' || from.kind === 'nest' ? unnestsOf(from.left) : [];
 }
 
+/** The scan of one index, with the clauses that it can apply. */
 function scanOf(
   access: Access,
   from: KeyspaceFrom,
@@ -183,7 +188,7 @@ function scanOf(
   return covers ? scan : withFetch(access, from, scan);
 }
 
-/** `a = 1 OR b = 2` with an index for each side. */
+/** Scans for `a = 1 OR b = 2`, with an index for each side. */
 function unionOf(
   access: Access,
   from: KeyspaceFrom,
@@ -215,6 +220,7 @@ function unionOf(
   });
 }
 
+/** A scan for document keys, without clauses of the statement. */
 function plainScan(from: KeyspaceFrom, { match, estimate }: Candidate): IndexScan {
   return {
     op: 'index scan',
@@ -235,17 +241,17 @@ function plainScan(from: KeyspaceFrom, { match, estimate }: Candidate): IndexSca
   };
 }
 
-/** COUNT(*) of a keyspace without a predicate. */
+/** COUNT(*) of a keyspace without a predicate, which needs no scan. */
 function countOf(access: Access, from: KeyspaceFrom, conjuncts: readonly Expression[]): Operator | undefined {
   const { body } = access;
   const group = body?.group;
   if (!group || body.from !== from || conjuncts.length > 0 || body.let.length > 0 || group.rows)
     return undefined;
   if (group.keys.length > 0 || group.aggregates.length === 0) return undefined;
-  const isCount = group.aggregates.every(
+  const areCounts = group.aggregates.every(
     ({ node }) => node.name === 'count' && node.arguments.length === 0 && !node.filter && !node.isDistinct,
   );
-  if (!isCount || !canReadWhole(access, from)) return undefined;
+  if (!areCounts || !canReadWhole(access, from)) return undefined;
   return {
     op: 'count scan',
     keyspace: from.keyspace,
@@ -254,6 +260,7 @@ function countOf(access: Access, from: KeyspaceFrom, conjuncts: readonly Express
   };
 }
 
+/** Reads the whole keyspace. @throws SqlError 4000 if it has no primary index, and sequential scans are not allowed */
 function wholeAccess(
   access: Access,
   from: KeyspaceFrom,
@@ -314,6 +321,7 @@ function isKeyOrder(order: readonly OrderTerm[], source: Source): boolean {
   return first.expression.kind === 'slot' && first.expression.slot === source.idSlot;
 }
 
+/** Whether a scan of the whole keyspace can apply LIMIT and OFFSET. */
 function canLimit(access: Access, from: KeyspaceFrom): boolean {
   const { select, body } = access;
   if (!select || !body || body.from !== from || body.where || body.group || body.windows.length > 0)
@@ -325,6 +333,7 @@ function canLimit(access: Access, from: KeyspaceFrom): boolean {
   );
 }
 
+/** Whether the SELECT reads more of the document than its key. */
 function needsDocument(access: Access, source: Source): boolean {
   const { slots } = access.uses;
   if (source.usesMeta) return true;
@@ -332,7 +341,7 @@ function needsDocument(access: Access, source: Source): boolean {
 }
 
 function withFetch(access: Access, from: KeyspaceFrom, input: Operator): Operator {
-  // A given key may have no document: the document must be read.
+  // A key of a statement may have no document, so the document must be read.
   if (input.op !== 'key scan' && !needsDocument(access, from.source) && access.body) return input;
   return { op: 'fetch', input, source: from.source, keyspace: from.keyspace };
 }

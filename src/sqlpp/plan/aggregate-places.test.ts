@@ -1,4 +1,3 @@
-// Aggregates and window functions where a statement cannot compute them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { query } from '../../../test/support/engine-run.ts';
@@ -47,7 +46,7 @@ const accepted = [
   'SELECT SUM(a) OVER (ORDER BY a RANGE BETWEEN 1.5 PRECEDING AND 0.5 FOLLOWING) FROM t',
 ];
 
-test('the planner refuses aggregates and window functions where they have no value', async (t) => {
+test('the planner refuses aggregates, window functions and FLATTEN_KEYS() where they cannot be computed, and windows that are not valid', async (t) => {
   t.plan(refused.length);
   const datastore = aStore();
   for (const [statement, code, text] of refused)

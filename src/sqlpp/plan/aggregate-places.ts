@@ -10,12 +10,12 @@ type Clauses = Pick<Subselect, 'let' | 'where' | 'group' | 'projection'>;
 /** @throws SqlError 4000 for an aggregate that its clause does not allow, within another aggregate, or with a subquery in FILTER */
 export function checkAggregatePlaces(text: string, node: Clauses, orderBy: readonly SortTerm[]): void {
   const { group } = node;
-  const bindings = (list: readonly { readonly expression: Expression }[]) =>
+  const expressionsOf = (list: readonly { readonly expression: Expression }[]) =>
     list.map(({ expression }) => expression);
-  refuseAll(text, bindings(node.let), 'LET');
+  refuseAll(text, expressionsOf(node.let), 'LET');
   refuseAll(text, node.where ? [node.where] : [], 'WHERE');
-  refuseAll(text, bindings(group?.by ?? []), 'GROUP BY');
-  const letting = bindings(group?.letting ?? []);
+  refuseAll(text, expressionsOf(group?.by ?? []), 'GROUP BY');
+  const letting = expressionsOf(group?.letting ?? []);
   refuse(text, letting.flatMap(windowAggregatesIn), 'Window Aggregates not allowed in LETTING');
   const having = group?.having ? [group.having] : [];
   refuse(text, having.flatMap(windowAggregatesIn), 'Window Aggregates not allowed in HAVING');
@@ -23,7 +23,7 @@ export function checkAggregatePlaces(text: string, node: Clauses, orderBy: reado
     const expression = term.kind === 'star' ? term.of : term.expression;
     return expression ? [expression] : [];
   });
-  const sorted = bindings(orderBy);
+  const sorted = expressionsOf(orderBy);
   const isGrouped =
     group !== undefined || projected.some((expression) => groupAggregatesIn(expression).length > 0);
   if (!isGrouped)
@@ -36,6 +36,7 @@ function refuseAll(text: string, expressions: readonly Expression[], clause: str
   refuse(text, expressions.flatMap(windowAggregatesIn), `Window Aggregates not allowed in ${clause}`);
 }
 
+/** Refuses the first of the aggregates, if there is one. */
 function refuse(text: string, [first]: readonly Aggregate[], reason: string): void {
   if (first) throw planError(text, reason, first);
 }
@@ -72,7 +73,7 @@ function aggregatesIn(node: Expression): Aggregate[] {
 const planError = (text: string, reason: string, { at }: Expression): SqlError =>
   sqlError(4000, `${reason}${near(text, at)}.`);
 
-/** Refuses ADVISOR() outside the result of a SELECT without FROM: it is asynchronous, and about statements, not rows. @throws SqlError 3255, 3256 */
+/** Refuses ADVISOR() outside the result of a SELECT without FROM: ADVISOR() is asynchronous, and its result does not depend on rows. @throws SqlError 3255, 3256 */
 export function checkAdvisorPlaces(node: Subselect, orderBy: readonly SortTerm[]): void {
   const { group } = node;
   const elsewhere = [

@@ -1,4 +1,5 @@
 // Computes ranges of an array index's key from ANY … SATISFIES, IN and WITHIN over the same array.
+import { identifierOf } from '../tree/identifier.ts';
 import type { AllKeys, Comprehension, Expression, Quantified, RangeBinding } from '../tree/query.ts';
 import { conjunctsOf } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
@@ -18,6 +19,7 @@ export function arraySarg(key: Expression, predicate: Expression, context: SargC
   return anyOf(key, predicate, context);
 }
 
+/** The ranges of the first conjunct that is about the array: others may hold for another element. */
 function firstOf(key: AllKeys, conjuncts: readonly Expression[], context: SargContext): Sarg | undefined {
   for (const conjunct of conjuncts) {
     const sarg = arraySarg(key, conjunct, context);
@@ -35,7 +37,8 @@ function inArray(
   const elements = elementsOf(key.of);
   if (!elements || !sameExpression(elements.of, predicate.list)) return undefined;
   if (predicate.operator === 'within' && !elements.isDeep) return undefined;
-  const element: Expression = { kind: 'identifier', name: '', ignoresCase: false, at: -1 };
+  // The elements have no variable, and no name is empty.
+  const element = identifierOf('');
   const equality: Expression = {
     kind: 'comparison',
     operator: '=',
@@ -47,6 +50,7 @@ function inArray(
   return sarg && { ...sarg, isExact: false };
 }
 
+/** The array whose elements are the items of the key unchanged; undefined if the key has values that are computed from them. */
 function elementsOf(of: Expression): { of: Expression; isDeep: boolean } | undefined {
   if (of.kind !== 'comprehension') return { of, isDeep: false };
   const [binding] = of.bindings;
@@ -55,14 +59,14 @@ function elementsOf(of: Expression): { of: Expression; isDeep: boolean } | undef
   return { of: binding.of, isDeep: binding.isDeep };
 }
 
+/** `ANY variable IN array SATISFIES …`, where the key is of the same array. */
 function anyOf(key: AllKeys, predicate: Quantified, context: SargContext): Sarg | undefined {
   // `FIRST … FOR … END` is one value: the key has the items of that value, not an item for each item of the range.
   if (key.of.kind !== 'comprehension' || key.of.result !== 'array') {
     const [binding] = predicate.bindings;
     if (predicate.bindings.length !== 1 || !binding || binding.isDeep) return undefined;
     if (!sameExpression(binding.of, key.of)) return undefined;
-    const element: Expression = { kind: 'identifier', name: binding.name, ignoresCase: false, at: -1 };
-    return conjoined(element, conjunctsOf(predicate.satisfies), context);
+    return conjoined(identifierOf(binding.name), conjunctsOf(predicate.satisfies), context);
   }
   if (!sameRanges(key.of, predicate)) return undefined;
   const satisfies = renameRange(predicate.satisfies, predicate.bindings, key.of.bindings);
@@ -84,6 +88,7 @@ function conjoined(
   return sarg && { ...sarg, isExact: false };
 }
 
+/** Whether the variables of both have the same values. */
 function sameRanges(key: Comprehension, predicate: Quantified): boolean {
   if (key.bindings.length !== predicate.bindings.length) return false;
   return key.bindings.every((binding, at) => {

@@ -22,12 +22,13 @@ export function bestMatch(
 ): Candidate | undefined {
   const candidates = matches
     .map((match) => candidateOf(access, from, match, conjuncts, role))
+    // Without a bounded key a scan returns the whole index, which is worth it only if no document is read.
     .filter(
       ({ match, isCovering }) => match.bounded > 0 || (isCovering && role === 'first' && !match.isArray),
     );
-  const order = candidates.every(({ estimate }) => estimate !== undefined) ? byCost : byRules;
+  const compare = candidates.every(({ estimate }) => estimate !== undefined) ? byCost : byRules;
   return candidates.reduce<Candidate | undefined>(
-    (best, each) => (best && order(each, best) <= 0 ? best : each),
+    (best, each) => (best && compare(each, best) <= 0 ? best : each),
     undefined,
   );
 }
@@ -59,13 +60,13 @@ function byCost(a: Candidate, b: Candidate): number {
 }
 
 /**
- * Prefers an index with a single value for some key, then more leading bounded keys, more keys with single values, a covering index,
+ * Positive: `a` is better. Prefers an index with a single value for some key, then more leading bounded keys, more keys with single values, a covering index,
  * more bounded keys, a longer condition, fewer keys.
  */
 function byRules(a: Candidate, b: Candidate): number {
-  const [scores, others] = [scoresOf(a), scoresOf(b)];
-  const at = scores.findIndex((value, index) => value !== others[index]);
-  return at < 0 ? 0 : (scores[at] as number) - (others[at] as number);
+  const scoresOfB = scoresOf(b);
+  const differences = scoresOf(a).map((score, at) => score - (scoresOfB[at] as number));
+  return differences.find((difference) => difference !== 0) ?? 0;
 }
 
 const scoresOf = ({ match, isCovering }: Candidate): number[] => [

@@ -9,10 +9,12 @@ export interface Capture {
 }
 
 export class Block {
+  /** The number of slots. */
   size = 0;
   readonly captures: Capture[] = [];
   readonly #captured = new Map<string, Slot>();
 
+  /** The number of a new slot. */
   allocate(): number {
     return this.size++;
   }
@@ -30,6 +32,7 @@ export class Block {
     return captured;
   }
 
+  /** Whether the slot has a value of the outer block. */
   isCaptured(slot: number): boolean {
     return this.captures.some((capture) => capture.slot === slot);
   }
@@ -46,13 +49,14 @@ export interface Source {
   readonly alias: string;
   /** The statement names the alias. */
   readonly isExplicit: boolean;
+  /** The slot of the document, row or value. */
   readonly slot: number;
   /** Slots for documents: the key, and META(). */
   readonly idSlot: number | undefined;
   readonly metaSlot: number | undefined;
-  /** Slot for UNNEST: the position. */
+  /** Slot for UNNEST: the position of the element. */
   readonly positionSlot: number | undefined;
-  readonly kind: 'keyspace' | 'subquery' | 'expression' | 'unnest' | 'nest';
+  readonly kind: 'keyspace' | 'subquery' | 'expression' | 'unnest';
   /** Names of extended attributes that the statement reads. */
   readonly xattrs: Set<string>;
   /** The statement uses META() for more than the key. */

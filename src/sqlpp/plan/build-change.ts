@@ -2,6 +2,7 @@
 import { sqlError } from '../errors/sql-error.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Delete, Insert, SetTerm, Target, UnsetTerm, Update, UpdateFor } from '../tree/change.ts';
+import { identifierOf } from '../tree/identifier.ts';
 import type { Expression, IndexRef, Projection } from '../tree/query.ts';
 import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
@@ -28,13 +29,14 @@ import { membersOf } from './resolve-expression.ts';
 import { addSource } from './resolve-from.ts';
 import { projectionTerms } from './resolve-select.ts';
 import { type NameResolver, near } from './resolving.ts';
-import { Scope } from './scope.ts';
+import { Scope, slotOf } from './scope.ts';
 import { nestableBounds } from './spans.ts';
 import { usesOfExpressions } from './uses.ts';
 
 export function planInsert(resolver: NameResolver, planning: PlanningContext, node: Insert): InsertPlan {
   const { target, scope, source } = targetOf(resolver, node.into, node.kind);
   const { block } = scope;
+  // VALUES and the SELECT do not see the inserted document, as RETURNING does.
   const outside = new Scope(block, undefined);
   const values = ({ key, value, options }: InsertValues, within: Scope): InsertValues => ({
     key: resolver.expression(key, within),
@@ -44,13 +46,13 @@ export function planInsert(resolver: NameResolver, planning: PlanningContext, no
   const rows = (): InsertPlan['rows'] => {
     if (node.source.kind === 'values')
       return { kind: 'values', values: node.source.rows.map((row) => values(row, outside)) };
-    const source = withMetadata(node.source);
-    const query = planSelect(planning, resolver.select(source.select, outside));
+    const selected = withMetadata(node.source);
+    const query = planSelect(planning, resolver.select(selected.select, outside));
     const inner = outside.inner();
-    // No statement can use this name: no identifier begins with a space.
+    // No field of a row is expected to have this name, which begins with a space.
     const row = addSource(inner, [], ' row', false, 'subquery');
     inner.defaultSource = row;
-    return { kind: 'query', query, rowSlot: row.slot, values: values(source, inner) };
+    return { kind: 'query', query, rowSlot: row.slot, values: values(selected, inner) };
   };
   return {
     kind: node.kind,
@@ -64,6 +66,7 @@ export function planInsert(resolver: NameResolver, planning: PlanningContext, no
   };
 }
 
+/** The keyspace that a statement changes, with its source in the scope of the statement. */
 interface ResolvedTarget {
   readonly target: KeyspaceRef;
   readonly scope: Scope;
@@ -138,7 +141,7 @@ export function planUpdate(resolver: NameResolver, planning: PlanningContext, no
   };
 }
 
-/** The documents that WHERE and USE KEYS select. */
+/** Reads the documents that WHERE and USE KEYS select. */
 function selectionPlan(
   resolver: NameResolver,
   planning: PlanningContext,
@@ -161,6 +164,7 @@ function selectionPlan(
   return filtered(filterEarly(scan, pending, available), pending);
 }
 
+/** The state of planning the scan of a statement that changes documents: no clause is pushed down to the scan, and no index covers it. */
 export function changeAccess(
   planning: PlanningContext,
   block: Block,
@@ -203,7 +207,7 @@ interface BoundFor {
   readonly for: ForPlan | undefined;
 }
 
-/** Variables of FOR have slots; assignments change the values that they refer to. */
+/** Binds the variables of FOR to slots. An assignment to a variable, or a path in it, changes the value in the document that the variable stands for. */
 function bindFor(resolver: NameResolver, node: UpdateFor | undefined, scope: Scope): BoundFor {
   if (!node) return { scope, for: undefined };
   let inner = scope;
@@ -214,18 +218,14 @@ function bindFor(resolver: NameResolver, node: UpdateFor | undefined, scope: Sco
       const expression = resolver.expression(of, outer);
       const slot = scope.block.allocate();
       const positionSlot = position === undefined ? undefined : scope.block.allocate();
-      inner.bindVariable(name, variable(name, slot));
-      if (position !== undefined) inner.bindVariable(position, variable(position, positionSlot as number));
+      inner.bindVariable(name, slotOf(slot, identifierOf(name)));
+      if (position !== undefined)
+        inner.bindVariable(position, slotOf(positionSlot as number, identifierOf(position)));
       return { slot, positionSlot, of: expression, isDeep };
     });
   });
   const when = node.when && resolver.expression(node.when, inner);
   return { scope: inner, for: { dimensions, when } };
-}
-
-function variable(name: string, slot: number): Expression {
-  const original: Expression = { kind: 'identifier', name, ignoresCase: false, at: -1 };
-  return { kind: 'slot', slot, original, at: -1 };
 }
 
 function pathTerm(resolver: NameResolver, term: UnsetTerm, bound: BoundFor, source: Source): UnsetPlan {
@@ -239,7 +239,7 @@ function pathTerm(resolver: NameResolver, term: UnsetTerm, bound: BoundFor, sour
   return { path: pathOf(resolver.expression(term.path, bound.scope)), isMeta: false, for: bound.for };
 }
 
-/** Whether the value cannot be MISSING, which removes what it is assigned to. */
+/** Whether the value cannot be MISSING: assigning MISSING to a field or an attribute removes it. */
 const isPresent = (value: Expression): boolean =>
   ['object', 'array', 'named parameter', 'positional parameter'].includes(value.kind) ||
   (value.kind === 'constant' && value.value !== undefined);
@@ -251,18 +251,18 @@ function metaSteps(resolver: NameResolver, term: UnsetTerm, scope: Scope, source
     step.kind === 'name' && step.name.kind === 'constant' ? step.name.value : undefined,
   );
   const isSet = 'value' in term;
-  const keeps = isSet && isPresent(term.value as Expression);
+  const cannotRemove = isSet && isPresent(term.value as Expression);
   if (first === 'expiration' && steps.length === 1 && isSet) return steps;
   if (first === 'xattrs' && steps.length === 2 && typeof attribute === 'string') {
     // The scan reads an attribute that the statement may remove, since removing one that the document does not have would fail.
-    if (!keeps) source.xattrs.add(attribute);
+    if (!cannotRemove) source.xattrs.add(attribute);
     return steps;
   }
   const clause = isSet ? 'SET' : 'UNSET';
   const path = `${formatExpression(term.path)}${near(resolver.text, term.path.at)}`;
   throw sqlError(
     3000,
-    `${clause} clause has invalid path ${path}: of META(), ${isSet ? 'expiration and xattrs.name are' : 'xattrs.name is'} changed`,
+    `${clause} clause has invalid path ${path}: of META() it can change only ${isSet ? 'expiration and xattrs.name' : 'xattrs.name'}`,
   );
 }
 
@@ -280,15 +280,15 @@ function namesOf(resolver: NameResolver, path: Expression, scope: Scope): PathSt
 
 function pathOf(path: Expression): PathPlan {
   const steps: PathStep[] = [];
-  let at = path;
+  let node = path;
   for (;;) {
-    if (at.kind === 'field') {
-      steps.unshift({ kind: 'name', name: at.name });
-      at = at.of;
-    } else if (at.kind === 'element') {
-      steps.unshift({ kind: 'index', index: at.index });
-      at = at.of;
-    } else if (at.kind === 'slot') return { rootSlot: at.slot, steps };
+    if (node.kind === 'field') {
+      steps.unshift({ kind: 'name', name: node.name });
+      node = node.of;
+    } else if (node.kind === 'element') {
+      steps.unshift({ kind: 'index', index: node.index });
+      node = node.of;
+    } else if (node.kind === 'slot') return { rootSlot: node.slot, steps };
     else throw sqlError(3000, 'SET and UNSET take a path of names and positions, as in a.b[0]');
   }
 }

@@ -1,8 +1,8 @@
 // Resolves and plans MERGE.
 import { sqlError } from '../errors/sql-error.ts';
 import type { Merge } from '../tree/change.ts';
-import type { Source } from './block.ts';
-import { Block } from './block.ts';
+import { notInText } from '../tree/identifier.ts';
+import { Block, type Source } from './block.ts';
 import { bindSlots, planFrom, planSelect } from './build.ts';
 import { changeAccess, changesOf, returningOf } from './build-change.ts';
 import type { MergePlan } from './change-plans.ts';
@@ -20,11 +20,11 @@ export function planMerge(resolver: NameResolver, planning: PlanningContext, nod
   const sources: Source[] = [];
   const using = resolveFrom(resolver, node.using, scope, sources) as JoinSide;
   // Keys and new documents are expressions over the rows of USING only.
-  const sourceScope = scope.inner();
-  const target = targetOf(resolver, node);
+  const usingScope = scope.inner();
+  const target = targetKeyspace(resolver, node);
   const alias = node.into.alias ?? (node.into.path.parts.at(-1) as string);
   if (scope.find(alias)) throw sqlError(4020, 'MERGE', alias);
-  const key = node.isOnKey ? resolver.expression(node.on, sourceScope) : undefined;
+  const key = node.isOnKey ? resolver.expression(node.on, usingScope) : undefined;
   scope.defaultSource = undefined;
   const joined = scope.inner();
   const source = addSource(joined, sources, alias, node.into.alias !== undefined, 'keyspace');
@@ -35,10 +35,10 @@ export function planMerge(resolver: NameResolver, planning: PlanningContext, nod
     kind: 'keyspace',
     source,
     keyspace: target,
-    keys: node.into.use.keys && resolver.expression(node.into.use.keys, sourceScope),
+    keys: node.into.use.keys && resolver.expression(node.into.use.keys, usingScope),
     use: node.into.use,
   };
-  const actions = actionsOf(resolver, node, source, joined, sourceScope);
+  const actions = actionsOf(resolver, node, source, joined, usingScope);
   const returning = node.returning && returningOf(resolver, node.returning, joined);
   const limit = node.limit && resolver.expression(node.limit, scope);
   const access = changeAccess(planning, block, []);
@@ -71,21 +71,21 @@ export function planMerge(resolver: NameResolver, planning: PlanningContext, nod
   };
 }
 
-/** The target, with the privileges that the actions need. */
-function targetOf(resolver: NameResolver, { into, update, delete: remove }: Merge): KeyspaceRef {
+/** The keyspace of INTO. The statement requires the privileges for the actions. */
+function targetKeyspace(resolver: NameResolver, { into, update, delete: remove }: Merge): KeyspaceRef {
   const target = resolver.keyspace(into.path, 'insert');
   if (update) resolver.keyspace(into.path, 'update');
   if (remove) resolver.keyspace(into.path, 'delete');
   return target;
 }
 
-/** The actions: those for a match are expressions over `joined`, the insertion one over the rows of USING. */
+/** The actions: those for a match are expressions over `joined`, the insertion is one over the rows of USING. */
 function actionsOf(
   resolver: NameResolver,
   node: Merge,
   source: Source,
   joined: Scope,
-  sourceScope: Scope,
+  usingScope: Scope,
 ): Pick<MergePlan, 'update' | 'delete' | 'insert'> {
   const update = node.update && {
     changes: changesOf(resolver, node.update.set, node.update.unset, joined, source),
@@ -96,16 +96,17 @@ function actionsOf(
   };
   const insert = node.insert && {
     values: {
-      ...(node.insert.key && { key: resolver.expression(node.insert.key, sourceScope) }),
+      ...(node.insert.key && { key: resolver.expression(node.insert.key, usingScope) }),
       // Without VALUE the row of USING becomes the document.
-      value: resolver.expression(node.insert.value ?? { kind: 'self', at: -1 }, sourceScope),
-      ...(node.insert.options && { options: resolver.expression(node.insert.options, sourceScope) }),
+      value: resolver.expression(node.insert.value ?? { kind: 'self', at: notInText }, usingScope),
+      ...(node.insert.options && { options: resolver.expression(node.insert.options, usingScope) }),
     },
-    where: node.insert.where && resolver.expression(node.insert.where, sourceScope),
+    where: node.insert.where && resolver.expression(node.insert.where, usingScope),
   };
   return { update, delete: remove, insert };
 }
 
+/** @throws SqlError 3150, 3160, 3180, 3190 for clauses that ON KEY does not allow, or ON requires */
 function checkMerge(node: Merge): void {
   if (node.isOnKey) {
     if (node.insert?.key) throw sqlError(3150);

@@ -93,17 +93,17 @@ function* planSubselect(
     covered: new Map(),
   };
   yield;
-  // Volatile expressions, subqueries and calls of user functions are evaluated once for a row.
+  // A LET variable with a volatile expression stays: it has one value for a row.
   const inliner = new LetInliner(body.let, (expression) => !isVolatile(expression));
   const pending = conjunctsOf(body.where).map((conjunct) => inliner.inlined(conjunct));
   let root = body.from ? planFrom(access, body.from, pending, new Set(seeds)) : ({ op: 'start' } as Operator);
   yield;
   const letSlots = new Set(body.let.map((binding) => binding.slot));
-  const [early, late]: [Expression[], Expression[]] = [[], []];
-  for (const conjunct of pending) (readsAny(conjunct, letSlots) ? late : early).push(conjunct);
-  root = filtered(root, early);
+  const [beforeLet, afterLet]: [Expression[], Expression[]] = [[], []];
+  for (const conjunct of pending) (readsAny(conjunct, letSlots) ? afterLet : beforeLet).push(conjunct);
+  root = filtered(root, beforeLet);
   if (body.let.length > 0) root = { op: 'let', input: root, bindings: body.let };
-  root = filtered(root, late);
+  root = filtered(root, afterLet);
   if (body.group) root = { op: 'group', input: root, group: body.group };
   if (body.windows.length > 0) root = { op: 'window', input: root, columns: body.windows };
   root = finishSelect(access, select, body, root);
@@ -112,6 +112,7 @@ function* planSubselect(
   return { root, resultSlot: projection.resultSlot, covered: access.covered };
 }
 
+/** Adds the projection, DISTINCT, ORDER BY, OFFSET and LIMIT, except what the scan applies. */
 function finishSelect(
   access: Access,
   select: LogicalSelect,
@@ -132,7 +133,7 @@ function finishSelect(
   return orderedPlan(distinct, order, limit, offset);
 }
 
-/** Adds the predicates whose slots are set, and removes them from `pending`. */
+/** Filters by the predicates whose slots are set, and removes them from `pending`. Volatile ones wait, so that they are evaluated for the fewest rows. */
 export function filterEarly(root: Operator, pending: Expression[], available: ReadonlySet<number>): Operator {
   const [now, later]: [Expression[], Expression[]] = [[], []];
   for (const conjunct of pending)
@@ -147,13 +148,14 @@ export function filtered(root: Operator, conjuncts: readonly Expression[]): Oper
   return condition ? { op: 'filter', input: root, condition } : root;
 }
 
-/** Marks the slots of a source as set. */
+/** Adds the slots of a source to those that are set. */
 export function bindSlots(source: Source, available: Set<number>): void {
   for (const slot of [source.slot, source.idSlot, source.metaSlot, source.positionSlot]) {
     if (slot !== undefined) available.add(slot);
   }
 }
 
+/** Plans a FROM term. Predicates that it applies are removed from `pending`, and its slots added to `available`. */
 export function planFrom(
   access: Access,
   from: LogicalFrom,

@@ -9,9 +9,10 @@ export type ChangePlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan;
 interface Change {
   readonly block: Block;
   readonly target: KeyspaceRef;
-  /** The slots of the target, from which RETURNING reads the new document. */
+  /** The target, from whose slots RETURNING reads the new document. */
   readonly source: Source;
   readonly returning: LogicalProjection | undefined;
+  /** As in `QueryPlan`. */
   readonly covered: ReadonlyMap<string, number>;
   /** All changes are computed before the first one is written, since the statement also reads the keyspace that it changes. */
   readonly writesAtEnd: boolean;
@@ -24,7 +25,7 @@ export interface InsertPlan extends Change {
     | {
         readonly kind: 'query';
         readonly query: QueryPlan;
-        /** The slot of a result of the query. */
+        /** The slot from which `values` read a result of the query. */
         readonly rowSlot: number;
         readonly values: InsertValues;
       };
@@ -32,7 +33,7 @@ export interface InsertPlan extends Change {
 
 export interface InsertValues {
   readonly key: Expression;
-  /** Absent: the whole result. */
+  /** undefined: the whole result of the query. */
   readonly value: Expression | undefined;
   readonly options: Expression | undefined;
 }
@@ -50,7 +51,7 @@ export interface DocumentChanges {
 
 export interface UnsetPlan {
   readonly path: PathPlan;
-  /** The path is in META(). */
+  /** The root is META(). */
   readonly isMeta: boolean;
   readonly for: ForPlan | undefined;
 }
@@ -59,7 +60,7 @@ export interface SetPlan extends UnsetPlan {
   readonly value: Expression;
 }
 
-/** `root.steps`: the root is the document, META(), or a variable of FOR. */
+/** A path such as `root.a[0].b`: the root is the document, META(), or a variable of FOR. */
 export interface PathPlan {
   readonly rootSlot: number;
   readonly steps: readonly PathStep[];
@@ -70,7 +71,7 @@ export type PathStep =
   | { readonly kind: 'index'; readonly index: Expression };
 
 export interface ForPlan {
-  /** The outermost first. */
+  /** `FOR … FOR …`: the bindings of each FOR, the outermost first. */
   readonly dimensions: readonly (readonly ForBinding[])[];
   readonly when: Expression | undefined;
 }
@@ -90,9 +91,9 @@ export interface DeletePlan extends Change {
 
 export interface MergePlan extends Change {
   readonly kind: 'merge';
-  /** Rows of the source, joined with the target's documents (`ON`), or alone (`ON KEY`). */
+  /** Rows of USING, joined with the target's documents (`ON`), or alone (`ON KEY`). */
   readonly root: Operator;
-  /** ON KEY. */
+  /** `ON KEY key`: the key of the target's document for a row; undefined with `ON`. */
   readonly key: Expression | undefined;
   readonly update: { readonly changes: DocumentChanges; readonly where: Expression | undefined } | undefined;
   readonly delete: { readonly where: Expression | undefined } | undefined;

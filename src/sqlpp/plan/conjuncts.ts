@@ -1,4 +1,4 @@
-// Splits predicates into conjuncts, and finds the slots that each reads.
+// Splits predicates into conjuncts and disjuncts, finds the slots that they read, and says how their values can vary.
 import { functionNamed } from '../functions/catalog.ts';
 import type { Expression } from '../tree/query.ts';
 import { childrenOf, visit } from './walk.ts';
@@ -44,14 +44,14 @@ export function readsAny(node: Expression, slots: ReadonlySet<number>): boolean 
   return childrenOf(node).some((child) => readsAny(child, slots));
 }
 
-/** Whether the expression is volatile or expensive, so that it must not be duplicated. */
+/** Whether the expression can have another value each time, or is expensive, so that the planner must not duplicate it. */
 export function isVolatile(node: Expression): boolean {
   if (node.kind === 'subquery' || node.kind === 'user call') return true;
   if (node.kind === 'call' && functionNamed(node.name)?.varies === 'between calls') return true;
   return childrenOf(node).some(isVolatile);
 }
 
-/** Whether the expression has one value for a row, in all statements: only then can it be an index key. */
+/** Whether the expression has the same value for a document in all statements: only then can it be an index key. */
 export function isRepeatable(node: Expression): boolean {
   switch (node.kind) {
     case 'subquery':

@@ -7,16 +7,20 @@ import { expressionKey, sameExpression } from './expression-key.ts';
 import type { BoundIndex } from './index-keys.ts';
 import { childrenOf } from './walk.ts';
 
+/** An expression whose value the index provides. */
 export interface Cover {
-  /** The expression's key, and the slot that holds its value. */
+  /** The `expressionKey`. */
   readonly key: string;
   readonly expression: Expression;
+  /** The slot that gets the value of the expression. */
   readonly slot: number;
   /** The position of the index key; below 0: a constant by the condition of the index. */
   readonly position: number;
+  /** The constant; `undefined` is MISSING. */
   readonly constant?: Value;
 }
 
+/** The covers that the query uses; undefined if the index does not cover it. */
 export function coverage(
   access: Access,
   source: Source,

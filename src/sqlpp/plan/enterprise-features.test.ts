@@ -38,7 +38,7 @@ test('the community edition refuses features of the enterprise edition, with the
     );
 });
 
-test('the community edition calls no stored function in another language', async () => {
+test('the community edition refuses calls of functions in other languages, also of functions that exist', async () => {
   const datastore = new MemoryDatastore();
   const userFunctions = {
     find: ([name = '']: readonly string[]) =>
@@ -64,7 +64,7 @@ test('the community edition calls no stored function in another language', async
   );
 });
 
-test('the community edition runs all else', async () => {
+test('the community edition runs statements without features of the enterprise edition', async () => {
   const datastore = new MemoryDatastore();
   datastore.put(datastore.add('t'), 'k', { a: 1 });
   for (const statement of [

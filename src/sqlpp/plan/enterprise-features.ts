@@ -30,6 +30,7 @@ function refuseStatement(tree: Statement): void {
   }
 }
 
+/** Throws for window functions and ADVISOR() in any part of the tree. */
 function visit(node: unknown): void {
   if (typeof node !== 'object' || node === null) return;
   const { kind, over, name } = node as Record<string, unknown>;

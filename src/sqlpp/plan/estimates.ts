@@ -5,11 +5,11 @@ import type { Expression } from '../tree/query.ts';
 import { unboundKeys } from './index-keys.ts';
 import type { IndexMatch } from './index-match.ts';
 import type { PlanningContext } from './planning.ts';
-import { isEverything, type PlanBound, type PlanRange } from './spans.ts';
+import { isEverything, isPoint, type PlanRange } from './spans.ts';
 import { distributionName } from './statistics-keys.ts';
 
 export interface Estimate {
-  /** Rows that the scan returns. */
+  /** The number of rows that the scan returns. */
   readonly cardinality: number;
   /** Microseconds of processor time. */
   readonly cost: number;
@@ -37,28 +37,28 @@ export function estimateOf(
   );
   const [leading] = keys;
   if (!leading) return undefined;
-  const shares = spans.map(({ ranges }) => shareOf(planning, ranges, keys));
-  const share = spans.length === 0 ? leading.perDocument : sum(shares);
+  const perSpan = spans.map(({ ranges }) => rowsPerDocument(planning, ranges, keys));
+  const perDocument = spans.length === 0 ? leading.perDocument : sum(perSpan);
   const rowsMax = leading.documents * Math.max(leading.perDocument, 1);
-  const cardinality = Math.min(leading.documents * share, rowsMax);
+  const cardinality = Math.min(leading.documents * perDocument, rowsMax);
   const scanCost = cardinality * entryCost;
   return { cardinality, scanCost, cost: isCovering ? scanCost : scanCost + cardinality * fetchCost };
 }
 
-/** Rows of a span for each document of the collection. Keys are taken as independent of each other. */
-function shareOf(
+/** Rows of a span per document of the collection. Keys are taken as independent of each other. */
+function rowsPerDocument(
   planning: PlanningContext,
   ranges: readonly PlanRange[],
   keys: readonly (ExpressionStatistics | undefined)[],
 ): number {
-  let share = keys[0]?.perDocument ?? 1;
+  let rows = keys[0]?.perDocument ?? 1;
   ranges.forEach((range, at) => {
     const known = keys[at];
     if (isEverything(range)) return;
     const perDocument = at === 0 ? 1 : (known?.perDocument ?? 1);
-    share *= perDocument * (known ? rangeShare(planning, range, known) : assumedShare(range));
+    rows *= perDocument * (known ? rangeShare(planning, range, known) : assumedShare(range));
   });
-  return share;
+  return rows;
 }
 
 function assumedShare(range: PlanRange): number {
@@ -67,21 +67,19 @@ function assumedShare(range: PlanRange): number {
   return isPoint(range) ? assumedPointShare : assumedRangeShare;
 }
 
-const isPoint = ({ low, high }: { low: PlanBound | undefined; high: PlanBound | undefined }): boolean =>
-  low !== undefined && high !== undefined && low.value === high.value;
-
 /** The share of the expression's values that lie in the range. */
 function rangeShare(planning: PlanningContext, range: PlanRange, known: ExpressionStatistics): number {
-  const leastShare = 1 / Math.max(1, known.documents * Math.max(known.perDocument, 1));
-  const values = new Values(planning, known);
-  return Math.min(1, Math.max(leastShare, plainShare(planning, range, known, values)));
+  const shareOfOneValue = 1 / Math.max(1, known.documents * Math.max(known.perDocument, 1));
+  const values = new ValueShares(planning, known);
+  return Math.min(1, Math.max(shareOfOneValue, computedShare(planning, range, known, values)));
 }
 
-function plainShare(
+/** As `rangeShare`, without its limits. */
+function computedShare(
   planning: PlanningContext,
   range: PlanRange,
   known: ExpressionStatistics,
-  values: Values,
+  values: ValueShares,
 ): number {
   const typical = 1 / Math.max(1, known.distinct);
   switch (range.kind) {
@@ -115,29 +113,30 @@ function prefixOf(pattern: unknown): string | undefined {
   return end < 0 ? pattern : pattern.slice(0, end);
 }
 
+/** The value of a bound that the statement contains; undefined for those with parameters. */
 function literalOf(planning: PlanningContext, node: Expression): { readonly value: unknown } | undefined {
   const isParameter = node.kind === 'named parameter' || node.kind === 'positional parameter';
   return isParameter ? undefined : planning.constantOf(node);
 }
 
 /** The shares that values of an expression have among all its values, by its statistics. */
-class Values {
+class ValueShares {
   readonly #planning: PlanningContext;
-  readonly #known: ExpressionStatistics;
+  readonly #statistics: ExpressionStatistics;
 
-  constructor(planning: PlanningContext, known: ExpressionStatistics) {
+  constructor(planning: PlanningContext, statistics: ExpressionStatistics) {
     this.#planning = planning;
-    this.#known = known;
+    this.#statistics = statistics;
   }
 
   equalTo(value: unknown): number {
-    const bin = this.#known.bins.find(({ upTo }) => this.#planning.compare(value, upTo) <= 0);
+    const bin = this.#statistics.bins.find(({ upTo }) => this.#planning.compare(value, upTo) <= 0);
     return bin ? bin.share / Math.max(1, bin.distinct) : 0;
   }
 
   /** The share of the values below the value, and with `inclusive` equal to it. */
   below(value: unknown, inclusive: boolean): number {
-    const { bins } = this.#known;
+    const { bins } = this.#statistics;
     let share = 0;
     for (const [at, bin] of bins.entries()) {
       const order = this.#planning.compare(bin.upTo, value);
@@ -149,7 +148,7 @@ class Values {
   }
 }
 
-/** Numbers are taken as evenly distributed within a bin; of other values half lies below. */
+/** The share of the values of a bin (above `from`, up to `upTo`) below the value. Numbers are taken as evenly distributed within a bin; of other values half lies below. */
 function shareBelow(from: unknown, upTo: unknown, value: unknown): number {
   if (typeof from !== 'number' || typeof upTo !== 'number' || typeof value !== 'number') return 1 / 2;
   return upTo > from ? Math.min(1, Math.max(0, (value - from) / (upTo - from))) : 1 / 2;

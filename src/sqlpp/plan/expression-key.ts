@@ -1,9 +1,10 @@
-// A text that is equal for equivalent expressions only: it ignores positions in the statement, and identifies variables of ranges
-// by their binding, not by their names.
+// The key of an expression: a text that two expressions share only if they have the same value. It ignores positions in the statement, and
+// identifies variables of ranges by their binding, not by their names.
 import { createHash } from 'node:crypto';
 import type { Expression, Field } from '../tree/query.ts';
 import { mapChildren } from './walk.ts';
 
+/** By name: what keys have in place of the variables of ranges. */
 type Names = ReadonlyMap<string, string>;
 
 const noNames: Names = new Map();
@@ -20,7 +21,7 @@ export function expressionKey(node: Expression): string {
   return key;
 }
 
-/** The kind of the expressions with this key, none of which is a name, a constant or a parameter. */
+/** The kind of the expressions with this key, which is not that of a name, a constant or a parameter. */
 export const kindOfKey = (key: string): string =>
   key.startsWith('#') ? 'slot' : key.slice(0, key.indexOf(':'));
 

@@ -2,7 +2,7 @@
 import type { Expression } from '../tree/query.ts';
 import { childrenOf } from './walk.ts';
 
-/** The first name that is neither bound by a range around it nor in `bound`; subqueries are not searched. */
+/** The first name that is neither bound by a range around it nor in `bound`, or `self` for SELF; subqueries are not searched. */
 export function freeName(node: Expression, bound: ReadonlySet<string> = new Set()): string | undefined {
   if (node.kind === 'identifier') return bound.has(node.name) ? undefined : node.name;
   if (node.kind === 'self') return 'self';

@@ -1,8 +1,9 @@
-// GROUP BY, aggregates and window functions of one SELECT: after grouping a row has only keys, aggregates and LETTING
+// Resolves GROUP BY, aggregates and window functions of one SELECT: after grouping a row has only keys, aggregates and LETTING
 // variables; expressions are rewritten to read those.
 import { mapInSteps, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { formatExpression } from '../text/format.ts';
+import { identifierOf } from '../tree/identifier.ts';
 import type { Aggregate, Expression, Subselect, WindowSpecification } from '../tree/query.ts';
 import { expressionKey } from './expression-key.ts';
 import type { LogicalGroup, OrderTerm, ProjectionTerm, SlotBinding, WindowColumn } from './logical.ts';
@@ -22,61 +23,67 @@ export interface RewrittenSelect {
 export class GroupResolution {
   /** The scope after grouping. */
   readonly scope: Scope;
+  /** The scope before grouping. */
+  readonly #before: Scope;
   readonly #resolver: NameResolver;
   readonly #node: Subselect;
   readonly #keys: { expression: Expression; slot: number }[] = [];
-  /** Slots of the keys by the texts of their expressions. */
+  /** Slots of the keys by `expressionKey`. */
   readonly #keySlots = new Map<string, number>();
+  /** The kinds of the expressions of the keys. */
   readonly #keyKinds = new Set<string>();
+  /** Aggregates and windows by `expressionKey`: equal ones are computed once. */
   readonly #aggregates = new Map<string, { node: Aggregate; slot: number }>();
   readonly #windows = new Map<string, WindowColumn>();
   readonly #letting: SlotBinding[] = [];
-  /** The slots that a row has after grouping. */
-  readonly #allowed = new Set<number>();
+  /** The slots of this SELECT that a row has after grouping. */
+  readonly #slotsAfter = new Set<number>();
   readonly #namedWindows = new Map<string, WindowSpecification>();
   #having: Expression | undefined;
+  /** GROUP AS. */
   #rows: LogicalGroup['rows'];
 
-  constructor(resolver: NameResolver, node: Subselect, scope: Scope) {
+  constructor(resolver: NameResolver, node: Subselect, before: Scope) {
     this.#resolver = resolver;
     this.#node = node;
-    this.scope = scope.inner();
+    this.#before = before;
+    this.scope = before.inner();
   }
 
-  /** Call once, before other names are resolved. `before`: the scope before grouping. */
-  *bind(before: Scope): WorkSteps<void> {
+  /** Call once, before names in the result and in ORDER BY are resolved. */
+  *bind(): WorkSteps<void> {
     const { group, windows } = this.#node;
-    if (group) yield* this.#bindKeys(group, before);
+    if (group) yield* this.#bindKeys(group);
     this.#having = group?.having && this.#resolver.expression(group.having, this.scope);
     for (const { name, window } of windows) this.#bindWindow(name, window);
   }
 
-  *#bindKeys(group: NonNullable<Subselect['group']>, scope: Scope): WorkSteps<void> {
-    const { block } = scope;
+  /** Binds aliases of keys, GROUP AS and LETTING. */
+  *#bindKeys(group: NonNullable<Subselect['group']>): WorkSteps<void> {
+    const { block } = this.scope;
     yield* mapInSteps(group.by, ({ expression, alias }) => {
-      const resolved = this.#resolver.expression(expression, scope);
+      const resolved = this.#resolver.expression(expression, this.#before);
       const slot = block.allocate();
       this.#keys.push({ expression: resolved, slot });
-      const text = expressionKey(resolved);
-      if (!this.#keySlots.has(text)) this.#keySlots.set(text, slot);
+      const key = expressionKey(resolved);
+      if (!this.#keySlots.has(key)) this.#keySlots.set(key, slot);
       this.#keyKinds.add(resolved.kind);
       if (alias === undefined) return;
       refuseDuplicate(this.#resolver.text, alias, this.scope, expression.at);
       this.scope.bindVariable(alias, resolved);
     });
     if (group.as !== undefined) {
-      const members = membersOf(scope).map((member) => ({ ...member, slot: -1 }));
-      this.#rows = { slot: block.allocate(), members };
-      this.#allowed.add(this.#rows.slot);
-      this.scope.bindVariable(group.as, slotOf(this.#rows.slot, identifier(group.as)));
+      this.#rows = { slot: block.allocate(), members: membersOf(this.#before) };
+      this.#slotsAfter.add(this.#rows.slot);
+      this.scope.bindVariable(group.as, slotOf(this.#rows.slot, identifierOf(group.as)));
     }
     for (const { name, expression, at } of group.letting) {
       const resolved = this.#resolver.expression(expression, this.scope);
       refuseDuplicate(this.#resolver.text, name, this.scope, at);
       const slot = block.allocate();
       this.#letting.push({ name, slot, expression: resolved });
-      this.#allowed.add(slot);
-      this.scope.bindVariable(name, slotOf(slot, identifier(name)));
+      this.#slotsAfter.add(slot);
+      this.scope.bindVariable(name, slotOf(slot, identifierOf(name)));
     }
   }
 
@@ -132,6 +139,7 @@ export class GroupResolution {
     return { ...rewritten, group, windows: [...this.#windows.values()] };
   }
 
+  /** The expression over the slots of keys and aggregates. @throws SqlError 4210 if it reads anything else of the rows before grouping */
   #grouped(node: Expression): Expression {
     const rewritten = replace(node, (part) => this.#keyOf(part) ?? this.#aggregateOf(part));
     if (some(rewritten, (part) => part.kind === 'slot' && !this.#existsAfterGrouping(part.slot)))
@@ -140,12 +148,14 @@ export class GroupResolution {
   }
 
   #existsAfterGrouping(slot: number): boolean {
-    return this.#allowed.has(slot) || this.scope.block.isCaptured(slot) || this.#isWith(slot);
+    return this.#slotsAfter.has(slot) || this.scope.block.isCaptured(slot) || this.#isWith(slot);
   }
 
+  /** Whether the slot has the value of a WITH term of this SELECT. */
   #isWith(slot: number): boolean {
-    for (let at: Scope | undefined = this.scope; at && at.block === this.scope.block; at = at.parent) {
-      for (const binding of at.names.values()) {
+    const { block } = this.scope;
+    for (let scope: Scope | undefined = this.scope; scope && scope.block === block; scope = scope.parent) {
+      for (const binding of scope.names.values()) {
         if (binding.kind !== 'variable' || !binding.isWith) continue;
         if (binding.expression.kind === 'slot' && binding.expression.slot === slot) return true;
       }
@@ -154,12 +164,12 @@ export class GroupResolution {
   }
 
   #keyOf(node: Expression): Expression | undefined {
-    if (node.kind === 'slot' && this.#allowed.has(node.slot)) return node;
-    // Only for kinds of expressions that some key has: writing the text of a large expression takes long.
+    if (node.kind === 'slot' && this.#slotsAfter.has(node.slot)) return node;
+    // Only for kinds of expressions that some key has: writing the `expressionKey` of a large expression takes long.
     if (node.kind === 'constant' || !this.#keyKinds.has(node.kind)) return undefined;
     const slot = this.#keySlots.get(expressionKey(node));
     if (slot === undefined) return undefined;
-    this.#allowed.add(slot);
+    this.#slotsAfter.add(slot);
     return slotOf(slot, node);
   }
 
@@ -170,11 +180,12 @@ export class GroupResolution {
     if (!column) {
       column = { node, slot: this.scope.block.allocate() };
       this.#aggregates.set(key, column);
-      this.#allowed.add(column.slot);
+      this.#slotsAfter.add(column.slot);
     }
     return slotOf(column.slot, node);
   }
 
+  /** The expression over the slots of window functions. */
   #windowed(node: Expression): Expression {
     return replace(node, (part) => {
       if (part.kind !== 'aggregate' || !part.over) return undefined;
@@ -186,13 +197,13 @@ export class GroupResolution {
       if (!column) {
         column = { node: merged as WindowColumn['node'], slot: this.scope.block.allocate() };
         this.#windows.set(key, column);
-        this.#allowed.add(column.slot);
+        this.#slotsAfter.add(column.slot);
       }
       return slotOf(column.slot, part);
     });
   }
 
-  /** Windows of the WINDOW clause are resolved where they are used: after grouping. */
+  /** Windows of the WINDOW clause are resolved where OVER uses them: after grouping. */
   #resolveNamed(window: WindowSpecification): WindowSpecification {
     const resolve = (node: Expression): Expression => {
       const resolved = this.#resolver.expression(node, this.scope);
@@ -214,8 +225,4 @@ function rewriteTerm(term: ProjectionTerm, rewrite: (node: Expression) => Expres
 
 function hasAggregate(node: Expression): boolean {
   return some(node, (part) => part.kind === 'aggregate' && !part.over);
-}
-
-function identifier(name: string): Expression {
-  return { kind: 'identifier', name, ignoresCase: false, at: -1 };
 }

@@ -1,15 +1,17 @@
 // Keys and conditions of index definitions as expressions over a source's slots.
 import type { IndexDefinition, IndexKey } from '../datastore/indexes.ts';
+import { identifierOf } from '../tree/identifier.ts';
 import type { Expression, KeyTerm } from '../tree/query.ts';
 import type { Source } from './block.ts';
 import { conjunctsOf } from './conjuncts.ts';
 import type { PlanningContext } from './planning.ts';
-import { aliasOf, slotOf } from './scope.ts';
+import { slotOf, sourceSlot } from './scope.ts';
 import { mapChildren, replace } from './walk.ts';
 
 export interface BoundIndex {
   readonly definition: IndexDefinition;
   readonly keys: readonly BoundKey[];
+  /** The conjuncts of the condition of a partial index. */
   readonly condition: readonly Expression[];
 }
 
@@ -42,7 +44,7 @@ export function boundIndex(
 export const unboundKeys = (planning: PlanningContext, { keys }: IndexDefinition): Expression[] =>
   keys.flatMap(({ expression }) => componentsOf(planning.parse(expression)));
 
-/** One key per component of the index: each argument of FLATTEN_KEYS is one. */
+/** One key, or with FLATTEN_KEYS one for each of its arguments. */
 function expanded(key: IndexKey, expression: Expression): Omit<BoundKey, 'group'>[] {
   const parts = flattened(expression);
   if (!parts) return [{ key, expression }];
@@ -52,6 +54,7 @@ function expanded(key: IndexKey, expression: Expression): Omit<BoundKey, 'group'
   });
 }
 
+/** The expression of an index key, or with FLATTEN_KEYS one array key for each of its arguments. */
 export function componentsOf(expression: Expression): Expression[] {
   const parts = flattened(expression);
   if (!parts) return [expression];
@@ -60,15 +63,16 @@ export function componentsOf(expression: Expression): Expression[] {
   );
 }
 
+/** The arguments of FLATTEN_KEYS in an array key. */
 function flattened(node: Expression): readonly KeyTerm[] | undefined {
   if (node.kind === 'flatten keys') return node.keys;
   if (node.kind === 'all keys') return flattened(node.of);
   return node.kind === 'comprehension' ? flattened(node.value) : undefined;
 }
 
-/** Binds plain names to fields of the document, and SELF to the document. */
+/** Replaces names by fields of the document, SELF by the document, and META() by the metadata slots. */
 function overSource(node: Expression, source: Source, bound: ReadonlySet<string> = new Set()): Expression {
-  const document: Expression = slotOf(source.slot, aliasOf(source));
+  const document = sourceSlot(source);
   switch (node.kind) {
     case 'self':
       return document;
@@ -83,7 +87,7 @@ function overSource(node: Expression, source: Source, bound: ReadonlySet<string>
       };
     case 'call':
       if (node.name === 'meta' && source.metaSlot !== undefined)
-        return slotOf(source.metaSlot, { ...node, arguments: [aliasOf(source)] });
+        return slotOf(source.metaSlot, { ...node, arguments: [identifierOf(source.alias)] });
       return mapChildren(node, (child) => overSource(child, source, bound));
     case 'quantified':
     case 'comprehension': {

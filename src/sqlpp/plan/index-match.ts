@@ -7,6 +7,7 @@ import { disjunctsOf, isStatic } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
 import type { BoundIndex, BoundKey } from './index-keys.ts';
 import { knownSargOf, type Sarg, type SargContext, sargOf, sargOfAll } from './sarg.ts';
+import { sourceSlot } from './scope.ts';
 import {
   everything,
   isEverything,
@@ -29,7 +30,7 @@ export interface IndexMatch {
   readonly bounded: number;
   /** The number of keys with single values only. */
   readonly points: number;
-  /** The index has an array key: a document may be returned several times. */
+  /** The index has an array key: a scan may return a document several times. */
   readonly isArray: boolean;
 }
 
@@ -42,7 +43,7 @@ export interface UnnestBinding {
 /** The most spans of a scan. Where the ranges of the keys have more combinations, a key is left unbounded. */
 export const spansMax = 1024;
 
-/** How the index serves the conjuncts; undefined if it lacks documents that they may select. */
+/** How the index serves the conjuncts; undefined if they may select documents that the index lacks. */
 export function matchIndex(
   index: BoundIndex,
   conjuncts: readonly Expression[],
@@ -52,20 +53,16 @@ export function matchIndex(
   if (!implies(conjuncts, index.condition, context)) return undefined;
   const rest = conjuncts.filter((each) => !index.condition.some((other) => sameExpression(each, other)));
   // A predicate that is also in the condition of the index bounds the leading key only if no other predicate does.
-  const wholeMatch =
+  const together =
     matchConjuncts(index, rest, context, unnests) ?? matchConjuncts(index, conjuncts, context, unnests, rest);
-  const parts = matchDisjuncts(index, rest, context, unnests);
-  if (!parts) return wholeMatch;
-  if (
-    !wholeMatch ||
-    parts.depth > wholeMatch.depth ||
-    (parts.points > wholeMatch.points && parts.depth >= wholeMatch.depth)
-  )
-    return parts;
-  return wholeMatch;
+  const bySides = matchDisjuncts(index, rest, context, unnests);
+  if (!bySides || !together) return bySides ?? together;
+  const isDeeper = bySides.depth > together.depth;
+  const hasMorePoints = bySides.depth === together.depth && bySides.points > together.points;
+  return isDeeper || hasMorePoints ? bySides : together;
 }
 
-/** `(a = 1 AND b = 2) OR (a = 3 AND b = 4)`: spans of each side. */
+/** `(a = 1 AND b = 2) OR (a = 3 AND b = 4)`: the spans of all sides. */
 function matchDisjuncts(
   index: BoundIndex,
   conjuncts: readonly Expression[],
@@ -95,11 +92,12 @@ function matchDisjuncts(
   };
 }
 
+/** As `conjunctsOf`, without a copy of the list and without NOT: a long OR has many sides. */
 function conjunctsOfSide(side: Expression): readonly Expression[] {
   return side.kind === 'logical' && side.operator === 'and' ? side.operands : [side];
 }
 
-/** `evaluated`: the conjuncts that the condition of the index does not imply. */
+/** `evaluated`: the conjuncts that the spans must imply for the match to be exact. */
 function matchConjuncts(
   index: BoundIndex,
   conjuncts: readonly Expression[],
@@ -107,27 +105,26 @@ function matchConjuncts(
   unnests: readonly UnnestBinding[],
   evaluated: readonly Expression[] = conjuncts,
 ): IndexMatch | undefined {
-  const first = index.keys[0];
-  const sargs = index.keys.map((key, at) => {
-    const sarg = key.key.array === undefined ? sargOfAll(key.expression, conjuncts, context) : undefined;
-    const hasMissing = at > 0 || key.key.includesMissing;
-    return sarg && !hasMissing && sarg.ranges.some(admitsMissing) ? undefined : sarg;
+  const [first] = index.keys;
+  const sargs = index.keys.map(({ key, expression }, at) => {
+    const sarg = key.array === undefined ? sargOfAll(expression, conjuncts, context) : undefined;
+    const hasMissing = at > 0 || key.includesMissing;
+    return sarg && !hasMissing && sarg.ranges.some(includesMissing) ? undefined : sarg;
   });
   addArraySargs(index, sargs, conjuncts, context, unnests);
   const isArray = sargs.some((sarg, at) => sarg !== undefined && index.keys[at]?.key.array !== undefined);
   if (first && !sargs[0] && !first.key.includesMissing) return undefined;
-  const used = sargs.findLastIndex((sarg) => sarg !== undefined) + 1;
-  const columns = sargs.slice(0, used);
-  const depth = columns.findIndex((sarg) => !sarg);
-  const exactly = evaluated.every((conjunct) =>
+  const columns = sargs.slice(0, sargs.findLastIndex((sarg) => sarg !== undefined) + 1);
+  const gap = columns.findIndex((sarg) => !sarg);
+  const impliesAll = evaluated.every((conjunct) =>
     sargs.some((sarg, at) => sarg?.isExact && servesExactly(index.keys[at] as BoundKey, conjunct, context)),
   );
-  const isExact = exactly && columns.every((sarg) => !sarg || sarg.isExact) && !isArray;
+  const isExact = impliesAll && columns.every((sarg) => !sarg || sarg.isExact) && !isArray;
   return {
     index,
     spans: crossProduct(columns, isExact),
     isExact,
-    depth: depth < 0 ? used : depth,
+    depth: gap < 0 ? columns.length : gap,
     bounded: columns.filter((sarg) => sarg !== undefined).length,
     points: columns.filter((sarg) => sarg?.ranges.every(hasOnlyPoints)).length,
     isArray: isArray || index.keys.some((each) => each.key.array !== undefined),
@@ -138,17 +135,18 @@ function matchConjuncts(
  * Whether the range includes MISSING. An index has no entries for MISSING array elements, nor for a MISSING leading key unless the key
  * includes MISSING.
  */
-function admitsMissing(range: PlanRange): boolean {
+function includesMissing(range: PlanRange): boolean {
   return range.kind === 'range' && !range.low;
 }
 
+/** Whether the conjunct is true for all values of the key in its own ranges. */
 function servesExactly(key: BoundKey, conjunct: Expression, context: SargContext): boolean {
   return key.key.array === undefined && knownSargOf(key.expression, conjunct, context)?.isExact === true;
 }
 
 const hasOnlyPoints = (range: PlanRange): boolean => range.kind === 'each' || isPoint(range);
 
-/** Two predicates may hold for different elements of an array: all keys of FLATTEN_KEYS take their ranges from one ANY. */
+/** Adds the ranges of array keys. Two predicates may hold for different elements of an array: all keys of FLATTEN_KEYS take their ranges from one ANY. */
 function addArraySargs(
   index: BoundIndex,
   sargs: (Sarg | undefined)[],
@@ -174,16 +172,18 @@ function addArraySargs(
 }
 
 function withoutMissing(sarg: Sarg | undefined): Sarg | undefined {
-  return sarg?.ranges.some(admitsMissing) ? undefined : sarg;
+  return sarg?.ranges.some(includesMissing) ? undefined : sarg;
 }
 
 /** Compares candidates: the number of bounded keys from the first on decides, then the number of keys with single values. */
 function scoreOf(sargs: readonly (Sarg | undefined)[]): number {
   const gap = sargs.findIndex((sarg) => !sarg);
   const leading = sargs.slice(0, gap < 0 ? sargs.length : gap) as Sarg[];
-  return leading.length * 10 + leading.filter((sarg) => sarg.ranges.every(hasOnlyPoints)).length;
+  const points = leading.filter((sarg) => sarg.ranges.every(hasOnlyPoints)).length;
+  return leading.length * (sargs.length + 1) + points;
 }
 
+/** The ranges of an array key that the conjuncts on the elements of UNNEST terms allow together. */
 function unnestSarg(
   expression: Expression,
   conjuncts: readonly Expression[],
@@ -209,12 +209,7 @@ function elementKey(
   of: Expression,
   unnest: UnnestBinding,
 ): { key: Expression; when: readonly Expression[] } | undefined {
-  const element: Expression = {
-    kind: 'slot',
-    slot: unnest.source.slot,
-    original: { kind: 'identifier', name: unnest.source.alias, ignoresCase: false, at: -1 },
-    at: -1,
-  };
+  const element = sourceSlot(unnest.source);
   if (of.kind !== 'comprehension' || of.result !== 'array')
     return sameExpression(of, unnest.expression) ? { key: element, when: [] } : undefined;
   const [binding] = of.bindings;
@@ -234,7 +229,7 @@ function substitute(node: Expression, name: string, by: Expression): Expression 
   return replace(node, (part) => (part.kind === 'identifier' && part.name === name ? by : undefined));
 }
 
-/** All combinations of the keys' ranges. */
+/** All combinations of the keys' ranges, at most `spansMax`. */
 function crossProduct(columns: readonly (Sarg | undefined)[], isExact: boolean): PlanSpan[] {
   let rows: PlanRange[][] = [[]];
   let exact = isExact;
@@ -248,6 +243,7 @@ function crossProduct(columns: readonly (Sarg | undefined)[], isExact: boolean):
   return rows.map((row) => ({ ranges: trimmed(row), isExact: exact }));
 }
 
+/** The ranges without those at the end that allow every value. */
 function trimmed(row: readonly PlanRange[]): PlanRange[] {
   const last = row.findLastIndex((range) => !isEverything(range));
   return row.slice(0, last + 1);
@@ -264,6 +260,7 @@ function implies(
   );
 }
 
+/** False also where the conjunct implies the condition in a way that this function does not recognize. */
 function impliesCondition(conjunct: Expression, condition: Expression, context: SargContext): boolean {
   if (sameExpression(conjunct, condition)) return true;
   if (condition.kind === 'logical') {
@@ -282,6 +279,7 @@ function impliesCondition(conjunct: Expression, condition: Expression, context: 
   return sarg.ranges.every((range) => wanted.ranges.some((wide) => isWithin(range, wide, context)));
 }
 
+/** The side of a condition that an index of it would have as its key. */
 function operandOf(condition: Expression): Expression | undefined {
   switch (condition.kind) {
     case 'comparison':
@@ -296,37 +294,38 @@ function operandOf(condition: Expression): Expression | undefined {
   }
 }
 
+/** Whether each value of the range is in the wide one, as far as values are known. */
 function isWithin(range: PlanRange, wide: PlanRange, context: SargContext): boolean {
   if (wide.kind !== 'range') return sameRange(range, wide) || isInList(range, itemsOf(wide), context);
   const { low, high } = wide;
-  // Not of a parameter: the plan would depend on its value.
   const items = itemsOf(range);
-  if (items) return holdsAll(items, low, context, 1) && holdsAll(items, high, context, -1);
+  if (items) return areInside(items, low, context, 1) && areInside(items, high, context, -1);
+  // Values that are not known, of a list or a pattern: they are above NULL, since comparisons with NULL are never true.
   if (range.kind !== 'range') return !high && (!low || isNull(low.value));
-  const lowFits = !low || (range.low !== undefined && ordered(low, range.low, context, 1));
-  const highFits = !high || (range.high !== undefined && ordered(high, range.high, context, -1));
+  const lowFits = !low || (range.low !== undefined && isInside(range.low, low, context, 1));
+  const highFits = !high || (range.high !== undefined && isInside(range.high, high, context, -1));
   return lowFits && highFits;
 }
 
 /** Whether all items, each of which is a point, lie on the inner side of the bound (`direction` 1: a low bound). */
-function holdsAll(
+function areInside(
   items: readonly unknown[],
   bound: PlanBound | undefined,
   context: SargContext,
   direction: 1 | -1,
 ): boolean {
   if (!bound || (isNull(bound.value) && direction === 1)) return true;
-  const outer = context.constantOf(bound.value);
-  if (!outer) return false;
+  const known = context.constantOf(bound.value);
+  if (!known) return false;
   return items.every((item) => {
-    // No value is equal to these.
+    // No value is equal to NULL or MISSING.
     if (item === null || item === undefined) return true;
-    const order = context.compare(item, outer.value) * direction;
+    const order = context.compare(item, known.value) * direction;
     return order > 0 || (order === 0 && bound.inclusive);
   });
 }
 
-/** The points of a long list of literals. */
+/** The points of a long list of literals. Those of a parameter are not used: the plan would depend on its value. */
 function itemsOf(range: PlanRange): readonly Value[] | undefined {
   const items = range.kind === 'each' && range.list.kind === 'constant' ? range.list.value : undefined;
   return Array.isArray(items) ? items : undefined;
@@ -349,17 +348,12 @@ function sameRange(a: PlanRange, b: PlanRange): boolean {
   return a.kind === 'each' && b.kind === 'each' && sameExpression(a.list, b.list);
 }
 
-/** Whether the inner bound lies on the inner side of the outer one (`direction` 1: low bounds). */
-function ordered(
-  outer: { readonly value: Expression; readonly inclusive: boolean },
-  inner: { readonly value: Expression; readonly inclusive: boolean },
-  context: SargContext,
-  direction: 1 | -1,
-): boolean {
+/** Whether the inner bound lies on the inner side of the outer one, or is equal (`direction` 1: low bounds). */
+function isInside(inner: PlanBound, outer: PlanBound, context: SargContext, direction: 1 | -1): boolean {
   if (sameExpression(outer.value, inner.value)) return outer.inclusive || !inner.inclusive;
   if (isNull(outer.value) && direction === 1) return true;
-  const [a, b] = [context.constantOf(outer.value), context.constantOf(inner.value)];
-  if (!a || !b) return false;
-  const order = context.compare(b.value, a.value) * direction;
+  const [outerValue, innerValue] = [context.constantOf(outer.value), context.constantOf(inner.value)];
+  if (!outerValue || !innerValue) return false;
+  const order = context.compare(innerValue.value, outerValue.value) * direction;
   return order > 0 || (order === 0 && (outer.inclusive || !inner.inclusive));
 }

@@ -7,6 +7,7 @@ import { mapChildren, some } from './walk.ts';
 
 type Query = Extract<Insert['source'], { kind: 'query' }>;
 
+/** The query with the further terms, which replace META() in KEY, VALUE and OPTIONS. */
 export function withMetadata(query: Query): Query {
   const { body } = query.select;
   const parts = [query.key, query.value, query.options].filter((part) => part !== undefined);
@@ -20,18 +21,18 @@ export function withMetadata(query: Query): Query {
     body.group
   )
     return query;
-  const terms = new ProjectedMetadata(documentNames(body));
+  const metadata = new ProjectedMetadata(documentNames(body));
   const [key, value, options] = [query.key, query.value, query.options].map(
-    (part) => part && terms.replaceIn(part),
+    (part) => part && metadata.replaceIn(part),
   ) as [Expression, Expression, Expression | undefined];
-  return terms.added.length === 0
+  return metadata.added.length === 0
     ? query
-    : { ...query, key, value, options, select: withTerms(query.select, body, terms.added) };
+    : { ...query, key, value, options, select: withTerms(query.select, body, metadata.added) };
 }
 
 const isSelf = ({ kind }: Expression): boolean => kind === 'self';
 
-/** The aliases of FROM by the names of the results that they are. */
+/** The results that are whole documents: by name, the alias in FROM. */
 function documentNames({ projection }: Subselect): ReadonlyMap<string, Expression> {
   const names = new Map<string, Expression>();
   for (const term of projection.terms) {
@@ -46,15 +47,18 @@ interface AddedTerm {
   readonly expression: Expression;
 }
 
+/** The further terms of the SELECT. */
 class ProjectedMetadata {
   readonly added: AddedTerm[] = [];
   readonly #names: ReadonlyMap<string, Expression>;
+  /** Aliases of `added` by `expressionKey`. */
   readonly #aliases = new Map<string, string>();
 
   constructor(names: ReadonlyMap<string, Expression>) {
     this.#names = names;
   }
 
+  /** The expression with META() of documents replaced by the names of further terms. */
   replaceIn(node: Expression): Expression {
     const call = node.kind === 'field' && node.name.kind === 'constant' ? node.of : node;
     const document = call.kind === 'call' && call.name === 'meta' ? this.#documentOf(call) : undefined;
@@ -72,7 +76,7 @@ class ProjectedMetadata {
     const key = expressionKey(expression);
     const known = this.#aliases.get(key);
     if (known !== undefined) return known;
-    // No statement can use this name: no identifier begins with a space.
+    // No result is expected to have this name, which begins with a space.
     const alias = ` meta ${this.added.length}`;
     this.#aliases.set(key, alias);
     this.added.push({ alias, expression });

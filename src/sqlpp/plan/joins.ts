@@ -1,4 +1,5 @@
 // Plans joins and nests: the algorithm, and the access path of the right side.
+import { identifierOf } from '../tree/identifier.ts';
 import type { Expression } from '../tree/query.ts';
 import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
@@ -32,8 +33,9 @@ export function joinPlan(
   const input = planFrom(access, from.left, pending, available);
   const condition = conditionOf(from);
   const isOuter = from.join === 'left';
-  const usable = isOuter || from.kind === 'nest' ? [] : pending;
-  const conjuncts = [...conjunctsOf(condition), ...usable];
+  // Predicates of WHERE select the rows of the join, and only in an inner join also those of its right side.
+  const wherePredicates = isOuter || from.kind === 'nest' ? [] : pending;
+  const conjuncts = [...conjunctsOf(condition), ...wherePredicates];
   const right = sidePlan(access, sideOf(from), conjuncts, available, planSelect);
   const nestSlot = from.kind === 'nest' ? from.right.source.slot : undefined;
   const slots = slotsOfSource(from.right.source);
@@ -46,25 +48,21 @@ export function joinPlan(
   return { op: 'join', ...join, right: right.plan, isLookup: right.isLookup, isConstant };
 }
 
-/** ON KEYS: the left row has the right side's keys. */
+/** The right side; with ON KEYS it reads the documents whose keys the left row has. */
 function sideOf({ right, on }: JoinFrom | NestFrom): JoinSide {
   return right.kind === 'keyspace' && on.kind === 'keys' ? { ...right, keys: on.keys } : right;
 }
 
+/** The condition that joined rows fulfil; undefined: every row that the right side returns for a left row matches. */
 function conditionOf(from: JoinFrom | NestFrom): Expression | undefined {
   const { on } = from;
   if (on.kind === 'on') return on.condition;
   if (on.kind === 'keys') return undefined;
-  const left = slotOf(on.outer.idSlot as number, {
-    kind: 'identifier',
-    name: on.outer.alias,
-    ignoresCase: false,
-    at: -1,
-  });
-  return { kind: 'comparison', operator: '=', left: on.key, right: left, at: on.key.at };
+  const outerKey = slotOf(on.outer.idSlot as number, identifierOf(on.outer.alias));
+  return { kind: 'comparison', operator: '=', left: on.key, right: outerKey, at: on.key.at };
 }
 
-/** RIGHT OUTER JOIN: every right row with its matches from the left side. */
+/** RIGHT OUTER JOIN: a left outer join whose `input` is the right side of the statement, and whose `right` is the left side. */
 function rightJoin(
   access: Access,
   from: JoinFrom,
@@ -92,7 +90,7 @@ function slotsOfSource(source: Source): number[] {
   );
 }
 
-/** Equality conditions between an expression of the right side and one of the left, for a hash join. */
+/** Equality conditions between an expression of the right side and one of the left, for a hash join; the sides by their slots. */
 function equalities(
   condition: Expression | undefined,
   right: ReadonlySet<number>,
@@ -123,6 +121,7 @@ interface SidePlan {
   readonly isLookup: boolean;
 }
 
+/** The plan of the right side, of which `conjuncts` select rows. */
 function sidePlan(
   access: Access,
   side: JoinSide,
@@ -154,10 +153,10 @@ export function subqueryPlan(
 ): Operator {
   const { source } = from;
   const { slots } = access.uses;
-  const isRead =
+  const readsMeta =
     source.usesMeta || [source.idSlot, source.metaSlot].some((slot) => slot !== undefined && slots.has(slot));
-  // MERGE has readers that are not expressions of a SELECT.
-  const origin = isRead || !access.body ? from.origin : undefined;
+  // The actions of MERGE are no expressions of a SELECT, so `uses` does not know whether they read META().
+  const origin = readsMeta || !access.body ? from.origin : undefined;
   if (origin) origin.usesMeta = true;
   return { op: 'subquery scan', source, plan: planSelect(access.planning, from.select), origin };
 }

@@ -3,7 +3,7 @@ import type { Expression } from '../tree/query.ts';
 import type { SlotBinding } from './logical.ts';
 import { replace, visit } from './walk.ts';
 
-/** The most nodes that replacements add to the predicates of a query. Where each variable reads the one before it twice, thirty make a billion. */
+/** The most nodes that replacements add to the predicates of a query. Where each variable reads the one before it twice, thirty variables make a billion nodes. */
 const addedNodesMax = 10_000;
 
 export class LetInliner {
@@ -11,7 +11,7 @@ export class LetInliner {
   readonly #mayReplace: (expression: Expression) => boolean;
   /** By slot: the nodes of a variable's expression in which all variables are replaced. */
   readonly #sizes = new Map<number, number>();
-  #left = addedNodesMax;
+  #nodesLeft = addedNodesMax;
 
   /** `mayReplace`: whether a variable with this expression is replaced. */
   constructor(bindings: readonly SlotBinding[], mayReplace: (expression: Expression) => boolean) {
@@ -23,23 +23,24 @@ export class LetInliner {
   inlined(predicate: Expression): Expression {
     if (this.#bindings.size === 0) return predicate;
     return replace(predicate, (node) => {
-      const binding = this.#replaced(node);
+      const binding = this.#bindingToInline(node);
       if (!binding) return undefined;
       const size = this.#sizeOf(binding);
-      if (size > this.#left) return undefined;
-      this.#left -= size;
+      if (size > this.#nodesLeft) return undefined;
+      this.#nodesLeft -= size;
       return this.#expanded(binding.expression);
     });
   }
 
   #expanded(expression: Expression): Expression {
     return replace(expression, (node) => {
-      const binding = this.#replaced(node);
+      const binding = this.#bindingToInline(node);
       return binding && this.#expanded(binding.expression);
     });
   }
 
-  #replaced(node: Expression): SlotBinding | undefined {
+  /** The binding of the variable that the node reads, if the variable is replaced. */
+  #bindingToInline(node: Expression): SlotBinding | undefined {
     const binding = node.kind === 'slot' ? this.#bindings.get(node.slot) : undefined;
     return binding && this.#mayReplace(binding.expression) ? binding : undefined;
   }
@@ -49,7 +50,7 @@ export class LetInliner {
     if (known !== undefined) return known;
     let size = 0;
     visit(expression, (node) => {
-      const inner = this.#replaced(node);
+      const inner = this.#bindingToInline(node);
       size += inner ? this.#sizeOf(inner) : 1;
     });
     this.#sizes.set(slot, size);

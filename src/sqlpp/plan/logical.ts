@@ -1,4 +1,4 @@
-// A query with its names resolved: every expression reads slots of its block's rows.
+// The types of a query with its names resolved: every expression reads slots of its block's rows.
 import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
 import type { Aggregate, Expression, Hints, Use, WindowSpecification } from '../tree/query.ts';
 import type { Block, Source } from './block.ts';
@@ -17,7 +17,7 @@ export interface LogicalWith {
   readonly alias: string;
   readonly slot: number;
   readonly expression: Expression;
-  /** WITH RECURSIVE: the part that reads the rows of the previous step. */
+  /** WITH RECURSIVE: `expression` has the first rows, and `step` computes the next ones from the rows of the previous step. */
   readonly recursive?: { readonly isAll: boolean; readonly step: LogicalSelect };
 }
 
@@ -39,7 +39,7 @@ export interface LogicalSetOperation {
 
 export interface LogicalSubselect {
   readonly kind: 'subselect';
-  /** The SELECT's block. */
+  /** The block of the SELECT, with ORDER BY and LIMIT. */
   readonly block: Block;
   readonly sources: readonly Source[];
   readonly from: LogicalFrom | undefined;
@@ -51,10 +51,14 @@ export interface LogicalSubselect {
   readonly hints: Hints | undefined;
 }
 
-export interface SlotBinding {
+export interface NamedExpression {
   readonly name: string;
-  readonly slot: number;
   readonly expression: Expression;
+}
+
+/** A variable, and the slot that gets its value. */
+export interface SlotBinding extends NamedExpression {
+  readonly slot: number;
 }
 
 export interface LogicalGroup {
@@ -62,8 +66,8 @@ export interface LogicalGroup {
   readonly aggregates: readonly { readonly node: Aggregate; readonly slot: number }[];
   readonly letting: readonly SlotBinding[];
   readonly having: Expression | undefined;
-  /** GROUP AS: the slot, and the members of each row in it. */
-  readonly rows: { readonly slot: number; readonly members: readonly SlotBinding[] } | undefined;
+  /** GROUP AS: the slot of the array with the rows of the group, and the members of each row in the array. */
+  readonly rows: { readonly slot: number; readonly members: readonly NamedExpression[] } | undefined;
 }
 
 export interface WindowColumn {
@@ -75,14 +79,16 @@ export interface LogicalProjection {
   readonly isDistinct: boolean;
   readonly isRaw: boolean;
   readonly terms: readonly ProjectionTerm[];
+  /** EXCLUDE: paths that are removed from the result. */
   readonly exclude: readonly Expression[];
-  /** The slot of the computed result. */
+  /** The slot that gets the result. */
   readonly resultSlot: number;
 }
 
 export type ProjectionTerm =
-  /** All aliases and variables in scope. */
-  | { readonly kind: 'all'; readonly members: readonly SlotBinding[] }
+  /** `*`: all aliases and variables in scope. */
+  | { readonly kind: 'all'; readonly members: readonly NamedExpression[] }
+  /** `of.*` */
   | { readonly kind: 'star'; readonly of: Expression }
   | {
       readonly kind: 'term';
@@ -92,10 +98,11 @@ export type ProjectionTerm =
       readonly expression: Expression;
     };
 
+/** `isDescending` and `nulls` are expressions where they are parameters. */
 export interface OrderTerm {
   readonly expression: Expression;
   readonly isDescending: boolean | Expression;
-  /** NULL and MISSING first or last; absent: the default of the direction. */
+  /** Whether NULL and MISSING are first or last; undefined: first if ascending, last if descending. */
   readonly nulls: 'first' | 'last' | Expression | undefined;
 }
 
@@ -123,6 +130,7 @@ export interface KeyspaceFrom {
   readonly kind: 'keyspace';
   readonly source: Source;
   readonly keyspace: KeyspaceRef;
+  /** USE KEYS. */
   readonly keys: Expression | undefined;
   readonly use: Use;
 }
@@ -137,8 +145,11 @@ export interface KeyspaceRef {
 export type JoinSide = Extract<LogicalFrom, { kind: 'keyspace' | 'expression' | 'subquery' }>;
 
 export type JoinOn =
+  /** `ON condition`; without a condition all rows match. */
   | { readonly kind: 'on'; readonly condition: Expression | undefined }
+  /** `ON KEYS keys`: the keys of the documents on the right side. */
   | { readonly kind: 'keys'; readonly keys: Expression }
+  /** `ON KEY key FOR outer`: documents on the right side in which `key` is the key of the outer document. */
   | { readonly kind: 'key for'; readonly key: Expression; readonly outer: Source };
 
 export interface JoinFrom {

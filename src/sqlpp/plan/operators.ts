@@ -47,8 +47,9 @@ export type Operator =
   | SetOperator
   | { readonly op: 'with'; readonly input: Operator; readonly terms: readonly WithPlan[] };
 
+/** A clause that a scan may apply in place of this operator. */
 export interface MaybePushed {
-  /** Absent: this operator applies the clause. Else a scan does, unless one of these bounds is an array or an object: then its spans are wider. */
+  /** Absent: this operator applies the clause. Else the scan does, unless one of these bounds of it is an array or an object: then its spans are wider than the predicates. */
   readonly unlessNested?: NestableBounds;
 }
 
@@ -71,15 +72,15 @@ export interface IndexScan {
   readonly isReverse: boolean;
   /** Each document key is returned once. */
   readonly isDistinct: boolean;
-  /** Key positions to return, with their slots. */
+  /** The keys that the scan returns: their positions in the index, and the slots that get their values. */
   readonly covers: readonly {
     readonly position: number;
     readonly slot: number;
     readonly expression: Expression;
   }[];
-  /** For a covering scan: all keys in the notation of the statement. */
+  /** All keys of the index as expressions of the statement, which EXPLAIN shows for a covering scan. */
   readonly keyExpressions: readonly Expression[];
-  /** Expressions that the condition of a partial index fixes to one value. */
+  /** For a covering scan: expressions that the condition of a partial index fixes to one value, and the slots that get it. */
   readonly constants: readonly {
     readonly slot: number;
     readonly expression: Expression;
@@ -128,7 +129,7 @@ export interface CountScan {
   readonly op: 'count scan';
   readonly keyspace: KeyspaceRef;
   readonly source: Source;
-  /** The aggregates whose result is this count. */
+  /** The slots of the aggregates whose result is this count. */
   readonly slots: readonly number[];
 }
 
@@ -142,26 +143,32 @@ export interface Fetch {
 export interface Join {
   readonly op: 'join';
   readonly input: Operator;
+  /** Starts with each row of `input`. */
   readonly right: Operator;
+  /** A row of `input` without a match is returned, too. */
   readonly isOuter: boolean;
   readonly condition: Expression | undefined;
-  /** The right side's slots. */
+  /** The slots that `right` sets. */
   readonly slots: readonly number[];
+  /** The term after JOIN or NEST. */
   readonly source: Source;
   /** NEST: the matches become one array in this slot. */
   readonly nestSlot: number | undefined;
-  /** The right side reads documents by key. */
+  /** `right` reads documents by key. */
   readonly isLookup: boolean;
-  /** The right side does not depend on the left row: it runs once, and its rows are cached. */
+  /** The rows of `right` do not depend on the row of `input`: `right` runs once, and its rows are cached. */
   readonly isConstant: boolean;
 }
 
+/** As `Join`; `right` runs once, and a hash table finds the rows whose keys are equal. */
 export interface HashJoin {
   readonly op: 'hash join';
   readonly input: Operator;
   readonly right: Operator;
   readonly isOuter: boolean;
+  /** Over the rows of `input`. */
   readonly leftKeys: readonly Expression[];
+  /** Over the rows of `right`, in the order of `leftKeys`. */
   readonly rightKeys: readonly Expression[];
   readonly condition: Expression | undefined;
   readonly slots: readonly number[];
@@ -181,7 +188,7 @@ export interface Order {
   readonly op: 'order';
   readonly input: Operator;
   readonly terms: readonly OrderTerm[];
-  /** Keeps only this number of first rows. */
+  /** Only so many rows after the first `offset` ones are needed; the operators `offset` and `limit` select them. */
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
 }
@@ -198,6 +205,7 @@ export interface SetOperator {
   readonly fields: ReadonlyMap<string, number>;
 }
 
+/** As `LogicalWith`. */
 export interface WithPlan {
   readonly alias: string;
   readonly slot: number;
@@ -205,7 +213,7 @@ export interface WithPlan {
   readonly recursive: { readonly isAll: boolean; readonly step: QueryPlan } | undefined;
 }
 
-/** A SELECT: `resultSlot` of the rows of `root` has the results. */
+/** The plan of a SELECT: `resultSlot` of the rows of `root` has the results. */
 export interface QueryPlan {
   readonly block: Block;
   readonly root: Operator;

@@ -10,13 +10,13 @@ export interface PlanningContext {
   statisticsOf(keyspace: Keyspace): CollectionStatistics | undefined;
   /** Parses the text of an index key or condition; results are cached. */
   parse(text: string): Expression;
-  /** Keyspaces without a primary index may be scanned, too. */
+  /** Keyspaces without a primary index may be read whole, too. */
   readonly sequentialScans: boolean;
-  /** The value of an expression that reads no row, if it is known at planning. */
+  /** The value of an expression that reads no row; undefined if it is not known before the statement runs. */
   constantOf(expression: Expression): { readonly value: unknown } | undefined;
   /** Collation order of two values. */
   compare(a: unknown, b: unknown): number;
-  /** Indexes that the plan scans. */
+  /** By id: the indexes that the plan scans, which the planner adds. */
   readonly used: Map<string, IndexDefinition>;
   /** The statement. */
   readonly text: string;

@@ -1,7 +1,7 @@
 // The privileges that a statement requires.
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 
-/** An action on a keyspace that the roles of the user must allow. */
+/** An action that the roles of the user must allow; the query service has the permission that each action needs. */
 export interface Privilege {
   readonly action:
     | 'select'
@@ -18,6 +18,6 @@ export interface Privilege {
     | 'execute external function'
     | 'curl'
     | 'transaction';
-  /** Absent: the whole cluster. `collection` is empty for a scope. */
+  /** Absent: the whole cluster. `collection` is empty for a scope, and `scope`, too, for a bucket. */
   readonly keyspace?: KeyspaceName;
 }

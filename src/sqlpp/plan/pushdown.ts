@@ -1,5 +1,4 @@
-// Pushes ORDER BY, LIMIT and OFFSET down to a scan.
-
+// Decides which of ORDER BY, LIMIT and OFFSET an index scan applies.
 import type { Expression } from '../tree/query.ts';
 import type { Access } from './access-state.ts';
 import { isStatic } from './conjuncts.ts';
@@ -37,8 +36,8 @@ export function pushDown(access: Access, match: IndexMatch, conjuncts: readonly 
 }
 
 /**
- * Whether a run scans the span exactly. With too many combinations of values in lists the ranges become wider: for lists in the statement when it is
- * planned, for other lists when it runs.
+ * Whether the scan of an exact span stays exact when the statement runs: with too many combinations of values in lists whose items are known only then
+ * the ranges become wider.
  */
 function isEvaluatedExactly({ isExact, ranges }: PlanSpan): boolean {
   return isExact && ranges.filter(({ kind }) => kind === 'each').length <= 1;
@@ -51,7 +50,7 @@ function keepsOrder(from: LogicalFrom): boolean {
   return false;
 }
 
-/** Whether the terms are the leading keys of the index, ignoring keys with a single value. */
+/** The direction in which the index has the order of the terms, ignoring keys with a single value; undefined if it has another order. */
 function orderOf(order: readonly OrderTerm[], match: IndexMatch): 'forward' | 'reverse' | undefined {
   let direction: 'forward' | 'reverse' | undefined;
   let at = 0;
@@ -75,9 +74,8 @@ function isKey(match: IndexMatch, at: number, expression: Expression): boolean {
 }
 
 /** Whether the only span has a single value of this key. */
-function isFixed(match: IndexMatch, at: number): boolean {
-  const ranges = match.spans.map((span) => span.ranges[at]);
-  const [first] = ranges;
-  if (match.spans.length !== 1) return false;
-  return first !== undefined && isPoint(first);
+function isFixed({ spans }: IndexMatch, at: number): boolean {
+  const [span] = spans;
+  const range = spans.length === 1 ? span?.ranges[at] : undefined;
+  return range !== undefined && isPoint(range);
 }

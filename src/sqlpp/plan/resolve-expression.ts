@@ -1,8 +1,10 @@
-// Replaces names in expressions by slots. A bare name is an alias or a variable in scope, else a field of the only source.
+// Replaces names in expressions by slots. A name is an alias or a variable in scope, else a field of the default source.
 
 import { sqlError } from '../errors/sql-error.ts';
+import { identifierOf } from '../tree/identifier.ts';
 import type { Call, Expression, Field, Identifier, RangeBinding, Subquery, UserCall } from '../tree/query.ts';
 import type { Source } from './block.ts';
+import type { NamedExpression } from './logical.ts';
 import {
   type ExternalCall,
   type InlineCall,
@@ -10,7 +12,7 @@ import {
   near,
   type ResolvedSubquery,
 } from './resolving.ts';
-import { aliasOf, type Scope, slotOf } from './scope.ts';
+import { type Scope, slotOf, sourceSlot } from './scope.ts';
 import { mapChildren } from './walk.ts';
 
 export function resolveExpression(resolver: NameResolver, node: Expression, scope: Scope): Expression {
@@ -43,7 +45,7 @@ function resolveName(resolver: NameResolver, node: Identifier, scope: Scope): Ex
   if (!source) throw sqlError(3080, node.name, near(resolver.text, node.at));
   return {
     kind: 'field',
-    of: { ...slotOf(source.slot, aliasOf(source)), at: node.at },
+    of: { ...sourceSlot(source), at: node.at },
     name: { kind: 'constant', value: node.name, at: node.at },
     ignoresCase: node.ignoresCase,
     at: node.at,
@@ -63,8 +65,8 @@ function resolveCall(resolver: NameResolver, node: Call, scope: Scope): Expressi
   return mapChildren(node, (child) => resolveExpression(resolver, child, scope));
 }
 
-/** The members of META() that every read returns; the expiration is read only on request. */
-const plainMeta = new Set<unknown>(['id', 'cas', 'flags', 'type', 'xattrs']);
+/** The members of META() that every read of a document returns: the data service returns the expiration only on request. */
+const plainMembers = new Set<unknown>(['id', 'cas', 'flags', 'type', 'xattrs']);
 
 function resolveField(resolver: NameResolver, node: Field, scope: Scope): Expression {
   const { of, name } = node;
@@ -74,7 +76,7 @@ function resolveField(resolver: NameResolver, node: Field, scope: Scope): Expres
       mapChildren(node, (child) => resolveExpression(resolver, child, scope)),
       scope,
     );
-  const isPlain = plainMeta.has(name.value);
+  const isPlain = plainMembers.has(name.value);
   return metaField({ ...node, of: resolveMeta(resolver, of, scope, isPlain) }, scope);
 }
 
@@ -94,12 +96,12 @@ function sourceOfMeta(node: Call, scope: Scope): { source: Source; owner: Scope 
   return found?.binding.kind === 'source' ? { source: found.binding.source, owner: found.scope } : undefined;
 }
 
-/** META() of an alias reads the metadata slot of its source. */
+/** META() of an alias reads the metadata slot of its source. `isPlain`: only a member of `plainMembers` is read of it. */
 function resolveMeta(resolver: NameResolver, node: Call, scope: Scope, isPlain = false): Expression {
   const found = sourceOfMeta(node, scope);
   if (node.arguments.length === 0) {
     if (!found) throw sqlError(4310, node.name.toUpperCase(), near(resolver.text, node.at));
-    const named = { ...node, arguments: [aliasOf(found.source)] };
+    const named = { ...node, arguments: [identifierOf(found.source.alias)] };
     return metaOf(found.source, named, scope, found.owner, isPlain);
   }
   if (found) return metaOf(found.source, node, scope, found.owner, isPlain);
@@ -108,17 +110,18 @@ function resolveMeta(resolver: NameResolver, node: Call, scope: Scope, isPlain =
 
 function metaOf(source: Source, node: Call, scope: Scope, owner: Scope, isPlain: boolean): Expression {
   if (source.metaSlot === undefined) return { kind: 'constant', value: null, at: node.at };
+  // An inner block reads also the key from the META() object.
   if (owner.block !== scope.block) source.usesMeta = true;
   if (!isPlain) source.usesExpiration = true;
   return scope.capture(slotOf(source.metaSlot, node), owner);
 }
 
-/** `META(a).id` reads the key's slot; every other member reads the META() object. */
+/** `META(a).id` of a source of this block reads the key's slot; every other member reads the META() object. */
 function metaField(node: Expression, scope: Scope): Expression {
   if (node.kind !== 'field' || node.of.kind !== 'slot') return node;
   const { slot } = node.of;
-  for (let at: Scope | undefined = scope; at && at.block === scope.block; at = at.parent) {
-    for (const { source } of [...at.names.values()].filter((binding) => binding.kind === 'source')) {
+  for (let each: Scope | undefined = scope; each && each.block === scope.block; each = each.parent) {
+    for (const { source } of [...each.names.values()].filter((binding) => binding.kind === 'source')) {
       if (source.metaSlot !== slot) continue;
       if (node.name.kind === 'constant' && node.name.value === 'id' && !node.ignoresCase)
         return slotOf(source.idSlot as number, node);
@@ -180,7 +183,7 @@ export function refuseDuplicate(text: string, variable: string, scope: Scope, at
   if (scope.find(variable)) throw sqlError(3081, variable, near(text, at));
 }
 
-/** The row as an object of all aliases and variables. */
+/** SELF: the row as an object of all aliases and variables. */
 function selfOf(scope: Scope, at: number): Expression {
   const members = membersOf(scope).map(({ name, expression }) => ({
     name: { kind: 'constant', value: name, at } as const,
@@ -190,12 +193,13 @@ function selfOf(scope: Scope, at: number): Expression {
 }
 
 /** Aliases and variables of the block, without those of WITH: the members of `*`. */
-export function membersOf(scope: Scope): { name: string; expression: Expression }[] {
+export function membersOf(scope: Scope): NamedExpression[] {
   const members = new Map<string, Expression>();
-  const chain: Scope[] = [];
-  for (let at: Scope | undefined = scope; at && at.block === scope.block; at = at.parent) chain.unshift(at);
-  for (const [name, binding] of chain.flatMap((each) => [...each.names])) {
-    if (binding.kind === 'source') members.set(name, slotOf(binding.source.slot, aliasOf(binding.source)));
+  const outermostFirst: Scope[] = [];
+  for (let each: Scope | undefined = scope; each && each.block === scope.block; each = each.parent)
+    outermostFirst.unshift(each);
+  for (const [name, binding] of outermostFirst.flatMap((each) => [...each.names])) {
+    if (binding.kind === 'source') members.set(name, sourceSlot(binding.source));
     else if (binding.kind === 'variable' && !binding.isWith) members.set(name, binding.expression);
   }
   return [...members].map(([name, expression]) => ({ name, expression }));

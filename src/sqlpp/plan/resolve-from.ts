@@ -1,4 +1,4 @@
-// FROM: binds aliases to slots, term by term, and distinguishes keyspaces from expressions.
+// Resolves FROM: binds aliases to slots, term by term, and distinguishes keyspaces from expressions.
 import { sqlError } from '../errors/sql-error.ts';
 import { aliasOf } from '../tree/alias.ts';
 import type {
@@ -15,8 +15,8 @@ import type { JoinOn, JoinSide, LogicalFrom, LogicalSelect } from './logical.ts'
 import { type NameResolver, near } from './resolving.ts';
 import type { Scope } from './scope.ts';
 
-/** The clause of a term, for messages. */
-type Operation = 'FROM' | 'JOIN' | 'NEST';
+/** The clause that has a term, for messages. */
+type Clause = 'FROM' | 'JOIN' | 'NEST';
 
 export function resolveFrom(
   resolver: NameResolver,
@@ -34,8 +34,9 @@ export function resolveFrom(
 /** Refuses joins by ON and joins by ON KEYS in one FROM. */
 function refuseMixedJoins(term: FromTerm): void {
   const joins: (Join | Nest)[] = [];
-  for (let at = term; at.kind === 'join' || at.kind === 'nest' || at.kind === 'unnest'; at = at.left) {
-    if (at.kind !== 'unnest') joins.unshift(at);
+  for (let node = term; node.kind === 'join' || node.kind === 'nest' || node.kind === 'unnest'; ) {
+    if (node.kind !== 'unnest') joins.unshift(node);
+    node = node.left;
   }
   const nameOf = (join: Join | Nest): [operation: string, alias: string] => [
     `${isAnsi(join) ? '' : 'non '}ANSI ${join.kind.toUpperCase()}`,
@@ -46,6 +47,7 @@ function refuseMixedJoins(term: FromTerm): void {
   if (other) throw sqlError(3200, ...nameOf(first as Join | Nest), ...nameOf(other));
 }
 
+/** Whether messages call the join an ANSI join: ON has a condition, or a comma joins the terms. */
 function isAnsi({ on }: Join | Nest): boolean {
   return on.kind === 'on' || on.kind === 'none';
 }
@@ -61,6 +63,7 @@ export function refuseFirstHint(term: FromTerm): void {
   if (first.use.join) throw sqlError(3290, aliasOfTerm(first));
 }
 
+/** Refuses a subquery on the right side that reads the left side, unless LATERAL, or a comma, joins it. */
 function refuseCorrelated(term: Join | Nest, right: JoinSide, left: readonly Source[]): void {
   if (right.kind !== 'subquery' || (term.kind === 'join' && term.isLateral) || term.on.kind === 'none')
     return;
@@ -84,15 +87,15 @@ function fromTerm(resolver: NameResolver, term: FromTerm, scope: Scope, sources:
 }
 
 function joinTerm(resolver: NameResolver, term: Join | Nest, scope: Scope, sources: Source[]): LogicalFrom {
-  const operation = term.kind === 'join' ? 'JOIN' : 'NEST';
+  const clause = term.kind === 'join' ? 'JOIN' : 'NEST';
   const left = fromTerm(resolver, term.left, scope, sources);
   scope.defaultSource = undefined;
-  checkJoin(term, operation);
+  checkJoin(term, clause);
   const keys = leftKeys(resolver, term, scope);
   const before = [...sources];
-  const right = simpleTerm(resolver, term.right, scope, sources, operation);
+  const right = simpleTerm(resolver, term.right, scope, sources, clause);
   refuseCorrelated(term, right, before);
-  const on = keys ?? joinOn(resolver, term, scope, right, operation);
+  const on = keys ?? joinOn(resolver, term, scope, right, clause);
   return term.kind === 'join'
     ? { kind: 'join', join: term.join, left, right, on, isLateral: term.isLateral }
     : { kind: 'nest', join: term.join, left, right, on, source: right.source };
@@ -109,23 +112,24 @@ function joinOn(
   term: Join | Nest,
   scope: Scope,
   right: JoinSide,
-  operation: Operation,
+  clause: Clause,
 ): JoinOn {
   const { on } = term;
   if (on.kind === 'on') return { kind: 'on', condition: resolver.expression(on.condition, scope) };
   if (on.kind !== 'on key') return { kind: 'on', condition: undefined };
   const outer = scope.names.get(on.for);
-  if (outer?.kind !== 'source' || outer.source === right.source) throw sqlError(4025, operation, on.for);
+  if (outer?.kind !== 'source' || outer.source === right.source) throw sqlError(4025, clause, on.for);
   return { kind: 'key for', key: resolver.expression(on.key, scope), outer: outer.source };
 }
 
-function checkJoin(term: Join | Nest, operation: Operation): void {
+/** @throws SqlError 3110, 3120, 3130 for hints at the right side of ON KEYS or ON KEY, which reads documents by key */
+function checkJoin(term: Join | Nest, clause: Clause): void {
   const { right, on } = term;
   const alias = aliasOfTerm(right);
   if (on.kind === 'on keys' || on.kind === 'on key') {
-    if (right.use.join) throw sqlError(3110, operation, alias);
-    if (right.use.keys) throw sqlError(3120, operation, alias);
-    if (right.use.indexes.length > 0) throw sqlError(3130, operation, alias);
+    if (right.use.join) throw sqlError(3110, clause, alias);
+    if (right.use.keys) throw sqlError(3120, clause, alias);
+    if (right.use.indexes.length > 0) throw sqlError(3130, clause, alias);
   }
 }
 
@@ -146,7 +150,7 @@ function simpleTerm(
   term: SimpleTerm,
   scope: Scope,
   sources: Source[],
-  operation: Operation,
+  clause: Clause,
 ): JoinSide {
   if (term.kind === 'subquery term') {
     if (scope.find(term.alias)) throw sqlError(4020, 'subquery', term.alias);
@@ -160,10 +164,10 @@ function simpleTerm(
     const { expression, alias, use, at } = term;
     return expressionTerm(resolver, { kind: 'expression', expression, alias, use, at }, scope, sources);
   }
-  return keyspaceTerm(resolver, term, scope, sources, operation);
+  return keyspaceTerm(resolver, term, scope, sources, clause);
 }
 
-/** META() of a subquery's rows is that of their source documents. */
+/** The source whose META() the rows of a subquery have: its first one, unless the rows are groups. */
 function originOf({ body }: LogicalSelect): Source | undefined {
   if (body.kind !== 'subselect' || body.group) return undefined;
   const [first] = body.sources;
@@ -205,17 +209,18 @@ function keyspaceTerm(
   term: KeyspaceTerm,
   scope: Scope,
   sources: Source[],
-  operation: Operation,
+  clause: Clause,
 ): JoinSide {
   const alias = term.alias ?? term.path.parts.at(-1);
-  if (alias === undefined) throw sqlError(4010, operation);
-  if (scope.find(alias)) throw sqlError(4020, operation === 'FROM' ? 'subquery' : operation, alias);
+  if (alias === undefined) throw sqlError(4010, clause);
+  if (scope.find(alias)) throw sqlError(4020, clause === 'FROM' ? 'subquery' : clause, alias);
   const keyspace = resolver.keyspace(term.path);
   const keys = term.use.keys && resolver.expression(term.use.keys, scope);
   const source = addSource(scope, sources, alias, term.alias !== undefined, 'keyspace');
   return { kind: 'keyspace', source, keyspace, keys, use: term.use };
 }
 
+/** Adds a FROM term to `sources` and binds its alias. */
 export function addSource(
   scope: Scope,
   sources: Source[],

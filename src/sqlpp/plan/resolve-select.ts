@@ -1,17 +1,9 @@
-// SELECT: resolves a query's clauses in the order in which names come into scope. In steps, since a clause may have many thousands of terms.
+// Resolves the clauses of a SELECT in the order in which names come into scope. In steps, since a clause may have many thousands of terms.
 import { mapInSteps, resultOf, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { aliasOf } from '../tree/alias.ts';
-import type {
-  Binding,
-  Expression,
-  Projection,
-  Select,
-  SelectBody,
-  SortTerm,
-  Subselect,
-  With,
-} from '../tree/query.ts';
+import { identifierOf, notInText } from '../tree/identifier.ts';
+import type { Binding, Projection, Select, SelectBody, SortTerm, Subselect, With } from '../tree/query.ts';
 import { checkAdvisorPlaces, checkAggregatePlaces } from './aggregate-places.ts';
 import { Block, type Source } from './block.ts';
 import { GroupResolution } from './grouping.ts';
@@ -22,6 +14,7 @@ import type {
   LogicalSetOperation,
   LogicalSubselect,
   LogicalWith,
+  NamedExpression,
   OrderTerm,
   ProjectionTerm,
   SlotBinding,
@@ -54,7 +47,7 @@ function resolveWith(resolver: NameResolver, clause: With, scope: Scope): Logica
   return clause.terms.map(({ alias, expression, at }) => {
     refuseDuplicate(resolver.text, alias, scope, at);
     const slot = scope.block.allocate();
-    const variable = slotOf(slot, { kind: 'identifier', name: alias, ignoresCase: false, at });
+    const variable = slotOf(slot, identifierOf(alias, at));
     if (clause.isRecursive && expression.kind === 'subquery' && isRecursiveUnion(expression.select, alias)) {
       const union = expression.select.body as Extract<SelectBody, { kind: 'set operation' }>;
       const anchor: Select = {
@@ -75,7 +68,7 @@ function resolveWith(resolver: NameResolver, clause: With, scope: Scope): Logica
   });
 }
 
-/** Whether the query is a UNION whose right side has an identifier of this name: the WITH term itself, unless the name has another meaning there. */
+/** Whether the query is a UNION whose right side has an identifier of this name: that is the WITH term itself, unless the right side binds the name. */
 const isRecursiveUnion = ({ body }: Select, alias: string): boolean =>
   body.kind === 'set operation' && body.operator === 'union' && hasIdentifier(body.right, alias);
 
@@ -104,7 +97,7 @@ function* resolveBody(
   for (const name of resultNames(body)) {
     const slot = scope.block.allocate();
     fields.set(name, slot);
-    inner.bindVariable(name, slotOf(slot, { kind: 'identifier', name, ignoresCase: false, at: -1 }));
+    inner.bindVariable(name, slotOf(slot, identifierOf(name)));
   }
   return { body: { ...operation, fields }, order: yield* resolveOrder(resolver, orderBy, inner) };
 }
@@ -135,6 +128,7 @@ function resolveSetOperation(
   return { kind: 'set operation', operator, isAll, left, right: operand(body.right), resultSlot, fields };
 }
 
+/** The operand of a set operation as a query without ORDER BY and LIMIT. */
 function selectOf(body: SelectBody): Select {
   return {
     kind: 'select',
@@ -143,7 +137,7 @@ function selectOf(body: SelectBody): Select {
     orderBy: [],
     limit: undefined,
     offset: undefined,
-    at: 'at' in body ? body.at : -1,
+    at: 'at' in body ? body.at : notInText,
   };
 }
 
@@ -171,7 +165,7 @@ function* resolveSubselect(
   const where = node.where && resolver.expression(node.where, scope);
   const members = membersOf(scope);
   const grouping = new GroupResolution(resolver, node, scope);
-  yield* grouping.bind(scope);
+  yield* grouping.bind();
   const terms = yield* termsInSteps(resolver, node.projection, grouping.scope, members);
   const order = yield* resolveOrder(resolver, orderBy, aliasScope(terms, grouping.scope));
   const rewritten = yield* grouping.finish(terms, order);
@@ -206,16 +200,17 @@ function resolveLet(
     const resolved = resolver.expression(expression, scope);
     refuseDuplicate(resolver.text, name, scope, at);
     const slot = scope.block.allocate();
-    scope.bindVariable(name, slotOf(slot, { kind: 'identifier', name, ignoresCase: false, at }));
+    scope.bindVariable(name, slotOf(slot, identifierOf(name, at)));
     return { name, slot, expression: resolved };
   });
 }
 
+/** The terms of a result. `members`: those of `*`. */
 export function projectionTerms(
   resolver: NameResolver,
   projection: Projection,
   scope: Scope,
-  members: readonly { name: string; expression: Expression }[],
+  members: readonly NamedExpression[],
 ): ProjectionTerm[] {
   return resultOf(termsInSteps(resolver, projection, scope, members));
 }
@@ -224,16 +219,16 @@ function termsInSteps(
   resolver: NameResolver,
   projection: Projection,
   scope: Scope,
-  members: readonly { name: string; expression: Expression }[],
+  members: readonly NamedExpression[],
 ): WorkSteps<ProjectionTerm[]> {
   const names = namesOf(projection);
   const seen = new Set<string>();
-  return mapInSteps(projection.terms, (term, at): ProjectionTerm => {
+  return mapInSteps(projection.terms, (term, index): ProjectionTerm => {
     if (term.kind === 'star') {
       if (term.of) return { kind: 'star', of: resolver.expression(term.of, scope) };
-      return { kind: 'all', members: members.map((member) => ({ ...member, slot: -1 })) };
+      return { kind: 'all', members };
     }
-    const alias = names[at] as string;
+    const alias = names[index] as string;
     if (seen.has(alias))
       throw sqlError(3100, `Duplicate result alias ${alias}${near(resolver.text, term.expression.at)}.`);
     seen.add(alias);

@@ -1,8 +1,9 @@
-// Name resolution: from the syntax tree to queries over slots, with the checks that need no index.
+// Name resolution: makes queries over slots of the syntax tree, and collects the keyspaces and privileges that the statement needs.
 import { resultOf, type WorkSteps } from '#base/steps.ts';
 import { type Keyspace, type KeyspaceName, keyspaceText, scopeKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { parseExpression } from '../text/parser.ts';
+import { identifierOf } from '../tree/identifier.ts';
 import type { Expression, KeyspacePath, Select, UserCall } from '../tree/query.ts';
 import { Block } from './block.ts';
 import type { KeyspaceRef, LogicalSelect } from './logical.ts';
@@ -10,16 +11,18 @@ import type { Privilege } from './privilege.ts';
 import { resolveExpression } from './resolve-expression.ts';
 import { resolveSelect } from './resolve-select.ts';
 import { type InlineFunction, type NameResolver, near } from './resolving.ts';
-import { Scope } from './scope.ts';
+import { Scope, slotOf } from './scope.ts';
 
-/** The part of the datastore for name resolution. */
+/** The part of the datastore that name resolution needs. */
 export interface Directory {
   find(name: KeyspaceName): Keyspace | 'no bucket' | 'no scope' | 'no collection';
+  /** The tables of the system catalog. */
   readonly catalog: { has(collection: string): boolean };
 }
 
 /** User-defined functions. */
 export interface Functions {
+  /** `path`: bucket, scope and name, the first two empty for a global function; or the name as the statement has it. */
   find(path: readonly string[]): FoundFunction | undefined;
   /** Calls of functions in other languages are refused, as in the community edition. */
   readonly refusesExternal?: boolean;
@@ -34,9 +37,10 @@ interface FoundFunction {
   readonly scope?: { readonly bucket: string; readonly scope: string };
 }
 
-/** The value of an expression that reads no row, if it is known. */
+/** The value of an expression that reads no row; undefined if it is not known before the statement runs. */
 export type ConstantOf = (expression: Expression) => { readonly value: unknown } | undefined;
 
+/** The scope to which paths of one name are relative. */
 export interface QueryContext {
   readonly bucket: string;
   readonly scope: string;
@@ -44,16 +48,17 @@ export interface QueryContext {
 
 export class Resolver implements NameResolver {
   readonly text: string;
-  /** All keyspaces of the statement, by their text. */
+  /** All keyspaces of the statement, by `keyspaceText`. */
   readonly keyspaces = new Map<string, KeyspaceRef>();
-  /** The required privileges. */
+  /** The privileges that the statement requires, by `privilegeKey`. */
   readonly privileges = new Map<string, Privilege>();
-  readonly #directory: Directory;
   readonly queryContext: QueryContext | undefined;
-
+  readonly #directory: Directory;
   readonly #functions: Functions | undefined;
   readonly #constantOf: ConstantOf | undefined;
+  /** SQL++ functions with resolved bodies, by name. */
   readonly #inlined = new Map<string, InlineFunction>();
+  /** Names of the SQL++ functions whose bodies are being resolved. */
   readonly #inlining = new Set<string>();
 
   constructor(
@@ -156,8 +161,7 @@ export class Resolver implements NameResolver {
     const scope = new Scope(new Block(), undefined);
     const bind = (parameter: string): number => {
       const slot = scope.block.allocate();
-      const original: Expression = { kind: 'identifier', name: parameter, ignoresCase: false, at: -1 };
-      scope.bindVariable(parameter, { kind: 'slot', slot, original, at: -1 });
+      scope.bindVariable(parameter, slotOf(slot, identifierOf(parameter)));
       return slot;
     };
     const inline: InlineFunction = {
@@ -176,7 +180,7 @@ export class Resolver implements NameResolver {
     const lower = namespace?.toLowerCase();
     if (lower === '#system' || lower === 'system')
       return { namespace: 'system', bucket: '', scope: '', collection: first };
-    if (namespace !== undefined && namespace !== 'default') throw sqlError(12002, `${namespace}`);
+    if (namespace !== undefined && namespace !== 'default') throw sqlError(12002, namespace);
     if (parts.length === 3) return { namespace: 'default', bucket: first, scope: second, collection: third };
     if (parts.length !== 1) throw sqlError(10200, parts.join('.'));
     const context = namespace === undefined ? this.queryContext : undefined;

@@ -1,6 +1,7 @@
-// The interface of the resolver for the steps of name resolution, each of which is a file.
+// What the files of name resolution (`resolve-*.ts`, `grouping.ts`) need of the resolver, and the nodes that name resolution adds to a tree.
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 import { nearText } from '../text/positions.ts';
+import { notInText } from '../tree/identifier.ts';
 import type { Expression, KeyspacePath, Select, Subquery, UserCall } from '../tree/query.ts';
 import type { Block } from './block.ts';
 import type { KeyspaceRef, LogicalSelect } from './logical.ts';
@@ -8,16 +9,19 @@ import type { Privilege } from './privilege.ts';
 import type { Scope } from './scope.ts';
 
 export interface NameResolver {
+  /** The statement. */
   readonly text: string;
   expression(node: Expression, scope: Scope): Expression;
   select(select: Select, scope: Scope): LogicalSelect;
+  /** The keyspace of the path; the statement then requires the privilege for the action, by default `select`. */
   keyspace(path: KeyspacePath, action?: Privilege['action']): KeyspaceRef;
   /** Whether the statement, as far as it is resolved, reads the keyspace in another place than as the target of its changes. */
   reads(name: KeyspaceName): boolean;
   /** Adds a required privilege. */
   require(action: Privilege['action']): void;
+  /** The full name of the path, which may be relative to the query context. */
   keyspaceName(path: KeyspacePath): KeyspaceName;
-  /** The keyspace path in the value of a parameter. */
+  /** The keyspace path that the value of the expression, a parameter for example, names; undefined if that value is not known or no string. */
   namedPath(name: Expression): KeyspacePath | undefined;
   /** The user-defined function of a call. */
   userFunction(call: UserCall): Pick<InlineCall, 'inline'> | Pick<ExternalCall, 'external'>;
@@ -26,8 +30,9 @@ export interface NameResolver {
 /** The body of a SQL++ function, with its parameters in slots. */
 export interface InlineFunction {
   readonly block: Block;
+  /** The slot of each parameter. */
   readonly parameters: readonly number[];
-  /** All arguments as an array: `(...)`. */
+  /** The slot of the array of all arguments; absent unless the function is declared with `(...)`. */
   readonly variadicSlot: number | undefined;
   readonly body: Expression;
 }
@@ -41,7 +46,7 @@ export function isInline(node: UserCall): node is InlineCall {
   return 'inline' in node;
 }
 
-/** A function in another language than SQL++, by its whole name: the rights were checked for this one. */
+/** A function in another language than SQL++, by its full name, for which the privileges were checked. */
 export interface ExternalFunction {
   readonly name: string;
   /** Absent for a global function. */
@@ -69,5 +74,5 @@ export function isResolved(node: Subquery): node is ResolvedSubquery {
 
 /** The suffix ` (near line 1, column 8)` of messages; empty for nodes that are not in the text. */
 export function near(text: string, at: number): string {
-  return at < 0 ? '' : nearText(text, at);
+  return at === notInText ? '' : nearText(text, at);
 }

@@ -1,5 +1,6 @@
 // Computes the ranges of an index key that a predicate allows (search arguments). A range may be wider than the predicate: the predicate is
 // evaluated again, unless the range is exact.
+import { notInText } from '../tree/identifier.ts';
 import type { Expression } from '../tree/query.ts';
 import { isVolatile, readsAny } from './conjuncts.ts';
 import { expressionKey, sameExpression } from './expression-key.ts';
@@ -13,18 +14,20 @@ export interface Sarg {
   readonly isExact: boolean;
 }
 
+/** What the planner knows when it computes the ranges of a scan. */
 export interface SargContext {
   /** Slots of the scanned source, which bounds must not read. */
   readonly ownSlots: ReadonlySet<number>;
   /** Whether all slots that the expression reads are set when the scan begins. */
   isReadable(expression: Expression): boolean;
+  /** As in `PlanningContext`. */
   constantOf(expression: Expression): { readonly value: unknown } | undefined;
   /** Collation order. */
   compare(a: unknown, b: unknown): number;
 }
 
-/** NULL as a bound that the planner adds: its negative `at` distinguishes it from a NULL of the statement, to which no value is equal. */
-const plannerNull: Expression = { kind: 'constant', value: null, at: -1 };
+/** NULL as a bound that the planner adds: its `at` distinguishes it from a NULL of the statement, to which no value is equal. */
+const plannerNull: Expression = { kind: 'constant', value: null, at: notInText };
 const aboveNull: PlanBound = { value: plannerNull, inclusive: false };
 const fromNull: PlanBound = { value: plannerNull, inclusive: true };
 
@@ -32,15 +35,17 @@ function range(low: PlanBound | undefined, high: PlanBound | undefined, isExact 
   return { ranges: [{ kind: 'range', low, high }], isExact };
 }
 
-/** All values above NULL: `key IS VALUED`. */
+/** All values above NULL: the predicate is true for none but them. */
 const valued = range(aboveNull, undefined, false);
 
+/** All values but MISSING. */
 const notMissing = range(fromNull, undefined, false);
 
-/** The ranges that one predicate allows; undefined if it is not about the key. */
+/** The ranges that one predicate allows; undefined if it may be true for every value of the key. */
 export function sargOf(key: Expression, predicate: Expression, context: SargContext): Sarg | undefined {
+  // The key itself as the predicate: in collation order all values that count as true are above FALSE.
   if (predicate.kind !== 'constant' && sameExpression(key, predicate))
-    return range(bound({ kind: 'constant', value: false, at: -1 }, false), undefined, false);
+    return range(bound({ kind: 'constant', value: false, at: notInText }, false), undefined, false);
   switch (predicate.kind) {
     case 'comparison':
       return comparison(key, predicate, context);
@@ -65,7 +70,7 @@ type KnownSargs = Map<Expression, Map<Expression, Sarg | undefined>>;
 
 const known = new WeakMap<SargContext, KnownSargs>();
 
-/** `sargOf`, computed once: each side of an OR is matched together with all other predicates. */
+/** `sargOf`, computed once for each key and predicate: each side of an OR is matched together with all other predicates. */
 export function knownSargOf(key: Expression, predicate: Expression, context: SargContext): Sarg | undefined {
   const ofContext: KnownSargs = known.get(context) ?? new Map();
   const ofKey = ofContext.get(key) ?? new Map<Expression, Sarg | undefined>();
@@ -78,7 +83,7 @@ export function knownSargOf(key: Expression, predicate: Expression, context: Sar
   return sarg;
 }
 
-/** The ranges that all predicates together allow; undefined if none is about the key. */
+/** The ranges that all predicates together allow; undefined if none restricts the key. */
 export function sargOfAll(
   key: Expression,
   predicates: readonly Expression[],
@@ -96,6 +101,7 @@ function bound(value: Expression, inclusive: boolean): PlanBound {
   return { value, inclusive };
 }
 
+/** Whether the value can be a bound: it is the same for all rows of the scan, and known when the scan begins. */
 function isBindable(value: Expression, context: SargContext): boolean {
   return (
     value.kind === 'constant' ||
@@ -106,6 +112,7 @@ function isBindable(value: Expression, context: SargContext): boolean {
   );
 }
 
+/** The operators for exchanged sides. */
 const mirrored = { '=': '=', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
 
 function comparison(
@@ -138,7 +145,7 @@ function compared(operator: keyof typeof mirrored, value: Expression): Sarg {
   }
 }
 
-/** NULL within an array or an object makes a comparison with another one NULL, while an index has an order for it. */
+/** Whether the range of a comparison with the value is exact. NULL within an array or an object makes a comparison with another one NULL, while an index has an order for it. */
 function comparesExactly(value: Expression): boolean {
   if (value.kind === 'constant') return typeof value.value !== 'object' || value.value === null;
   return value.kind !== 'array' && value.kind !== 'object' && value.kind !== 'comprehension';
@@ -161,6 +168,7 @@ function between(
   );
 }
 
+/** `key IS [NOT] NULL`, `MISSING` or `VALUED`. */
 function nullTest(key: Expression, node: Extract<Expression, { kind: 'is' }>): Sarg | undefined {
   if (!sameExpression(key, node.of)) {
     if (node.isNegated === (node.test !== 'valued') && rejectsNull(key, node.of))
@@ -193,7 +201,7 @@ function like(
   };
 }
 
-/** A pattern of a prefix and a final `%`. */
+/** Whether the pattern is a prefix and a final `%`: then it matches exactly the strings with the prefix. */
 function isPrefixPattern(pattern: unknown): boolean {
   return typeof pattern === 'string' && /^[^%_\\]*%$/.test(pattern);
 }
@@ -247,7 +255,6 @@ function disjunction(
   const parts: Sarg[] = [];
   for (const operand of operands) {
     const part = sargOf(key, operand, context);
-    // An operand that is not about the key may be true for every value of the key.
     if (part === undefined) return undefined;
     parts.push(part);
   }
@@ -288,12 +295,18 @@ function includesPoints(other: PlanRange): boolean {
   return other.kind === 'range' && !other.high && (!other.low || isNull(other.low.value));
 }
 
+/** Of two unions of ranges whose intersection is not computed the one that probably has fewer values: points only, then fewer ranges. */
 function narrower(a: Sarg, b: Sarg): Sarg {
-  const points = (sarg: Sarg): boolean => sarg.ranges.every((each) => each.kind === 'each' || isPoint(each));
-  if (points(a) !== points(b)) return points(a) ? a : b;
+  const hasOnlyPoints = ({ ranges }: Sarg): boolean =>
+    ranges.every((each) => each.kind === 'each' || isPoint(each));
+  if (hasOnlyPoints(a) !== hasOnlyPoints(b)) return hasOnlyPoints(a) ? a : b;
   return a.ranges.length <= b.ranges.length && a.ranges[0]?.kind !== 'each' ? a : b;
 }
 
+/**
+ * The bound of an intersection, from two low or two high bounds: that of the statement before the planner's NULL, else the first. `isSure`: no value
+ * within the bound is beyond the other one. A value below a high bound of the statement is above NULL: with the high bound NULL none is left.
+ */
 function tighter(
   a: PlanBound | undefined,
   b: PlanBound | undefined,
@@ -308,7 +321,7 @@ function tighter(
 }
 
 /** Functions that return NULL or MISSING if an argument is NULL or MISSING. */
-const passesNull = new Set([
+const nullPassing = new Set([
   'lower',
   'upper',
   'length',
@@ -358,7 +371,7 @@ function rejectsNull(key: Expression, node: Expression): boolean {
     case 'concatenation':
       return node.operands.some((operand) => rejectsNull(key, operand));
     case 'call':
-      return passesNull.has(node.name) && node.arguments.some((argument) => rejectsNull(key, argument));
+      return nullPassing.has(node.name) && node.arguments.some((argument) => rejectsNull(key, argument));
     default:
       return false;
   }

@@ -1,4 +1,5 @@
 // Names in scope, and their slots or expressions in a block's rows.
+import { identifierOf } from '../tree/identifier.ts';
 import type { Expression, Slot } from '../tree/query.ts';
 import type { Block, Source } from './block.ts';
 
@@ -13,7 +14,7 @@ export class Scope {
   readonly block: Block;
   readonly parent: Scope | undefined;
   readonly names = new Map<string, NameBinding>();
-  /** Names that are not bound are fields of this source; undefined: such names are ambiguous, and refused. */
+  /** Names that are not bound are fields of this source; undefined: they could be fields of several sources, or of none, and are refused. */
   defaultSource: Source | undefined;
 
   constructor(block: Block, parent: Scope | undefined) {
@@ -22,7 +23,7 @@ export class Scope {
     if (parent?.block === block) this.defaultSource = parent.defaultSource;
   }
 
-  /** A nested scope in the same block. */
+  /** A new scope within this one, in the same block. */
   inner(): Scope {
     return new Scope(this.block, this);
   }
@@ -43,7 +44,7 @@ export class Scope {
     this.names.set(name, { kind: 'variable', expression, isWith });
   }
 
-  /** Whether the first name of a FROM path is an alias or variable, not a keyspace. */
+  /** Whether the first name of a path in FROM is an alias or a variable, and not a keyspace. */
   isAlias(name: string): boolean {
     const found = this.find(name)?.binding;
     return found !== undefined && (found.kind !== 'source' || found.source.isExplicit);
@@ -61,6 +62,7 @@ export class Scope {
     return blocks.reduceRight<Expression>((outer, block) => block.capture(outer), expression);
   }
 
+  /** The expression by which this scope's block reads the name, which is at `at` in the statement. */
   lookup(name: string, at: number): Expression | undefined {
     const found = this.find(name);
     if (!found) return undefined;
@@ -69,16 +71,18 @@ export class Scope {
 }
 
 function expressionOf(binding: NameBinding, name: string, at: number): Expression {
-  const original: Expression = { kind: 'identifier', name, ignoresCase: false, at };
+  const original = identifierOf(name, at);
   if (binding.kind === 'local') return original;
   if (binding.kind === 'source') return slotOf(binding.source.slot, original);
   return binding.expression;
 }
 
+/** The slot in place of the original expression, which texts still show. */
 export function slotOf(slot: number, original: Expression): Slot {
   return { kind: 'slot', slot, original, at: original.at };
 }
 
-export function aliasOf(source: Source): Expression {
-  return { kind: 'identifier', name: source.alias, ignoresCase: false, at: -1 };
+/** The document or value of the source, as its alias reads it. */
+export function sourceSlot({ slot, alias }: Source): Slot {
+  return slotOf(slot, identifierOf(alias));
 }

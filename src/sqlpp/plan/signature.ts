@@ -1,4 +1,4 @@
-// The answer's signature: the type of each result term, if the expression determines it.
+// The signature in an answer: the type of each result term, if the expression determines it.
 import type { Expression } from '../tree/query.ts';
 import { newObject, type Value } from '../values/value.ts';
 import type { LogicalProjection, LogicalSelect } from './logical.ts';
@@ -7,6 +7,7 @@ export function signatureOfSelect({ body }: LogicalSelect): Value {
   return body.kind === 'subselect' ? signatureOf(body.projection) : signatureOfSelect(body.left);
 }
 
+/** `*` stands for all members of a star. */
 export function signatureOf({ isRaw, terms }: LogicalProjection): Value {
   const [first] = terms;
   if (isRaw && first?.kind === 'term') return typeOf(first.expression);

@@ -1,4 +1,4 @@
-// Bounds of index scans as expressions, which are evaluated with the first row when the scan begins.
+// Ranges of index scans, with bounds as expressions, which are evaluated when the scan begins: with the first row of the block, or the left row of a join.
 import type { Expression } from '../tree/query.ts';
 import { sameExpression } from './expression-key.ts';
 
@@ -41,14 +41,14 @@ export function isEverything(range: PlanRange): boolean {
   return range.kind === 'range' && !range.low && !range.high;
 }
 
-/** The values of bounds of index scans. When the scan begins, some of them may be arrays or objects. */
+/** Values of bounds of index scans that may be arrays or objects when the scan begins. */
 export interface NestableBounds {
   readonly values: readonly Expression[];
-  /** Lists with one bound for each item. */
+  /** Lists with one value for each item. */
   readonly lists: readonly Expression[];
 }
 
-/** An index orders NULL within arrays and objects, where a comparison is NULL: spans with such bounds are wider than their predicates. */
+/** Bounds whose spans may be wider than their predicates: an index orders NULL within arrays and objects, where a comparison is NULL. */
 export function nestableBounds(spans: readonly PlanSpan[]): NestableBounds {
   const ranges = spans.flatMap((span) => span.ranges);
   return {
@@ -57,12 +57,13 @@ export function nestableBounds(spans: readonly PlanSpan[]): NestableBounds {
   };
 }
 
-/** Without the patterns of LIKE, which are strings, or allow no value. */
+/** The values of bounds, without the patterns of LIKE, which are strings, or allow no value. */
 function valuesOf(range: PlanRange): Expression[] {
   if (range.kind !== 'range') return [];
   return [range.low?.value, range.high?.value].filter((value) => value !== undefined);
 }
 
+/** Expressions of these kinds have no arrays and objects as values. */
 const scalarKinds: ReadonlySet<string> = new Set(['arithmetic', 'negation', 'concatenation']);
 
 function isScalar(value: Expression): boolean {

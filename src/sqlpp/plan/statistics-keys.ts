@@ -1,11 +1,12 @@
 // The expressions of which statistics are gathered: those of index keys, each component of FLATTEN_KEYS by itself.
 import { formatExpression } from '../text/format.ts';
+import { identifierOf, notInText } from '../tree/identifier.ts';
 import type { Expression } from '../tree/query.ts';
 import { componentsOf } from './index-keys.ts';
 import { rewrite } from './walk.ts';
 
 export interface StatisticsKey {
-  /** Identifies the statistics: canonical text. */
+  /** Identifies the statistics: the text of the expression as `formatExpression` writes it. */
   readonly expression: string;
   /** An expression over the document `alias` with the value, or for an array key the array of its elements. */
   readonly value: string;
@@ -24,9 +25,9 @@ export const statisticsKeys = (expression: Expression): StatisticsKey[] =>
 
 export const distributionName = (expression: Expression): string => formatExpression(expression);
 
-/** Array keys within one another become one array of the innermost elements. */
+/** The expression over the document; array keys within one another become one array of the innermost elements. */
 function valueIn(part: Expression): Expression {
-  const document: Expression = { kind: 'identifier', name: documentAlias, ignoresCase: false, at: -1 };
+  const document = identifierOf(documentAlias);
   const overDocument = rewrite(part, (node) => (node.kind === 'self' ? document : node));
   if (overDocument.kind !== 'all keys') return overDocument;
   let depth = 0;
@@ -35,7 +36,8 @@ function valueIn(part: Expression): Expression {
     depth++;
     return node.of;
   });
-  const flat = depth > 0 ? call('array_flatten', [plain, { kind: 'constant', value: depth, at: -1 }]) : plain;
+  const flat =
+    depth > 0 ? call('array_flatten', [plain, { kind: 'constant', value: depth, at: notInText }]) : plain;
   return overDocument.isDistinct ? call('array_distinct', [flat]) : flat;
 }
 
@@ -43,5 +45,5 @@ const call = (name: string, values: readonly Expression[]): Expression => ({
   kind: 'call',
   name,
   arguments: values,
-  at: -1,
+  at: notInText,
 });

@@ -1,11 +1,12 @@
-// Finds the slots and whole expressions that a SELECT reads, all of which a covering index must provide, and records at each source
-// which metadata the SELECT reads.
+// Finds the slots and expressions that a SELECT reads, all of which a covering index must provide, and records at each source whether
+// the SELECT reads its metadata.
 import type { Expression } from '../tree/query.ts';
 import { slotsOf } from './conjuncts.ts';
 import type { JoinOn, LogicalFrom, LogicalSelect, LogicalSubselect } from './logical.ts';
 
 export interface Uses {
   readonly slots: ReadonlySet<number>;
+  /** The whole expressions of the clauses. */
   readonly expressions: readonly Expression[];
 }
 

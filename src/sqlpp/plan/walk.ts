@@ -15,7 +15,7 @@ import { isResolved } from './resolving.ts';
 
 export type Mapper = (expression: Expression) => Expression;
 
-/** Maps the children; returns the node itself if nothing changed. */
+/** Replaces the children by their images; returns the node itself if nothing changed. */
 export function mapChildren(node: Expression, map: Mapper): Expression {
   switch (node.kind) {
     case 'constant':
@@ -157,6 +157,7 @@ function mapItems<T>(list: readonly T[], map: (item: T) => T): readonly T[] {
   return changed ? mapped : list;
 }
 
+/** The node with the changes; the node itself if it has them already. */
 function rebuild<T extends object>(node: T, changes: Partial<T>): T {
   for (const name of Object.keys(changes) as (keyof T)[]) {
     if (node[name] !== changes[name]) return { ...node, ...changes };
@@ -166,6 +167,7 @@ function rebuild<T extends object>(node: T, changes: Partial<T>): T {
 
 const noChildren: readonly Expression[] = [];
 
+/** What `mapChildren` maps. The most frequent kinds need no list of their own. */
 export function childrenOf(node: Expression): readonly Expression[] {
   switch (node.kind) {
     case 'constant':
@@ -204,6 +206,7 @@ export function some(node: Expression, test: (node: Expression) => boolean): boo
   return test(node) || childrenOf(node).some((child) => some(child, test));
 }
 
+/** Top down: the node, then all below it. */
 export function visit(node: Expression, act: (node: Expression) => void): void {
   act(node);
   for (const child of childrenOf(node)) visit(child, act);

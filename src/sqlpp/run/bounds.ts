@@ -8,6 +8,7 @@ import {
   type PlanRange,
   type PlanSpan,
 } from '../plan/spans.ts';
+import { notInText } from '../tree/identifier.ts';
 import type { Value } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import type { Row } from './row.ts';
@@ -90,10 +91,10 @@ function compilePlain(
   };
 }
 
-/** A comparison with NULL or MISSING is never true. A NULL from the planner (`at` < 0) is not compared: it is a bound. */
+/** A comparison with NULL or MISSING is never true. A NULL that the planner adds is not compared: it is a bound. */
 function compileBound(compiler: BlockCompiler, bound: PlanBound): (run: Run, row: Row) => Bound | 'never' {
   const { inclusive } = bound;
-  if (bound.value.kind === 'constant' && bound.value.value === null && bound.value.at < 0) {
+  if (bound.value.kind === 'constant' && bound.value.value === null && bound.value.at === notInText) {
     return () => ({ value: null, inclusive });
   }
   const code = compiler.code(bound.value);

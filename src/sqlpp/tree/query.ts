@@ -1,5 +1,5 @@
 // The syntax tree of expressions and queries, in one file since they contain each other and files must not import each other. Trees are immutable plain data
-// after parsing; `at` is the offset of a node's first character in the statement, for messages only.
+// after parsing; `at` is the offset of a node's first character in the statement, or `notInText` for a node that planning adds.
 import type { Value } from '../values/value.ts';
 
 // ---------- expressions
