@@ -18,6 +18,7 @@ export interface AdviceEntry {
   readonly rules: ReadonlyMap<string, string>;
 }
 
+/** The entries of each kind, in the order in which ADVISE lists them. */
 export function entriesOf(advice: readonly Advice[]): {
   readonly plain: AdviceEntry[];
   readonly covering: AdviceEntry[];
@@ -26,13 +27,11 @@ export function entriesOf(advice: readonly Advice[]): {
   const add = (entries: Map<string, AdviceEntry>, each: Advice, index: AdvisedIndex): void => {
     const added = entryOf(each, index);
     const before = entries.get(added.text);
-    if (before?.property === added.property || !before)
-      entries.set(
-        added.text,
-        before ? { ...before, rules: new Map([...before.rules, ...added.rules]) } : added,
-      );
+    if (!before) entries.set(added.text, added);
+    else if (before.property === added.property)
+      entries.set(added.text, { ...before, rules: new Map([...before.rules, ...added.rules]) });
   };
-  // Covering indexes are listed in the order of the statement: keyspaces with derived advice are on the left side of a join.
+  // Covering indexes are listed in the order of FROM: keyspaces with advice for a join are on its left side.
   for (const each of advice.toSorted((a, b) => Number(b.isDerived) - Number(a.isDerived)))
     if (each.covering) add(covering, each, each.covering);
   for (const each of advice) for (const index of each.plain) add(plain, each, index);
@@ -60,7 +59,7 @@ function entryOf({ keyspace, alias, isExplicit }: Advice, index: AdvisedIndex): 
   };
 }
 
-/** The index name: names of the keys that predicates use, then the fields of the condition. */
+/** The parts of the index's name: the keys that predicates use, the fields of the condition, then the other keys. */
 function namesOf({ keys, flavors }: AdvisedIndex): string[] {
   const name = (key: AdvisedIndex['keys'][number], at: number): string =>
     `${key.name}${at === 0 && key.isMissing ? 'ISMISSING' : ''}${key.isDescending === true ? 'DESC' : ''}`;
@@ -88,7 +87,7 @@ function objectOf(rules: ReadonlyMap<string, string>): Value {
   return object;
 }
 
-/** A text that is equal for indexes that differ only in their names. */
+/** A text that two indexes share, existing or advised, if they differ only in their names. */
 export function shapeOfDefinition({ keyspace, keys, condition }: IndexDefinition): string {
   const terms = keys.map(({ expression, isDescending, includesMissing }) => [
     expression,
@@ -98,6 +97,7 @@ export function shapeOfDefinition({ keyspace, keys, condition }: IndexDefinition
   return JSON.stringify([pathText(keyspace), terms, condition ?? '']);
 }
 
+/** As `shapeOfDefinition`. */
 export function shapeOf({ text }: AdviceEntry): string {
   const tree = parseStatement(`CREATE INDEX i${text}`);
   if (tree.kind !== 'create index') return text;
@@ -119,6 +119,7 @@ function pathText({ name }: Pick<Keyspace, 'name'>): string {
   return isDefault ? `\`${bucket}\`` : `\`default\`:\`${bucket}\`.\`${scope}\`.\`${collection}\``;
 }
 
+/** The statement that creates the index. */
 export function createText({ name, keyspace, isPrimary, keys, condition }: IndexDefinition): string {
   const path = pathText(keyspace);
   if (isPrimary) return `CREATE PRIMARY INDEX ${name} ON ${path}`;

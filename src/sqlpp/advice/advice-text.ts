@@ -5,7 +5,7 @@ import { replace } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Expression, RangeBinding } from '../tree/query.ts';
 
-/** The expression as an index key: without the alias of the source. */
+/** The expression over the document, as CREATE INDEX has it: without the alias of the source. */
 export function ofDocument(node: Expression, source: Source): Expression {
   return replace(node, (part) => {
     if (part.kind === 'slot' && part.slot === source.slot) return { kind: 'self', at: part.at };
@@ -29,7 +29,7 @@ export function ofDocument(node: Expression, source: Source): Expression {
   });
 }
 
-/** The expression as a whole key: without outer parentheses. */
+/** The text of a key: without outer parentheses. */
 export function keyText(node: Expression): string {
   switch (node.kind) {
     case 'arithmetic': {
@@ -73,6 +73,7 @@ function nameOf(name: Extract<Expression, { kind: 'constant' }>): Expression {
   return { kind: 'identifier', name: String(name.value), ignoresCase: false, at: name.at };
 }
 
+/** The text without parentheses around all of it. */
 export function withoutParentheses(text: string): string {
   if (!text.startsWith('(') || !text.endsWith(')')) return text;
   let depth = 0;
@@ -85,6 +86,7 @@ export function withoutParentheses(text: string): string {
   return text.slice(1, -1);
 }
 
+/** The position of the quote that ends a name or string. */
 function closing(text: string, start: number, quote: string): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++;
@@ -93,7 +95,7 @@ function closing(text: string, start: number, quote: string): number {
   return text.length;
 }
 
-/** `FOR x IN a`, of ANY or of UNNEST. */
+/** The bindings after FOR: `` `x` IN `a` ``. */
 export function bindingsText(bindings: readonly RangeBinding[], source: Source): string {
   return bindings
     .map(
@@ -111,7 +113,7 @@ const operatorNames: Readonly<Record<string, string>> = {
   '||': '_concat_',
 };
 
-/** A key's part of an index name; names of `variables` are left out. */
+/** The part of an index's name for a key with this text, without the names of `variables`. */
 export function namePart(text: string, variables: readonly string[] = []): string {
   let plain = text;
   for (const name of variables) plain = plain.replaceAll(`\`${name}\`.`, '').replaceAll(`\`${name}\``, '');
@@ -124,7 +126,7 @@ export function namePart(text: string, variables: readonly string[] = []): strin
     .replaceAll(/^_|_$/g, '');
 }
 
-/** A longer name is truncated to `truncatedNameLength`, and the checksum of the rest (up to ten digits) follows. */
+/** Characters. A longer name is truncated, and the checksum of the rest (up to ten digits) follows. */
 const nameLengthMax = 74;
 const truncatedNameLength = 64;
 

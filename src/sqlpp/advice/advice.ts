@@ -1,4 +1,4 @@
-// Finds indexes that would serve a statement, for each keyspace separately, with keys in the order of their predicates' kinds.
+// Finds indexes that would serve a statement, for each keyspace separately. Their keys are ordered by the kinds of their predicates.
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Source } from '../plan/block.ts';
 import { targetOf } from '../plan/build-change.ts';
@@ -11,7 +11,7 @@ import type { Expression } from '../tree/query.ts';
 import type { PlainStatement } from '../tree/statement.ts';
 import type { Advice, AdvisedIndex } from './advised-index.ts';
 import { keysToCover } from './covered-keys.ts';
-import { combinedDisjuncts, type KeySet, type KeyUse, keySetsOf, ranks, ruleOf } from './key-use.ts';
+import { type KeySet, type KeyUse, keySetsOf, normalFormOfAll, ranks, ruleOf } from './key-use.ts';
 import { mergeAdvice } from './merge-advice.ts';
 import { documentOrigin, keyUseOf, sourceSlots, type UnnestChain, unnestKey } from './predicates.ts';
 import { keyOf, pushdownOf } from './pushdown.ts';
@@ -24,31 +24,33 @@ export interface AdviceContext {
   readonly isKind: (keyspace: Keyspace, field: string, value: string) => boolean;
 }
 
+/** The indexes that published servers advise for the statement. */
 export function adviceFor(statement: PlainStatement, text: string, context: AdviceContext): Advice[] {
   const resolver = new Resolver(text, context.datastore, context.queryContext, context.userFunctions);
   const adviser = new Adviser(context);
   if (statement.kind === 'select') return adviser.select(resolver.select(statement, undefined));
   if (statement.kind === 'merge')
-    return mergeAdvice(resolver, statement, (...side) => adviser.keyspace(...side));
+    return mergeAdvice(resolver, statement, (...side) => adviser.keyspaceAdvice(...side));
   if (statement.kind !== 'update' && statement.kind !== 'delete') return [];
   const target = statement.kind === 'update' ? statement.target : statement.from;
   const { scope, source, target: ref } = targetOf(resolver, target, statement.kind);
   if (!statement.where || !ref.keyspace || statement.keys) return [];
   const where = resolver.expression(statement.where, scope);
-  const advice = adviser.keyspace(ref.keyspace, source, conjunctsOf(where));
+  const advice = adviser.keyspaceAdvice(ref.keyspace, source, conjunctsOf(where));
   if (!advice || statement.kind === 'update') return advice ? [advice] : [];
+  // As published servers do: the index that finds the documents of a DELETE counts as covering.
   return [{ ...advice, covering: advice.plain.length === 1 ? advice.plain[0] : undefined }];
 }
 
-/** The query block around a FROM term, and the conditions that apply to the term. */
+/** The query around a FROM term, and the conditions that apply to the term. */
 interface TermContext {
   readonly select: LogicalSelect;
   readonly body: LogicalSubselect;
   readonly uses: Uses;
   readonly conditions: readonly Expression[];
-  /** Conditions of joins, in which this keyspace is read first. */
+  /** Conditions of the joins and nests on whose left side the term is. */
   readonly joined: readonly Expression[];
-  /** The UNNEST terms after the keyspace, the first one first. */
+  /** The UNNEST terms after the term, in their order. */
   readonly chain: UnnestChain['steps'];
 }
 
@@ -59,6 +61,7 @@ class Adviser {
     this.#context = context;
   }
 
+  /** The advice for all keyspaces of a query, that for conditions of joins last. */
   select(select: LogicalSelect): Advice[] {
     const { body } = select;
     if (body.kind === 'set operation')
@@ -98,13 +101,14 @@ class Adviser {
     }
   }
 
+  /** For a keyspace of FROM: an index for its conditions, one that covers the query, and what else of the query the index could do. */
   #read(from: KeyspaceFrom, term: TermContext): Advice | undefined {
     const { source, keyspace: ref } = from;
     const { keyspace } = ref;
     if (!keyspace || from.keys) return undefined;
     const first = term.chain[0]?.expression;
     const chain = first && readsAny(first, sourceSlots(source)) ? term.chain : [];
-    const found = this.#keys(keyspace, source, term.conditions, chain);
+    const found = this.#keySets(keyspace, source, term.conditions, chain);
     const common = { keyspace, alias: source.alias, isExplicit: source.isExplicit, isDerived: false };
     if (!found) return this.#unfiltered(common, from, term);
     const [set] = found.sets;
@@ -116,9 +120,9 @@ class Adviser {
     const pushdown = isAlone ? pushdownOf(request) : undefined;
     const indexKeys = [...set.keys, ...set.flavors, ...(pushdown?.keys ?? [])];
     const elementSlots = new Set(term.chain.map((step) => step.source.slot));
-    const more = keysToCover({ source, expressions: term.uses.expressions, indexKeys, elementSlots });
+    const addedKeys = keysToCover({ source, expressions: term.uses.expressions, indexKeys, elementSlots });
     const base = baseIndex(set);
-    if (!more) {
+    if (!addedKeys) {
       if (!pushdown?.property || pushdown.needsCovering)
         return { ...common, plain: [base], covering: undefined };
       const pushed = { ...base, keys: pushdown.keys, property: pushdown.property };
@@ -128,13 +132,13 @@ class Adviser {
       return { ...common, plain: isSame ? [pushed] : [pushed, base], covering: undefined };
     }
     const keys = pushdown ? [...pushdown.keys, ...pushdown.last] : set.keys;
-    const covering = { ...base, keys: distinct([...keys, ...more]), property: pushdown?.property };
+    const covering = { ...base, keys: distinct([...keys, ...addedKeys]), property: pushdown?.property };
     return { ...common, plain: [base], covering };
   }
 
-  /** For one side of a MERGE, and for UPDATE and DELETE. */
-  keyspace(keyspace: Keyspace, source: Source, conditions: readonly Expression[]): Advice | undefined {
-    const found = this.#keys(keyspace, source, conditions, []);
+  /** For the keyspaces of MERGE, UPDATE and DELETE. */
+  keyspaceAdvice(keyspace: Keyspace, source: Source, conditions: readonly Expression[]): Advice | undefined {
+    const found = this.#keySets(keyspace, source, conditions, []);
     if (!found) return undefined;
     const { alias, isExplicit } = source;
     return {
@@ -147,7 +151,8 @@ class Adviser {
     };
   }
 
-  #keys(
+  /** The keys of indexes for the conditions; undefined if no index serves them. `isComplete`: every condition is on a key. */
+  #keySets(
     keyspace: Keyspace,
     source: Source,
     conditions: readonly Expression[],
@@ -155,7 +160,7 @@ class Adviser {
   ): { readonly sets: KeySet[]; readonly isComplete: boolean } | undefined {
     const origin = documentOrigin(source, (field, value) => this.#context.isKind(keyspace, field, value));
     const slots = new Set([...sourceSlots(source), ...chain.map((step) => step.source.slot)]);
-    const disjuncts = combinedDisjuncts(conditions.filter((condition) => readsAny(condition, slots)));
+    const disjuncts = normalFormOfAll(conditions.filter((condition) => readsAny(condition, slots)));
     const array = chain.length > 0 ? unnestKey({ source, steps: chain }, disjuncts) : undefined;
     const elements = new Set(chain.map((step) => step.source.slot));
     let isComplete = true;
@@ -171,18 +176,18 @@ class Adviser {
     return sets && { sets, isComplete };
   }
 
-  /** Advice for a keyspace without usable conditions: the other side of a join, or a scan of all documents. */
+  /** For a keyspace without conditions that an index serves: an index for its joins, or one with the fields that the query returns, sorts and groups by. */
   #unfiltered(
     common: Omit<Advice, 'plain' | 'covering'>,
     from: KeyspaceFrom,
     term: TermContext,
   ): Advice | undefined {
     const { source } = from;
-    if (term.body.from !== from) return this.#derived(common, source, term);
+    if (term.body.from !== from) return this.#joinAdvice(common, source, term);
     const { select, body, uses } = term;
     const { group, projection } = body;
     const read = [
-      ...projection.terms.flatMap((term) => (term.kind === 'term' ? [term.expression] : [])),
+      ...projection.terms.flatMap((each) => (each.kind === 'term' ? [each.expression] : [])),
       ...select.order.map(({ expression }) => expression),
       ...(group?.keys.map(({ expression }) => expression) ?? []),
     ];
@@ -198,7 +203,7 @@ class Adviser {
     const pushdown = pushdownOf({ select, body, source, set, isComplete, hasIdCondition: false });
     const rule = 'Leading Index Key Missing.';
     const base = { keys, flavors: [], includesMissing: true, rule, property: undefined };
-    const more = keysToCover({
+    const addedKeys = keysToCover({
       source,
       expressions: uses.expressions,
       indexKeys: keys,
@@ -206,7 +211,7 @@ class Adviser {
     });
     const property = pushdown.property;
     const pushedKeys = distinct([...pushdown.keys, ...pushdown.last, ...keys]);
-    if (!more || !isComplete || more.length > 0) {
+    if (!addedKeys || !isComplete || addedKeys.length > 0) {
       const isPushed = property !== undefined && !pushdown.needsCovering;
       const pushed = { ...base, keys: pushdown.keys, property };
       return { ...common, plain: isPushed ? [pushed, base] : [base], covering: undefined };
@@ -214,7 +219,8 @@ class Adviser {
     return { ...common, plain: [base], covering: { ...base, keys: pushedKeys, property } };
   }
 
-  #derived(
+  /** For a keyspace on the left side of joins: an index whose keys are in their conditions. */
+  #joinAdvice(
     common: Omit<Advice, 'plain' | 'covering'>,
     source: Source,
     term: TermContext,
@@ -228,13 +234,13 @@ class Adviser {
     const set = { keys: distinct(keys), flavors: [], shared: 0 };
     const base = baseIndex(set);
     const { expressions } = term.uses;
-    const more = keysToCover({ source, expressions, indexKeys: keys, elementSlots: new Set() });
-    const covering = more && { ...base, keys: [...set.keys, ...more] };
+    const addedKeys = keysToCover({ source, expressions, indexKeys: keys, elementSlots: new Set() });
+    const covering = addedKeys && { ...base, keys: [...set.keys, ...addedKeys] };
     return { ...common, plain: [base], covering, isDerived: true };
   }
 }
 
-/** The index whose keys only find documents; pushdowns reorder and extend them, and a covering index has more. */
+/** The index whose keys only find documents: pushdowns reorder and extend the keys, and a covering index has more. */
 function baseIndex(set: KeySet): AdvisedIndex {
   const { keys, flavors } = set;
   return { keys, flavors, includesMissing: false, rule: ruleOf(set), property: undefined };
@@ -244,10 +250,12 @@ function readsId(condition: Expression, { idSlot }: Source): boolean {
   return idSlot !== undefined && readsAny(condition, new Set([idSlot]));
 }
 
+/** A text that is equal for equal keys in equal order. */
 function textsOf(keys: readonly KeyUse[]): string {
   return keys.map(({ text, isDescending }) => `${text}${isDescending === true ? ' DESC' : ''}`).join(',');
 }
 
+/** Each key once, by its text. */
 function distinct(keys: readonly KeyUse[]): KeyUse[] {
   const byText = new Map<string, KeyUse>();
   for (const key of keys) if (!byText.has(key.text)) byText.set(key.text, key);

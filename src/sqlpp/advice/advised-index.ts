@@ -2,10 +2,10 @@
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { KeyUse } from './key-use.ts';
 
-/** An index that would help. */
+/** An index that would serve the statement. */
 export interface AdvisedIndex {
   readonly keys: readonly KeyUse[];
-  /** Conditions of a partial index. */
+  /** The uses whose `flavor` is the condition of a partial index. */
   readonly flavors: readonly KeyUse[];
   /** The index includes documents whose first key is MISSING. */
   readonly includesMissing: boolean;
@@ -20,10 +20,10 @@ export interface Advice {
   readonly alias: string;
   /** The statement names the alias. */
   readonly isExplicit: boolean;
-  /** Indexes that find the documents, which the statement then reads. */
+  /** Indexes that find document keys; the statement then reads the documents. */
   readonly plain: readonly AdvisedIndex[];
   /** An index with all that the statement reads of the keyspace. */
   readonly covering: AdvisedIndex | undefined;
-  /** Only the condition of a join uses the index: it is listed after the others. */
+  /** Only the condition of a join uses the index: ADVISE lists it after the others. */
   readonly isDerived: boolean;
 }

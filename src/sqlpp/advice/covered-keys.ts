@@ -44,27 +44,27 @@ export function keysToCover({
 }: CoverRequest): KeyUse[] | undefined {
   const ownSlots = sourceSlots(source);
   const texts = new Set(indexKeys.map(({ text }) => text));
-  const more = new Map<string, KeyUse>();
+  const added = new Map<string, KeyUse>();
   /** The statement reads a whole document or array element, which no key provides. */
-  let isWhole = false;
+  let needsDocument = false;
   const visit = (node: Expression): void => {
-    if (isWhole || !(readsAny(node, ownSlots) || readsAny(node, elementSlots))) return;
+    if (needsDocument || !(readsAny(node, ownSlots) || readsAny(node, elementSlots))) return;
     if (indexKeys.some(({ provides }) => provides?.(node))) return;
     if (node.kind === 'slot') {
-      if (node.slot !== source.idSlot) isWhole = true;
+      if (node.slot !== source.idSlot) needsDocument = true;
       return;
     }
     const key = readsOnly(node, ownSlots) ? keyOf(node, source) : undefined;
     if (key && texts.has(key.text)) return;
     if (!key || composed.has(node.kind) || readsWhole(node, source))
       for (const child of childrenOf(node)) visit(child);
-    else more.set(key.text, key);
+    else added.set(key.text, key);
   };
   for (const expression of expressions) visit(expression);
-  return isWhole ? undefined : [...more.values()].sort((a, b) => (a.text < b.text ? -1 : 1));
+  return needsDocument ? undefined : [...added.values()].sort((a, b) => (a.text < b.text ? -1 : 1));
 }
 
-/** A document as an argument: `OBJECT_NAMES(d)`. */
+/** Whether the expression has a whole document as an argument: `OBJECT_NAMES(d)`. */
 function readsWhole(node: Expression, source: Source): boolean {
   if (node.kind === 'field' || node.kind === 'element' || node.kind === 'slice') return false;
   return childrenOf(node).some(

@@ -1,6 +1,7 @@
-// Maps predicates to index keys, and orders keys by the kind of their predicates.
+// Keys of advised indexes: combines the keys that the predicates of AND and OR use, and orders keys by the kind of their predicates.
 import type { Expression } from '../tree/query.ts';
 
+/** An index key, and how a predicate uses it. */
 export interface KeyUse {
   /** The key in the syntax of CREATE INDEX; equal for equal keys. */
   readonly text: string;
@@ -8,14 +9,14 @@ export interface KeyUse {
   readonly name: string;
   /** One of `ranks`: keys of lower ranks come first in the index. */
   readonly rank: number;
-  /** IS MISSING: such a key cannot lead, unless the test itself is the key. */
+  /** The predicate is IS MISSING: an index lacks documents whose first key is MISSING, so that such a key cannot be the first one, unless the key is the test itself. */
   readonly isMissing: boolean;
-  /** `field = 'kind'`: the condition of a partial index. */
+  /** For a predicate `field = 'kind'` its text, which is the condition of a partial index. */
   readonly flavor: string | undefined;
   readonly isDescending?: boolean;
-  /** False: the key only makes the index cover or order. */
+  /** False: no predicate uses the key, which is for covering or order only. */
   readonly isUsed?: boolean;
-  /** For array keys: other expressions of the row that the entry provides. */
+  /** For array keys: whether an index row also has the value of this expression. */
   readonly provides?: (node: Expression) => boolean;
 }
 
@@ -24,7 +25,7 @@ export interface KeySet {
   readonly keys: readonly KeyUse[];
   /** The uses whose `flavor` is the condition of a partial index. */
   readonly flavors: readonly KeyUse[];
-  /** How many leading keys all disjuncts of a disjunction share; 0 without a disjunction. */
+  /** The number of leading keys that all operands of an OR use; 0 without an OR. */
   readonly shared: number;
 }
 
@@ -42,6 +43,7 @@ export const ranks = {
   flavor: 10,
 } as const;
 
+/** Published texts. */
 const rankNames: Readonly<Record<number, string>> = {
   [ranks.unnest]: 'leading array index for unnest',
   [ranks.equal]: 'equality/null/missing',
@@ -55,6 +57,7 @@ const rankNames: Readonly<Record<number, string>> = {
   [ranks.flavor]: 'flavor for partial index',
 };
 
+/** Why the keys have this order, in the published form. */
 export function ruleOf({ keys, flavors, shared }: KeySet): string {
   const kinds = (uses: readonly KeyUse[]): string[] => [
     ...new Set(uses.map(({ rank }) => `${rank}. ${rankNames[rank]}`)),
@@ -66,7 +69,7 @@ export function ruleOf({ keys, flavors, shared }: KeySet): string {
   return `Index keys follow order of predicate types: ${[...first, ...rest, ...last].join(', ')}.`;
 }
 
-/** One index, or for OR without a shared key one for each disjunct; undefined: no index serves the condition. */
+/** The keys of the indexes that serve a condition in disjunctive normal form: of one index, or for disjuncts without a shared key of several. Undefined: no index serves the condition. */
 export function keySetsOf(disjuncts: readonly (readonly KeyUse[])[]): KeySet[] | undefined {
   if (disjuncts.length === 0 || disjuncts.some((disjunct) => disjunct.length === 0)) return undefined;
   const [only] = disjuncts;
@@ -76,6 +79,7 @@ export function keySetsOf(disjuncts: readonly (readonly KeyUse[])[]): KeySet[] |
   return groupsOf(disjuncts).map((group) => sharedSet(group) ?? plainSet(group[0] as readonly KeyUse[]));
 }
 
+/** The keys for one disjunct. */
 function plainSet(uses: readonly KeyUse[]): KeySet {
   const keys = merged(uses);
   const plain = keys.filter(({ flavor }) => flavor === undefined);
@@ -87,17 +91,17 @@ function plainSet(uses: readonly KeyUse[]): KeySet {
   };
 }
 
-/** Keys that all disjuncts have come first, if one of them can lead. */
+/** The keys of one index for all disjuncts: those that all of them use come first. Undefined if none of these can be the first key. */
 function sharedSet(disjuncts: readonly (readonly KeyUse[])[]): KeySet | undefined {
   if (disjuncts.length === 1) return undefined;
   const all = disjuncts.flat();
   const inAll = merged(all).filter((key) =>
     disjuncts.every((disjunct) => disjunct.some(({ text }) => text === key.text)),
   );
-  const canLead = (key: KeyUse): boolean => all.every((use) => use.text !== key.text || !use.isMissing);
-  if (!inAll.some(canLead)) return undefined;
+  const canBeFirst = (key: KeyUse): boolean => all.every((use) => use.text !== key.text || !use.isMissing);
+  if (!inAll.some(canBeFirst)) return undefined;
   const plain = inAll.filter((key) => key.flavor === undefined);
-  const isPartial = plain.some(canLead);
+  const isPartial = plain.some(canBeFirst);
   const flavors = isPartial ? inAll.filter((key) => key.flavor !== undefined) : [];
   const shared = (isPartial ? plain : inAll).toSorted(
     (a, b) => Number(a.isMissing) - Number(b.isMissing) || a.rank - b.rank,
@@ -106,6 +110,7 @@ function sharedSet(disjuncts: readonly (readonly KeyUse[])[]): KeySet | undefine
   return { keys: [...shared, ...sorted(rest)], flavors, shared: shared.length };
 }
 
+/** Groups of disjuncts that one index can serve. */
 function groupsOf(disjuncts: readonly (readonly KeyUse[])[]): (readonly KeyUse[])[][] {
   const groups: (readonly KeyUse[])[][] = [];
   for (const disjunct of disjuncts) {
@@ -116,7 +121,7 @@ function groupsOf(disjuncts: readonly (readonly KeyUse[])[]): (readonly KeyUse[]
   return groups;
 }
 
-/** Removes duplicate keys; each keeps the best of its predicates. A key that also has another predicate than `field = 'kind'` loses its `flavor`. */
+/** Each key once, with the best of its predicates: any other before IS MISSING, then that of the lowest rank. A key that also has another predicate than `field = 'kind'` loses its `flavor`. */
 function merged(uses: readonly KeyUse[]): KeyUse[] {
   const byText = new Map<string, KeyUse>();
   for (const use of uses) {
@@ -136,15 +141,16 @@ function sorted(uses: readonly KeyUse[]): KeyUse[] {
   return uses.toSorted((a, b) => a.rank - b.rank || Number(a.isMissing) - Number(b.isMissing));
 }
 
+/** The most disjuncts of a normal form. An OR that would make more is not expanded. */
 const disjunctsMax = 32;
 
-/** Converts to disjunctive normal form. An OR that would make too many disjuncts is not expanded. */
-export function disjunctsOf(condition: Expression): Expression[][] {
+/** The disjunctive normal form of the condition: a list of disjuncts, each of them a list of conjuncts. */
+export function normalForm(condition: Expression): Expression[][] {
   if (condition.kind === 'logical' && condition.operator === 'or') {
-    const disjuncts = condition.operands.flatMap(disjunctsOf);
+    const disjuncts = condition.operands.flatMap(normalForm);
     return disjuncts.length <= disjunctsMax ? disjuncts : [[condition]];
   }
-  if (condition.kind === 'logical') return combinedDisjuncts(condition.operands);
+  if (condition.kind === 'logical') return normalFormOfAll(condition.operands);
   if (condition.kind === 'comparison' && condition.operator === '!=')
     return [[{ ...condition, operator: '<' }], [{ ...condition, operator: '>' }]];
   if (condition.kind === 'between' && condition.isNegated) {
@@ -157,10 +163,11 @@ export function disjunctsOf(condition: Expression): Expression[][] {
   return [[condition]];
 }
 
-export function combinedDisjuncts(conditions: readonly Expression[]): Expression[][] {
+/** The disjunctive normal form of all conditions together. */
+export function normalFormOfAll(conditions: readonly Expression[]): Expression[][] {
   let disjuncts: Expression[][] = [[]];
   for (const condition of conditions) {
-    const more = disjunctsOf(condition);
+    const more = normalForm(condition);
     if (disjuncts.length * more.length <= disjunctsMax)
       disjuncts = disjuncts.flatMap((disjunct) => more.map((each) => [...disjunct, ...each]));
     else disjuncts = disjuncts.map((disjunct) => [...disjunct, condition]);

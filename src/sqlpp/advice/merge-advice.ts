@@ -1,5 +1,4 @@
-// Indexes for MERGE: of the source, by its own conditions, and of the target, by the join.
-
+// Advises on indexes for MERGE: of USING for the conditions on it alone, and of the target for all conditions of ON.
 import type { Keyspace } from '../datastore/keyspace.ts';
 import { Block, type Source } from '../plan/block.ts';
 import { conjunctsOf, readsAny } from '../plan/conjuncts.ts';
@@ -28,10 +27,10 @@ export function mergeAdvice(resolver: Resolver, node: Merge, adviceOf: SideAdvic
   const target = addSource(joined, sources, alias, node.into.alias !== undefined, 'keyspace');
   joined.defaultSource = undefined;
   const on = conjunctsOf(resolver.expression(node.on, joined));
-  const ownConditions = on.filter((each) => !readsAny(each, sourceSlots(target)));
+  const usingConditions = on.filter((each) => !readsAny(each, sourceSlots(target)));
   const advice = [
     using.kind === 'keyspace' && using.keyspace.keyspace && !using.keys
-      ? adviceOf(using.keyspace.keyspace, using.source, ownConditions)
+      ? adviceOf(using.keyspace.keyspace, using.source, usingConditions)
       : undefined,
     keyspace ? adviceOf(keyspace, target, on) : undefined,
   ];

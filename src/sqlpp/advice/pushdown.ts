@@ -1,22 +1,20 @@
 // Pushdowns to a recommended index: grouping, order and limits that it could provide in addition to finding rows, and the order of keys
 // that this requires.
-
 import type { Source } from '../plan/block.ts';
 import { isRepeatable, readsAny } from '../plan/conjuncts.ts';
 import type { LogicalSelect, LogicalSubselect } from '../plan/logical.ts';
 import type { Expression } from '../tree/query.ts';
 import { keyText, namePart, ofDocument } from './advice-text.ts';
-import type { KeySet, KeyUse } from './key-use.ts';
-import { ranks } from './key-use.ts';
+import { type KeySet, type KeyUse, ranks } from './key-use.ts';
 import { sourceSlots } from './predicates.ts';
 
 export interface Pushdown {
   readonly keys: readonly KeyUse[];
   /** Undefined: the index only finds rows. */
   readonly property: string | undefined;
-  /** Grouping requires a covering index. */
+  /** The query groups: only a covering index can do that. */
   readonly needsCovering: boolean;
-  /** Arguments of aggregates, in the order in which they follow the keys. */
+  /** Keys for the arguments of aggregates, which follow the others in an index that covers the query. */
   readonly last: readonly KeyUse[];
 }
 
@@ -27,10 +25,11 @@ interface PushdownRequest {
   readonly set: KeySet;
   /** Every condition is on a key. */
   readonly isComplete: boolean;
-  /** A condition reads META().id, the last component of every entry. Then the index can provide an order by it, as published servers advise. */
+  /** A condition reads META().id, the last component of every index row. Then the index can provide an order by META().id, as published servers advise. */
   readonly hasIdCondition: boolean;
 }
 
+/** What the index could do for the query, and its keys for that. */
 export function pushdownOf(request: PushdownRequest): Pushdown {
   const { select, body, source, set, isComplete } = request;
   const none: Pushdown = { keys: set.keys, property: undefined, needsCovering: false, last: [] };
@@ -57,7 +56,7 @@ export function pushdownOf(request: PushdownRequest): Pushdown {
   };
 }
 
-/** Orders keys: those with one value, then `leading`, then the others. */
+/** The keys with one value first, then `leading`, then the other ones. */
 function orderedKeys(keys: readonly KeyUse[], leading: readonly KeyUse[]): KeyUse[] {
   const texts = new Set(leading.map(({ text }) => text));
   const others = keys.filter(({ text }) => !texts.has(text));
@@ -65,7 +64,7 @@ function orderedKeys(keys: readonly KeyUse[], leading: readonly KeyUse[]): KeyUs
   return [...others.filter(isFirst), ...leading, ...others.filter((key) => !isFirst(key))];
 }
 
-/** Undefined: the index cannot group. */
+/** The keys of GROUP BY; undefined if the index cannot group. */
 function groupKeys({ body, source, set, isComplete }: PushdownRequest): readonly KeyUse[] | undefined {
   const { group } = body;
   if (!group || !isComplete || group.having || group.rows || group.letting.length > 0) return undefined;
@@ -91,6 +90,7 @@ function orderKeys(
     if (ungrouped.kind === 'slot' && ungrouped.slot === source.idSlot && !hasIdCondition) return undefined;
     const key = keyOf(ungrouped, source);
     if (!key || (body.group && !groups.some(({ text }) => text === key.text))) return undefined;
+    // The index can have the key for a predicate, whose rank decides on its place.
     const { rank } = set.keys.find(({ text }) => text === key.text) ?? key;
     keys.push({ ...key, rank, isDescending });
   }
@@ -103,6 +103,7 @@ function groupedExpression(expression: Expression, { group }: LogicalSubselect):
   return group?.keys.find(({ slot }) => slot === expression.slot)?.expression ?? expression;
 }
 
+/** The arguments of aggregates as keys, those with DISTINCT first. */
 function aggregated({ group }: LogicalSubselect, source: Source): readonly KeyUse[] {
   const nodes = (group?.aggregates ?? []).map(({ node }) => node);
   return nodes
@@ -112,6 +113,7 @@ function aggregated({ group }: LogicalSubselect, source: Source): readonly KeyUs
     .filter((key) => key !== undefined);
 }
 
+/** The expression as a key that no predicate uses; undefined if the expression cannot be a key. */
 export function keyOf(expression: Expression, source: Source): KeyUse | undefined {
   if (!readsAny(expression, sourceSlots(source)) || !isRepeatable(expression)) return undefined;
   if (expression.kind === 'slot' && expression.slot === source.slot) return undefined;
