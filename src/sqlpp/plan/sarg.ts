@@ -295,7 +295,7 @@ function includesPoints(other: PlanRange): boolean {
   return other.kind === 'range' && !other.high && (!other.low || isNull(other.low.value));
 }
 
-/** Of two unions of ranges whose intersection is not computed the one that probably has fewer values: points only, then fewer ranges. */
+/** One of two unions of ranges in place of their intersection: that with points only, else that with fewer ranges, has probably the fewest values. */
 function narrower(a: Sarg, b: Sarg): Sarg {
   const hasOnlyPoints = ({ ranges }: Sarg): boolean =>
     ranges.every((each) => each.kind === 'each' || isPoint(each));
