@@ -34,10 +34,14 @@ export interface IndexReport {
   /** 0 to 100. */
   readonly progress: number;
   readonly message?: string;
-  /** Changes of documents that the index has processed, and that it has not processed yet. */
+  /** Changes of documents that the index has processed. */
   readonly documentsProcessed: number;
+  /** Documents whose new rows wait for the next commit. */
   readonly documentsWaiting: number;
-  /** Changes since the start whose documents were left out, because their keys are above a limit; later ones may be in the index. */
+  /**
+   * Changes since the start whose documents were left out, because a key exceeds a limit or cannot be evaluated. A later version of such a
+   * document may be in the index.
+   */
   readonly leftOut: number;
   readonly fileBytes: number;
   readonly rows: number;
@@ -48,7 +52,7 @@ export interface IndexReport {
   readonly scanMicros: number;
   /** The shared memory of an `IndexProgress`; absent before the build. */
   readonly shared?: SharedArrayBuffer;
-  /** Another number once the file is replaced, also by a later thread: readers then close the old one. */
+  /** Changes when the file is replaced, also if a restarted index thread does it: readers then close the old file. */
   readonly generation: number;
 }
 

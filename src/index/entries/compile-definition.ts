@@ -46,8 +46,8 @@ function arrayKey(key: IndexKey, node: AllKeys): ArrayKey {
 }
 
 /**
- * Makes nested array keys one expression, whose value has `depth` levels of arrays more than it has keys. FLATTEN_KEYS becomes an object with a
- * member for each of its keys.
+ * Makes nested array keys one expression. Its value is an array whose elements are nested in `depth` further levels of arrays. FLATTEN_KEYS
+ * becomes an object with a member for each of its keys.
  */
 function flattened(of: Expression): { of: Expression; depth: number } {
   if (of.kind !== 'comprehension') return { of, depth: 0 };

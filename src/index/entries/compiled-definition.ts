@@ -2,7 +2,7 @@
 import type { Value } from '#sqlpp/values/value.ts';
 import type { KeyPart } from './key-parts.ts';
 
-/** A document of a change stream; valid during the call. */
+/** A document of a change stream; valid only during the call that gets it. */
 export interface IndexedDocument {
   readonly id: string;
   /** The body without extended attributes. */

@@ -4,8 +4,9 @@ import { KeyWriter } from '../keys/key-writer.ts';
 import { primaryKey } from '../keys/primary-key.ts';
 import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
 
-/** Documents with longer keys or arrays of more elements are left out of the index. */
+/** A document with a longer key is left out of the index. */
 export const keyBytesMax = 32 << 10;
+/** A document whose indexed array has more elements is left out of the index. */
 export const arrayEntriesMax = 100_000;
 
 const noRows: readonly Buffer[] = [];

@@ -48,7 +48,7 @@ function aGroup(indexes: readonly FollowedIndex[], clock: ManualClock) {
   return { group, broken: () => broken };
 }
 
-const log = [
+const failoverLog = [
   { uuid: 2n, seqno: 50 },
   { uuid: 1n, seqno: 0 },
 ];
@@ -62,7 +62,7 @@ test('an index whose rows are removed gets no changes until a new group begins i
   const clock = new ManualClock();
   const [behind, ahead] = [anIndexAt(30), anIndexAt(100)];
   const { group, broken } = aGroup([behind, ahead], clock);
-  group.opened(3, log);
+  group.opened(3, failoverLog);
   group.snapshot(3, 30, 120);
   group.change(aChange(3, 60, ahead));
   group.advanced(3, 120);
@@ -78,7 +78,7 @@ test('an index removes the rows of all vbuckets with another history in one pass
   const [behind, ahead, further] = [anIndexAt(30, kept), anIndexAt(100, removed), anIndexAt(110, removed)];
   const clock = new ManualClock();
   const { group } = aGroup([behind, ahead, further], clock);
-  for (const vb of vbuckets) group.opened(vb, log);
+  for (const vb of vbuckets) group.opened(vb, failoverLog);
   await nextTurn(clock);
   await nextTurn(clock);
   assert.deepEqual([removed, kept], [[vbuckets, vbuckets], []]);

@@ -93,7 +93,7 @@ test('an index has changes once it has those of one vbucket, until they are disc
   assert.equal(anIndex([{ vb: vbucketCount - 1, ...position }]).index.hasChanges, true);
 });
 
-test('an index closes its file also where its last positions cannot be written', () => {
+test('an index closes its file even if its last positions cannot be written', () => {
   let closed = 0;
   const file = {
     rows: 0,
@@ -114,7 +114,7 @@ test('an index closes its file also where its last positions cannot be written',
   assert.equal(closed, 1);
 });
 
-test('a file gets the documents of a build once, also when it fails', () => {
+test('a file gets the documents of a build once, even if staging them fails', () => {
   const { index, rows, change } = anIndex();
   const { stage } = index.file;
   Object.assign(index.file, {

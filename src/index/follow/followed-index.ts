@@ -32,19 +32,19 @@ export class FollowedIndex {
   readonly definition: IndexDefinition;
   readonly progress: IndexProgress;
   readonly file: IndexFile;
-  /** Changes processed since the start. */
+  /** The number of changes of the collection that were processed since the start. */
   changes = 0;
-  private readonly rows: RowMaker;
+  private readonly rowMaker: RowMaker;
   private readonly positions: VbPositions;
   private readonly stageBytesMax: number;
   private readonly document = new StreamDocument();
   /** Vbuckets whose stream is open: their indexed changes belong to the data service's history. */
   private readonly confirmed = new Uint8Array(vbucketCount);
-  /** How many vbuckets are not confirmed: read after every input. */
+  /** How many vbuckets are not confirmed. It is counted because it is read after every received piece of the stream. */
   private unconfirmed = vbucketCount;
   /**
-   * The end of a vbucket's first snapshot as it was announced first, Infinity before that, 0 where the index had changes before. Up to
-   * here each document is received once. A snapshot that is extended has later changes of documents that it had already.
+   * The end of a vbucket's first snapshot as it was announced first; Infinity before it is announced; 0 where the index had changes
+   * already. Up to this seqno each document is received once. If the snapshot is extended, its further changes may be of the same documents.
    */
   private readonly firstSnapshotEnd = new Float64Array(vbucketCount);
   /** Vbuckets whose position has changed since the last commit. */
@@ -64,7 +64,7 @@ export class FollowedIndex {
     this.definition = definition;
     this.file = file;
     this.stageBytesMax = stageBytesMax;
-    this.rows = new RowMaker(compiled);
+    this.rowMaker = new RowMaker(compiled);
     this.progress = progress ?? new IndexProgress();
     this.positions = new VbPositions(file.positions());
     for (let vb = 0; vb < vbucketCount; vb++) this.setProgress(vb);
@@ -90,7 +90,7 @@ export class FollowedIndex {
     return sum(this.target.map((end, vb) => Math.min(end, numberAt(this.positions.seqno, vb)))) / total;
   }
 
-  /** True when a build needs its target seqnos and all streams are open: earlier they could be of a history that has ended. */
+  /** True when a build needs its target seqnos and all streams are open: seqnos that were read earlier could be of a history that has ended. */
   get needsTarget(): boolean {
     return this.unconfirmed === 0 && this.target === null && !this.isBuilt;
   }
@@ -101,7 +101,7 @@ export class FollowedIndex {
   }
 
   get leftOut(): number {
-    return this.rows.leftOut;
+    return this.rowMaker.leftOut;
   }
 
   /** Documents processed and not yet committed. */
@@ -130,7 +130,7 @@ export class FollowedIndex {
     return this.positions.uuid[vb] as bigint;
   }
 
-  /** False if the indexed changes of this vbucket are not part of that history. */
+  /** False if the indexed changes of this vbucket are not part of the history that the failover log describes. */
   isWithin(vb: number, log: readonly FailoverEntry[]): boolean {
     const seqno = this.seqno(vb);
     if (seqno === 0) return true;
@@ -177,7 +177,7 @@ export class FollowedIndex {
     this.changes++;
     const id = Buffer.from(change.keyBytes);
     const isIndexed = change.kind === 'mutation' && (change.isJson || !isTransactionRecordKey(change.key));
-    const keys = isIndexed ? this.rows.keysOf(this.document.read(change), id) : [];
+    const keys = isIndexed ? this.rowMaker.keysOf(this.document.read(change), id) : [];
     if (!isFirst) this.pending.push({ id, keys });
     else if (keys.length > 0) this.staging.push({ id, keys });
   }

@@ -26,9 +26,9 @@ export interface GroupOptions {
   readonly indexes: readonly FollowedIndex[];
   readonly clock: Clock;
   readonly log: Log;
-  /** An index became complete or incomplete. */
+  /** Called when an index became complete or incomplete, or when its commits fail or succeed again. */
   readonly changed: () => void;
-  /** The group must be replaced: an index needs earlier changes, or its file is damaged. */
+  /** Called when the group must be replaced: an index needs earlier changes (null), or its file is damaged. */
   readonly broken: (index: FollowedIndex | null, reason: Error) => void;
 }
 
@@ -288,7 +288,7 @@ export class IndexGroup implements FollowerHandler {
     }
   }
 
-  /** Runs `act`. After a failed write the changes are kept and retried; `broken` reports a damaged file. Returns whether it succeeded. */
+  /** Runs `act` and returns whether it succeeded. After a failed write the changes are kept and retried; `broken` reports a damaged file. */
   private tryWrite(index: FollowedIndex, act: () => void): boolean {
     try {
       act();

@@ -58,12 +58,12 @@ export class VbPositions {
   /** The position from which to request the stream. */
   stream(vb: number): StreamPosition {
     const seqno = numberAt(this.seqno, vb);
-    const isWhole = numberAt(this.complete, vb) === seqno;
+    const isBetweenSnapshots = numberAt(this.complete, vb) === seqno;
     return {
       uuid: this.uuid[vb] as bigint,
       seqno,
-      snapshotStart: isWhole ? seqno : Math.min(numberAt(this.snapshotStart, vb), seqno),
-      snapshotEnd: isWhole ? seqno : numberAt(this.snapshotEnd, vb),
+      snapshotStart: isBetweenSnapshots ? seqno : Math.min(numberAt(this.snapshotStart, vb), seqno),
+      snapshotEnd: isBetweenSnapshots ? seqno : numberAt(this.snapshotEnd, vb),
     };
   }
 }

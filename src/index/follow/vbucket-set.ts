@@ -28,7 +28,7 @@ export class VbucketSet {
     this.count = 0;
   }
 
-  /** Valid until the next change. */
+  /** A view of the members, in no particular order; valid until the next change of the set. */
   values(): Uint16Array {
     return this.members.subarray(0, this.count);
   }

@@ -23,7 +23,7 @@ export const escapeByte = 1;
 const exactIntegersEnd = 2 ** 53;
 /** Integers have 64 bits: no exact one rounds to a double beyond this. */
 const integersEnd = 2 ** 63;
-/** Added to that difference (between -512 and 512) so that it sorts as unsigned. */
+/** Added to the difference between the integer and the double (from -512 to 512), so that it sorts as an unsigned number. */
 export const residualBias = 0x8000;
 
 export const hasResidual = (double: number): boolean =>

@@ -65,7 +65,7 @@ export class KeyReader {
         return this.number();
       case KeyType.string:
         return this.string();
-      // Each level takes two calls. With four, the deepest keys would fill the stack.
+      // Each level of nesting takes two calls on the stack. With four, the deepest keys would overflow it.
       case KeyType.array:
         return this.array();
       case KeyType.object:
@@ -120,6 +120,7 @@ export class KeyReader {
   }
 
   private skipText(): void {
+    // The byte 0 ends a text; inverted by the mask of a descending component, it equals the mask.
     const end = this.bytes.indexOf(this.mask, this.at);
     if (end < 0) throw new KeyFormatError(this.at, 'has a text without end');
     this.at = end + 1;

@@ -3,6 +3,8 @@ import { Binary, RawJson, type Value, type ValueObject } from '#sqlpp/values/val
 import { escapeByte, hasResidual, KeyType, residualBias, surrogateBytes } from './key-format.ts';
 
 const initialBytes = 256;
+/** The type, a double, and the difference to the exact integer. */
+const numberBytesMax = 1 + 8 + 2;
 const utf8Encoder = new TextEncoder();
 const double = new DataView(new ArrayBuffer(8));
 
@@ -79,7 +81,7 @@ export class KeyWriter {
   }
 
   private number(value: number, residual: number): void {
-    this.reserve(11);
+    this.reserve(numberBytesMax);
     this.bytes[this.at++] = KeyType.number;
     this.double(value);
     if (hasResidual(value)) {

@@ -114,7 +114,7 @@ test('texts decode to the same UTF-16 units, unpaired surrogates included', () =
 });
 
 test('integers of 64 bits decode exactly', () => {
-  for (const value of [2n ** 63n - 1n, -(2n ** 63n) + 1n, 2n ** 53n + 1n, 9_007_199_254_740_993n]) {
+  for (const value of [2n ** 63n - 1n, -(2n ** 63n) + 1n, 2n ** 53n + 1n, -(2n ** 53n) - 1n]) {
     assert.equal(new KeyReader().reset(keyOf([value])).read(), value);
   }
   assert.equal(new KeyReader().reset(keyOf([2 ** 60])).read(), 2 ** 60);

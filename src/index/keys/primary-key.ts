@@ -1,7 +1,7 @@
 // The key of a primary index: the document's id, so that it can be scanned by bounds like any other key.
 import { KeyWriter } from './key-writer.ts';
 
-/** Ids have at most 250 bytes; escaping can double each byte. */
+/** Ids have at most 250 bytes. Escaping doubles a byte, and a byte that is not UTF-8 becomes the three bytes of U+FFFD. */
 const primaryKeyBytesMax = 1_000;
 const writer = new KeyWriter(primaryKeyBytesMax);
 

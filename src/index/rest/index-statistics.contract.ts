@@ -18,7 +18,7 @@ export function serviceStatistics(indexes: readonly ShownIndex[], figures: Servi
   };
 }
 
-/** Statistics of one index; those that are not measured are absent. */
+/** Statistics of one index; those that are not measured are absent. Durations and times are in nanoseconds. */
 export function indexStatistics({ report }: ShownIndex): Statistics {
   if (report === undefined) return {};
   const { scans, scannedRows, scanMicros, rows, fileBytes, progress } = report;

@@ -107,6 +107,7 @@ test('reading all pages compares a number of keys that grows with the number of 
   const { compare } = Buffer;
   let compared = 0;
   t.mock.method(Buffer, 'compare', (left: Buffer, right: Buffer) => {
+    // A page takes a few searches of about ten comparisons.
     assert.ok(++compared < 200 * count, `${compared} comparisons for ${count} documents`);
     return compare(left, right);
   });

@@ -8,20 +8,21 @@ import { type Wait, waitFor } from './consistency.ts';
 
 const [oldUuid, newUuid] = [1n, 2n];
 
+/** A vector with a position for vbucket 7. */
 const vectorOf = (seqno: number, uuid: bigint, renew?: () => Promise<Consistency>): Consistency => ({
   kind: 'at',
   vector: new Map([[7, { seqno, uuid }]]),
   ...(renew && { renew }),
 });
 
-/** The same position of two vbuckets. */
+/** A vector with the same position for vbuckets 7 and 8. */
 const bothOf = (uuid: bigint, renew?: () => Promise<Consistency>): Consistency => ({
   kind: 'at',
   vector: new Map([7, 8].map((vb) => [vb, { seqno: 3, uuid }])),
   ...(renew && { renew }),
 });
 
-/** A wait on an index with one vbucket in use. */
+/** A wait for an index whose positions are set by `has`. */
 class TestWait {
   readonly clock = new ManualClock();
   readonly progress = new IndexProgress();

@@ -165,7 +165,8 @@ test('a scan of spans without rows gives the thread to other requests between th
     },
   });
   for await (const _ of scans.scan(scan)) assert.fail('there are no rows');
-  assert.equal(pauses, 2_000 + Math.ceil(2_000 / 512));
+  const encodedWithoutPause = 512;
+  assert.equal(pauses, 2_000 + Math.ceil(2_000 / encodedWithoutPause));
   scans.close();
 });
 
@@ -209,7 +210,8 @@ test('a scan whose pages have no wanted row gives the thread to other requests a
 test('a scan has all rows of its intervals once, in order, for every number of rows and limit', async () => {
   const index = aDefinition(['`n`']);
   const found = { report: { state: 'online', generation: 1 }, progress: complete() };
-  for (const count of [0, 1, 63, 64, 65, 1_300]) {
+  const firstPageRows = 64;
+  for (const count of [0, 1, firstPageRows - 1, firstPageRows, firstPageRows + 1, 1_300]) {
     const stored = Array.from({ length: count }, (_, at): StoredRow => ({ key: keyOf(at), id: `d${at}` }));
     const pages: Page[] = [];
     const reader = {
@@ -227,7 +229,7 @@ test('a scan has all rows of its intervals once, in order, for every number of r
       directions: () => [{ isDescending: false }],
       damaged: (_, reason) => assert.fail(reason),
     });
-    for (const limit of [1, 64, 65, Number.POSITIVE_INFINITY])
+    for (const limit of [1, firstPageRows, firstPageRows + 1, Number.POSITIVE_INFINITY])
       for (const isDistinct of [false, true])
         for (const isReverse of [false, true]) {
           pages.length = 0;
@@ -241,7 +243,7 @@ test('a scan has all rows of its intervals once, in order, for every number of r
           assert.ok(pages.slice(1).every(({ isOnly }) => !isOnly));
           if (pages.length > 1) assert.equal(pages[1]?.after, null);
           const now = scans.scanNow(scan);
-          const few = count < 64 || (limit <= 64 && !isDistinct);
+          const few = count < firstPageRows || (limit <= firstPageRows && !isDistinct);
           assert.deepEqual(Array.isArray(now) ? now.map(({ id }) => id) : now, few ? ids : 'many');
           pages.length = 0;
           for await (const _rows of scans.scan({ ...scan, hasManyRows: true }));
@@ -298,18 +300,6 @@ test('scans of one page may share a snapshot for a second, but no consistent sca
   scans.close();
 });
 
-const keyOf = (at: number): Buffer => Buffer.from([5, at >> 8, at & 0xff]);
-
-function pageOf(
-  stored: readonly StoredRow[],
-  _: KeyInterval,
-  { after, isReverse, limit }: Page,
-): StoredRow[] {
-  const rows = isReverse ? stored.toReversed() : [...stored];
-  const from = after === null ? 0 : rows.findIndex(({ id }) => id === after.id) + 1;
-  return rows.slice(from, from + limit);
-}
-
 test('a scan whose index was dropped closes its reader, since the file takes its space until then', async () => {
   const found = { report: { state: 'online', generation: 1 }, progress: complete() };
   let isDropped = false;
@@ -344,3 +334,15 @@ test('a scan whose index was dropped closes its reader, since the file takes its
   assert.equal(closed, 1);
   scans.close();
 });
+
+const keyOf = (at: number): Buffer => Buffer.from([5, at >> 8, at & 0xff]);
+
+function pageOf(
+  stored: readonly StoredRow[],
+  _: KeyInterval,
+  { after, isReverse, limit }: Page,
+): StoredRow[] {
+  const rows = isReverse ? stored.toReversed() : [...stored];
+  const from = after === null ? 0 : rows.findIndex(({ id }) => id === after.id) + 1;
+  return rows.slice(from, from + limit);
+}

@@ -59,7 +59,7 @@ export class IndexScans implements Indexes {
   private readonly changes: { stop(): void };
   private readonly timers: SharedTimers;
   private isReleasing = false;
-  /** By definition: computing them takes a tenth of the time of a scan of one row. */
+  /** A cache for each definition: computing the directions takes a tenth of the time of a scan of one row. */
   private readonly directions = new WeakMap<IndexDefinition, KeyDirections>();
 
   constructor(options: IndexScansOptions) {
@@ -210,7 +210,7 @@ export class IndexScans implements Indexes {
       if (answer.length > 0) yield answer;
       after = page.at(-1) ?? null;
       if (page.length < limit || rows.isDone) return;
-      limit = pageRows.most;
+      limit = pageRows.later;
       // After a page without a row that the scan accepts, the next page is read at once.
       const pause = scan.yieldIfDue?.();
       if (pause !== undefined) await pause;

@@ -4,8 +4,8 @@ import type { KeyInterval } from '../spans/intervals.ts';
 import type { IndexReader, StoredRow } from '../store/index-store.ts';
 import type { RowDecoder } from './row-decoder.ts';
 
-/** The rows of the first page of an interval, and of each later page. */
-export const pageRows = { first: 64, most: 1_024 } as const;
+/** The most rows of the first page of an interval, and of each later page. */
+export const pageRows = { first: 64, later: 1_024 } as const;
 
 /** Selects the rows that a scan returns: accepted ones, each document once if requested, after the offset, up to the limit. */
 export class ScanRows {

@@ -39,7 +39,8 @@ test('a file that becomes damaged while another index is dropped is replaced, an
   await indexes.setIndexes([kept, dropped]);
   const before = indexes['members'].get(kept.id);
   const dropping = indexes.setIndexes([kept]);
-  for (let turn = 0; turn < 3; turn++) await Promise.resolve();
+  // The reconciliation begins to stop the groups in these steps.
+  for (let step = 0; step < 3; step++) await Promise.resolve();
   await Promise.all([dropping, indexes.replaceFile(kept.id)]);
   const current = indexes['members'].get(kept.id);
   assert.notEqual(current, before);

@@ -80,7 +80,7 @@ test('the service reports a full disk, and indexes everything once there is spac
   client.close();
 });
 
-test('a service that stops closes all its files, also after the last positions of one cannot be written', async () => {
+test('a service that stops closes all its files, even if the last positions of one cannot be written', async () => {
   await using service = await startService();
   const faults = new Faults();
   await using indexes = new TestIndexes(service.port, (store) => faults.wrap(store));
@@ -131,6 +131,7 @@ test('damage in a file that is too large to check when it is opened is found whi
   await indexes.want(byN, primary);
   await indexes.online(byN, primary);
   indexes.fileOptions = { checkedOnOpenRowsMax: 0 };
+  // The ids in hexadecimal digits: d2499, which becomes d2.
   for (const [definition, change] of [
     [byN, "update back set k = x'0102' where id = x'6432343939'"],
     [primary, "update entry set id = x'6432' where id = x'6432343939'"],

@@ -174,7 +174,7 @@ test('a file that a reader reports as unusable is built again', async () => {
   await indexes.want(byN);
   await indexes.online(byN);
   const shared = indexes.reportOf(byN)?.shared;
-  await indexes.service.replaceFile('b0', byN.id);
+  await indexes.service.replaceFile(byN.keyspace.bucketUuid, byN.id);
   await indexes.online(byN);
   assert.equal(new IndexProgress(shared).isDropped, false);
   assert.deepEqual(rowsOf(indexes, byN), ['1=a']);

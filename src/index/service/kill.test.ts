@@ -26,7 +26,8 @@ test('an index whose process is killed repeatedly equals a newly built one', asy
     client.storeMany(
       orders,
       Array.from({ length: to - from }, (_, at): StoreRequest => {
-        const n = ((from + at) * 7919 + add) % 1_000;
+        // Multiplied by a prime, so that successive documents have distant keys.
+        const n = ((from + at) * 7_919 + add) % 1_000;
         const value = Buffer.from(JSON.stringify({ n, t: [n % 3, n % 5] }));
         return { kind: 'set', key: `document ${from + at}`, value, cas: 0n, expiry: 0 };
       }),

@@ -13,7 +13,7 @@ test('the quota is divided between files and builds', () => {
   assert.ok(100 * cacheBytes + 50 * stageBytes <= 512 * mib);
 });
 
-test('two thousand files, half of which are built, stay within the least quota', () => {
+test('two thousand files, half of which are being built, stay within the least quota', () => {
   const { cacheBytes, stageBytes } = memoryShares(256 * mib, { files: 2_000, builds: 1_000 });
   assert.ok(2_000 * cacheBytes <= 128 * mib);
   assert.ok(1_000 * stageBytes <= 64 * mib);

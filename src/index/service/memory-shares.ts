@@ -4,13 +4,13 @@
 const kib = 1024;
 const mib = 1024 * kib;
 /**
- * Bounds of a file's page cache: 16 pages are enough for one change, which takes a third more processor time with them than with 64; more than
- * the most did not help in measurements.
+ * Bounds of a file's page cache. The least is 16 pages, with which a change takes a third more processor time than with 64. More than the most
+ * made nothing faster in measurements.
  */
 const cacheBytes = { least: 64 * kib, most: 8 * mib } as const;
 /**
- * Bounds of the rows that a build collects in memory (stages) before it writes them to the file. With the least, writing takes twice the
- * processor time that it takes with a megabyte.
+ * Bounds of the memory for rows that a build stages before it writes them to the file. With the least, writing takes twice the processor time
+ * that it takes with a mebibyte.
  */
 const stageBytes = { least: 64 * kib, most: 16 * mib } as const;
 
@@ -21,7 +21,7 @@ export interface MemoryShares {
 
 /**
  * Half of the quota is for caches and a quarter for builds; the rest is for the index thread itself. The least quota, 256 MiB, suffices for 2,048
- * files and 1,024 builds at a time; the least shares of more exceed it.
+ * files and 1,024 builds at a time; with more, the least shares together exceed the quota.
  */
 export function memoryShares(
   quotaBytes: number,

@@ -5,11 +5,12 @@ import { firstIndex } from '#sqlpp/run/first-index.ts';
 import { KeyReader } from '../keys/key-reader.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
 
-/** Bounds of a query may be longer than any key of the index. Their limit is far above that of keys; longer ones are refused. */
+/** Bounds of a query may be longer than any key of the index, up to this limit; a longer bound is refused. */
 const boundBytesMax = 64 << 20;
-/** The size of most bounds: a character takes at most three bytes, or two where it is escaped. */
+/** Most bounds are strings with fewer UTF-16 units, or numbers. */
+const usualUnits = 1 << 10;
+/** Enough for the most usual units: a unit takes at most four bytes. */
 const usualBoundBytes = 4 << 10;
-const usualCharacters = 1 << 10;
 const noBytes = Buffer.alloc(0);
 const noFilters: SpanInterval['filters'] = new Map();
 
@@ -155,12 +156,12 @@ function componentRange(
   };
 }
 
-/** Encodes all bounds whose size is usual; its buffer grows only to that. */
+/** Encodes all bounds of usual size; its limit keeps its buffer small. */
 const boundWriter = new KeyWriter(usualBoundBytes);
 
 function encoded(bound: Bound, isDescending: boolean): Buffer {
   const { value } = bound;
-  const isUsual = typeof value === 'number' || (typeof value === 'string' && value.length < usualCharacters);
+  const isUsual = typeof value === 'number' || (typeof value === 'string' && value.length < usualUnits);
   const writer = isUsual ? boundWriter : new KeyWriter(boundBytesMax);
   writer.truncate();
   writer.write(value, isDescending);
@@ -195,7 +196,7 @@ function intervalOfGroup(group: readonly SpanInterval[], directions: KeyDirectio
   return { start, end, accepts: acceptsAny(group, new ComponentFinder(directions)) };
 }
 
-/** Whether a key is in any of the intervals. */
+/** Returns the test whether a key is in any of the intervals. */
 function acceptsAny(
   group: readonly SpanInterval[],
   components: ComponentFinder,
@@ -203,12 +204,12 @@ function acceptsAny(
   const search = group.length >= searchedFrom ? FilterSearch.of(group) : null;
   if (search === null) return (key) => group.some((interval) => accepts(interval, key, components));
   return (key) => {
-    const likely = search.find(components.encoded(key, search.position));
-    return likely.some((interval) => accepts(interval, key, components));
+    const candidates = search.find(components.encoded(key, search.position));
+    return candidates.some((interval) => accepts(interval, key, components));
   };
 }
 
-/** Groups of fewer intervals are compared one by one. */
+/** A key is compared with each interval of a group that has fewer. */
 const searchedFrom = 16;
 
 /** The intervals of a group with the same filter at one position. */
@@ -217,8 +218,8 @@ interface SameFilter extends ComponentRange {
 }
 
 /**
- * Finds the intervals of a group by their filters at one position, as a list has thousands of (`a > 0 AND b IN […]`): to compare each key with all of them
- * would take longer than reading the keys.
+ * Finds the intervals of a group by their filters at one position. A list (`a > 0 AND b IN […]`) makes thousands of intervals: comparing each key with
+ * all of them would take longer than reading the keys.
  */
 class FilterSearch {
   readonly position: number;

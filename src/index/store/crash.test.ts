@@ -160,7 +160,7 @@ function grown(file: Buffer | undefined, length: number): Buffer {
 function changesOf(record: Buffer, folder: string): Change[] {
   const found: Change[] = [];
   for (let at = 0; at < record.length; ) {
-    const end = record.indexOf(10, at);
+    const end = record.indexOf('\n', at);
     const [kind = '', offset, length, path = ''] = record.toString('utf8', at, end).split(' ');
     at = end + 1 + Number(length);
     const bytes = record.subarray(end + 1, at);

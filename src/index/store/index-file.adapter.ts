@@ -23,7 +23,7 @@ import { isShortage } from './shortages.ts';
 import { TableComparison } from './table-comparison.adapter.ts';
 
 const busyTimeoutMs = 5_000;
-/** Larger files are compared later, page by page: it takes about two microseconds a row, during which no index follows changes. */
+/** The tables of larger files are compared later, page by page: comparing takes about two microseconds a row, during which no index follows changes. */
 const comparedRowsMax = 100_000;
 /** The estimated memory of a staged row in addition to its key and id. */
 const stagedRowBytes = 16;
@@ -54,13 +54,10 @@ export class SqliteIndexFile implements IndexFile {
   constructor(
     path: string,
     identity: FileIdentity,
-    {
-      isPrimary,
-      checkedOnOpenRowsMax = comparedRowsMax,
-    }: { isPrimary: boolean; checkedOnOpenRowsMax?: number },
+    { checkedOnOpenRowsMax = comparedRowsMax }: { checkedOnOpenRowsMax?: number } = {},
   ) {
     this.path = path;
-    this.isPrimary = isPrimary;
+    this.isPrimary = identity.isPrimary;
     const isNew = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
     if (isNew) closeSync(openSync(path, 'a', 0o600));
     this.db = new DatabaseSync(path, { timeout: busyTimeoutMs });
@@ -72,7 +69,7 @@ export class SqliteIndexFile implements IndexFile {
       // Damage is found now, while the file can be replaced.
       this.positions();
       if (!isNew && this.rowCount <= checkedOnOpenRowsMax) this.compareTables();
-      else if (!isNew) this.comparison = new TableComparison(this.db, isPrimary);
+      else if (!isNew) this.comparison = new TableComparison(this.db, this.isPrimary);
       this.built = this.meta('built') === 1;
     } catch (error) {
       this.db.close();

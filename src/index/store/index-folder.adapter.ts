@@ -29,13 +29,11 @@ export class IndexFolder implements IndexStore {
   }
 
   open(identity: FileIdentity): IndexFile {
-    const { bucketUuid, indexId, isPrimary } = identity;
+    const { bucketUuid, indexId } = identity;
     mkdirSync(join(this.folder, safe(bucketUuid)), { recursive: true, mode: 0o700 });
     const path = pathOf(this.folder, bucketUuid, indexId);
-    const options = {
-      isPrimary,
-      ...(this.checkedOnOpenRowsMax !== undefined && { checkedOnOpenRowsMax: this.checkedOnOpenRowsMax }),
-    };
+    const { checkedOnOpenRowsMax } = this;
+    const options = checkedOnOpenRowsMax === undefined ? {} : { checkedOnOpenRowsMax };
     try {
       return new SqliteIndexFile(path, identity, options);
     } catch (error) {

@@ -21,6 +21,7 @@ test('single pages of an unchanged index share a snapshot, until a commit is cou
   const page = { after: null, isReverse: false, limit: 100, isOnly: true };
   const rowsSeen = (commits?: number) => reader.page(everything, { ...page, commits }).length;
   const commit = (id: string) => file.commit([rowsOf(id, 'k')], []);
+  // By default more pages than are read without a common snapshot.
   const share = (commits: number, times = 20) => {
     for (let time = 0; time < times; time++) rowsSeen(commits);
   };
