@@ -27,6 +27,7 @@ export interface AdminRequest {
 export interface AdminAnswer {
   readonly status: number;
   readonly text: string;
+  /** True if `text` is plain text; absent or false for JSON. */
   readonly isText?: boolean;
 }
 
@@ -196,6 +197,7 @@ const catalogText =
 
 const json = (status: number, value: unknown): AdminAnswer => ({ status, text: JSON.stringify(value) });
 
+/** Appends to `names` what the path has in place of each `*` of the route. */
 function routeOf(method: string, path: string, names: string[]): Route | null {
   const parts = path.split('/').map(decoded);
   for (const [key, route] of Object.entries(routes)) {

@@ -13,6 +13,7 @@ import { checkEdition, checkRight, shownLibrary } from './libraries.ts';
 /** The values of the members by which published servers recognize a backup of functions. */
 const magic = '4D6172636F2072756C6573';
 const version = '0x01';
+/** The most functions, and the most libraries, of a backup. */
 const itemsMax = 10_000;
 
 export interface BackupSelection {
@@ -123,8 +124,8 @@ function choiceOf(bucket: string | null, parameters: URLSearchParams): (item: Sc
 
 /** `include` and `exclude` name scopes, with commas between them. */
 function scopeFilter(parameters: URLSearchParams): (scope: string) => boolean {
-  const listOf = (name: string) => parameters.get(name)?.split(',') ?? [];
-  const [included, excluded] = [new Set(listOf('include')), new Set(listOf('exclude'))];
+  const namesIn = (parameter: string) => parameters.get(parameter)?.split(',') ?? [];
+  const [included, excluded] = [new Set(namesIn('include')), new Set(namesIn('exclude'))];
   return (scope) => (included.size > 0 ? included.has(scope) : !excluded.has(scope));
 }
 
@@ -165,6 +166,7 @@ function librariesOf({ libraries = [] }: Readonly<Record<string, unknown>>): Fun
   });
 }
 
+/** A value that is not a list counts as a list of one. */
 function listOf(value: unknown, name: string): unknown[] {
   const list = Array.isArray(value) ? (value as unknown[]) : [value];
   if (list.length > itemsMax) throw wrongField(name, `at most ${itemsMax} of them`);

@@ -140,6 +140,7 @@ async function remove(
   return outcome === 'done' ? done : refused(400, outcome.refused);
 }
 
+/** The most functions that a refusal names. */
 const namesMax = 10;
 
 /** A caller that may manage external functions of at least one scope may read global libraries, too. */

@@ -1,4 +1,4 @@
-// The statistics of GET /admin/stats.
+// The statistics of GET /admin/stats. Times are in nanoseconds.
 import type { QueryParts } from '../state/parts.ts';
 
 export function statistics(service: QueryParts): Record<string, number> {

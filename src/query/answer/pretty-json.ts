@@ -2,6 +2,11 @@
 
 const quote = 0x22;
 const backslash = 0x5c;
+const colon = 0x3a;
+/** The highest code of white space. Lower codes occur in JSON only as white space. */
+const space = 0x20;
+/** The indentation of one level. */
+const level = '    ';
 const openings = '{[';
 const closings = '}]';
 
@@ -32,13 +37,13 @@ export class PrettyJson {
         continue;
       }
       const character = json[at] as string;
-      const inserted = code <= 0x20 ? '' : this.spaceBefore(character);
-      if (inserted !== '' || code <= 0x20) {
+      const inserted = code <= space ? '' : this.spaceBefore(character);
+      if (inserted !== '' || code <= space) {
         text += json.slice(from, at) + inserted;
-        from = code <= 0x20 ? at + 1 : at;
+        from = code <= space ? at + 1 : at;
       }
-      if (code <= 0x20) continue;
-      if (code === 0x3a) {
+      if (code <= space) continue;
+      if (code === colon) {
         text += `${json.slice(from, at)}: `;
         from = at + 1;
       }
@@ -51,11 +56,11 @@ export class PrettyJson {
   private spaceBefore(character: string): string {
     const isFirst = openings.includes(this.before) && this.before !== '';
     if (closings.includes(character)) {
-      this.indent = this.indent.slice(0, -4);
+      this.indent = this.indent.slice(0, -level.length);
       return isFirst ? '' : this.indent;
     }
     const indent = isFirst || this.before === ',' ? this.indent : '';
-    if (openings.includes(character)) this.indent += '    ';
+    if (openings.includes(character)) this.indent += level;
     return indent;
   }
 }

@@ -81,15 +81,15 @@ export async function rowsOfAllNodes(
   const own = (ownKeyspaces[keyspace]?.rows(service) ?? []).map(({ make }) => make());
   const { name, nodes } = deps.node();
   if (nodes.length < 2) return own;
-  const fail = (node: string, reason: string) =>
+  const warnOf = (node: string, reason: string) =>
     warn(sqlError(11008, `system:${keyspace}`, `node ${node}: ${reason}`));
   const others = await deps.otherNodes.rows(keyspace);
-  for (const { node, reason } of others.failed) fail(node, reason);
+  for (const { node, reason } of others.failed) warnOf(node, reason);
   const read = others.nodes.map(async ({ node, ...first }) => {
     const { rows, problem } = await allPages(first, (after) =>
       deps.otherNodes.rowsAfter(keyspace, node, after),
     );
-    if (problem !== null) fail(node, problem);
+    if (problem !== null) warnOf(node, problem);
     return { node, rows };
   });
   return [{ node: name, rows: own }, ...(await Promise.all(read))].flatMap(({ node, rows }) =>

@@ -104,7 +104,7 @@ test('prepared statements are shown without passwords of CURL(), and with their 
   assert.deepEqual(failed?.['errors'], [{ code: 3000, msg: 'syntax error - line 1, column 8' }]);
 });
 
-test('requests, prepared statements and the like of all nodes are shown and removed', async () => {
+test('requests, prepared statements, tasks and transactions of all nodes are shown, and removed from the node that has them', async () => {
   const { service, answerOf } = aQueryService();
   await answerOf({ statement: 'PREPARE p FROM ROWS 1' });
   const nodeOf = (name: string, isThis: boolean) => ({
@@ -195,6 +195,7 @@ test('rows of another node arrive in pages, and those that were read before the 
     aQueryService({ completedThresholdMs: 0 }),
     aQueryService({ completedThresholdMs: 0 }),
   ];
+  // A page ends with the row that makes it longer than 1,048,576 characters: it has two of these statements.
   const long = `ROWS 1 /*${'x'.repeat(600_000)}*/`;
   for (let count = 0; count < 5; count++) await there.answerOf({ statement: long });
   const nodes = ['n:8091', 'm:8091'].map((name) => ({ name, services: ['n1ql'], ports: {}, isThis: false }));

@@ -67,8 +67,11 @@ const catalogNames: readonly string[] = Object.keys(keyspaces);
 
 export class RequestCatalog implements Catalog {
   private readonly source: RowSource;
-  /** The rows of all nodes, of keyspaces of which each node has its own rows. A correlated subquery scans once for each row, and must not request them each time. */
-  private readonly ofAllNodes = new Map<string, Promise<readonly PlainRow[]>>();
+  /**
+   * The rows of all nodes, for keyspaces whose rows describe one node. They are read once for a request: a correlated subquery scans once for each
+   * row of the outer query.
+   */
+  private readonly readRows = new Map<string, Promise<readonly PlainRow[]>>();
 
   constructor(service: QueryParts, session: Session) {
     this.source = { service, session };
@@ -93,8 +96,8 @@ export class RequestCatalog implements Catalog {
     const leftOut = () => warn(sqlError(11011, `system:${collection}`));
     const read = async () => await rows({ ...this.source, leftOut, warn });
     if (!isOwnKeyspace(collection)) return await read();
-    const known = this.ofAllNodes.get(collection) ?? read();
-    this.ofAllNodes.set(collection, known);
+    const known = this.readRows.get(collection) ?? read();
+    this.readRows.set(collection, known);
     return await known;
   }
 

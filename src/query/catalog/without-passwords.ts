@@ -2,7 +2,9 @@
 import { aggregateNamed } from '#sqlpp/functions/aggregates.ts';
 import { functionNamed } from '#sqlpp/functions/catalog.ts';
 
-/** Also escapes, with which a name in backticks may be written, and EXECUTE, since a prepared statement may call any function. */
+/**
+ * The name of CURL(); an escape, with which a name in backticks may be written; EXECUTE, since a prepared statement may call any function.
+ */
 const mayNameCurl = /curl|\\u|\bexecute\b/i;
 /**
  * A name before a bracket, which may be that of a user-defined function. The search begins only at the beginning of a word: if it began at each

@@ -44,10 +44,13 @@ const partsOf = ({ protocol, host, pathname, search }: URL): Parts => ({
   query: decoded(search),
 });
 
-/** Decodes a few times, since a proxy before the server may decode, too. Each byte becomes one character. */
+/** How often a path is decoded: proxies before the server may decode, too. */
+const decodings = 3;
+
+/** Each decoded byte becomes one character. */
 function decoded(text: string): string {
   let plain = text;
-  for (let round = 0; round < 3; round++)
+  for (let round = 0; round < decodings; round++)
     plain = plain.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),
     );

@@ -1,5 +1,5 @@
 // Sends one request of CURL(). The address to which a connection goes is checked, not only the name: a name may resolve to another address
-// each time. It does not reuse connections, use proxies or follow redirects.
+// each time. A call does not reuse connections, use proxies or follow redirects.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -27,10 +27,8 @@ export interface HttpReply {
 }
 
 const headerBytesMax = 64 << 10;
-const text = {
-  forbidden:
-    'its address is forbidden: it belongs to this machine, to its network link or to a metadata service',
-};
+const forbiddenText =
+  'its address is forbidden: it belongs to this machine, to its network link or to a metadata service';
 
 /** Rejects with a CurlError, or with the signal's reason. */
 export function httpCall(
@@ -41,7 +39,7 @@ export function httpCall(
   const { promise, resolve, reject } = Promise.withResolvers<HttpReply>();
   const refuses = options.refuses ?? refusesAddress;
   const host = request.url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) > 0 && refuses(host)) return Promise.reject(new CurlError(text.forbidden));
+  if (isIP(host) > 0 && refuses(host)) return Promise.reject(new CurlError(forbiddenText));
   const outgoing = open(request, host, { ...options, refuses });
   const timers = limitTime(outgoing, request, options.clock);
   const abort = (): void => void outgoing.destroy(signal.reason as Error);
@@ -97,7 +95,7 @@ const checkedLookup =
       if (error !== null) return done(error, '', 0);
       const isRefused = addresses.some(({ address }) => refuses(address));
       const [first] = addresses;
-      if (isRefused || first === undefined) done(new CurlError(text.forbidden), '', 0);
+      if (isRefused || first === undefined) done(new CurlError(forbiddenText), '', 0);
       else if (options.all) done(null, [...addresses]);
       else done(null, first.address, first.family);
     });

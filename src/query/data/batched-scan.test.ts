@@ -165,6 +165,7 @@ test('documents in batches are those of the data port, also large ones and those
 
 test('an id whose length does not fit into its field names no document, and reads no other', async () => {
   await using all = await served();
+  // The low byte of their vbucket is ASCII, so that UTF-8 writes it as one byte.
   const stored = Array.from({ length: 200 }, (_, at) => `k${at}`).filter(
     (id) => (vbucketOf(id) & 0x80) === 0,
   );

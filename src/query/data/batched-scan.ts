@@ -21,7 +21,7 @@ interface BatchInFlight {
 }
 
 export class BatchedScan {
-  private readonly source: BatchedDocuments;
+  private readonly dataThread: BatchedDocuments;
   private readonly scanned: ScanSource;
   private readonly requested: BatchInFlight[] = [];
   private vbuckets: number[] = [];
@@ -29,8 +29,8 @@ export class BatchedScan {
   private readonly leftOut: number[] = [];
   private portScan: CollectionScan | null = null;
 
-  constructor(batches: BatchedDocuments, scanned: ScanSource) {
-    this.source = batches;
+  constructor(dataThread: BatchedDocuments, scanned: ScanSource) {
+    this.dataThread = dataThread;
     this.scanned = scanned;
   }
 
@@ -61,13 +61,13 @@ export class BatchedScan {
   }
 
   private next(): BatchInFlight | undefined {
-    const { source, requested, vbuckets } = this;
+    const { dataThread, requested, vbuckets } = this;
     const { keyspace, options } = this.scanned;
     while (requested.length < requestsMax && vbuckets.length > 0) {
       const requestedVbuckets = vbuckets.splice(-requestVbuckets).reverse();
       const { keysOnly = false } = options;
       const { name, collectionId: collection } = keyspace;
-      const reply = source.readVbuckets({
+      const reply = dataThread.readVbuckets({
         bucket: name.bucket,
         collection,
         vbuckets: requestedVbuckets,

@@ -17,7 +17,7 @@ export interface DataAccess {
 }
 
 const connectionsMax = 256;
-/** From this share of the most connections on, their uses are recorded, so that nodes with few buckets need not. */
+/** From this share of the limit of connections on, their uses are recorded: nodes with few buckets save the time for it. */
 const recordedFrom = 0.5;
 /** How long earlier connections are kept after this node joined others. */
 const retireMs = 30_000;
@@ -46,9 +46,9 @@ export class BucketClients {
     clock: Clock,
     batches: BatchedDocuments | null = null,
     quick: QuickReads | null = null,
-    most = connectionsMax,
+    limit = connectionsMax,
   ) {
-    this.connectionsMax = most;
+    this.connectionsMax = limit;
     this.clock = clock;
     this.batches = batches;
     this.quick = quick;

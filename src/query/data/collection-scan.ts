@@ -65,6 +65,7 @@ export class CollectionScan {
     this.vbuckets = [];
   }
 
+  /** Begins to read further vbuckets, up to the limit of those that are read concurrently. */
   private fill(): void {
     while (this.running.size < scannersMax) {
       const vb = this.vbuckets.pop();

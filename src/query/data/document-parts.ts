@@ -60,7 +60,7 @@ function requestsFor(names: readonly string[]): PathRead[][] {
   return requests;
 }
 
-/** Null where the document changed between the answers. */
+/** Joins the answers of one document; null if it changed between them. */
 function ofOneVersion([first, ...others]: readonly (FetchedParts | number)[]): FetchedParts | number | null {
   if (first === undefined || typeof first === 'number') return first ?? null;
   const results = [...first.results];

@@ -4,7 +4,7 @@ import { vbucketOf, vbucketOfBytes } from '#client/document-key.ts';
 import { collectionIdBytes, keyBytesMax, writeCollectionId } from '#wire/collection-id.ts';
 import { type KeysRequest, keyHeadBytes } from '#wire/document-batch.ts';
 
-/** The most bytes that a character of an id takes. */
+/** The most bytes that a UTF-16 unit of an id takes in UTF-8. */
 const characterBytesMax = 3;
 /** The longest key that the length field of two bytes can describe. */
 const encodedBytesMax = 0xffff;

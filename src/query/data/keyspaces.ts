@@ -6,6 +6,7 @@ export interface BucketState {
   readonly uuid: string;
   /** Incremented by every flush. */
   readonly incarnation: number;
+  /** The stored name of the type; a bucket of the type `cache` has no collections. */
   readonly type: string;
   readonly scopes: readonly {
     readonly name: string;

@@ -67,12 +67,16 @@ export function retryAfter<T>(failure: unknown, options: RetryOptions, read: () 
   return retried(failure, { ...options, limitMs, mayRetry: isTemporary }, read);
 }
 
-interface Retried extends RetryOptions {
+interface LimitedRetryOptions extends RetryOptions {
   readonly limitMs: number;
   readonly mayRetry: (error: unknown) => boolean;
 }
 
-async function retried<T>(failure: unknown, options: Retried, attempt: () => Promise<T>): Promise<T> {
+async function retried<T>(
+  failure: unknown,
+  options: LimitedRetryOptions,
+  attempt: () => Promise<T>,
+): Promise<T> {
   const retries = new Retries(failure, options, attempt);
   await retryWithin(options.limitMs, retries, options.place);
   return retries.result();
@@ -81,6 +85,7 @@ async function retried<T>(failure: unknown, options: Retried, attempt: () => Pro
 interface Repeated {
   /** Whether something is left to repeat before the limit. */
   readonly mayContinue: boolean;
+  /** Repeats until nothing is left to repeat, or until this time after the first attempt. */
   within(limitMs: number): Promise<void>;
 }
 
@@ -92,14 +97,14 @@ async function retryWithin(limitMs: number, repeated: Repeated, place?: Statemen
 }
 
 class Retries<T> implements Repeated {
-  private readonly options: Retried;
+  private readonly options: LimitedRetryOptions;
   private readonly attempt: () => Promise<T>;
   private readonly startedMs: number;
   private delayMs: number = pauseMs.first;
   private failure: unknown;
   private found: { readonly value: T } | null = null;
 
-  constructor(failure: unknown, options: Retried, attempt: () => Promise<T>) {
+  constructor(failure: unknown, options: LimitedRetryOptions, attempt: () => Promise<T>) {
     this.failure = failure;
     this.options = options;
     this.attempt = attempt;

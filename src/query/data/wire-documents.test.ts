@@ -23,7 +23,7 @@ const orders: Keyspace = {
   collectionId: 8,
 };
 const { signal } = new AbortController();
-const never = { signal };
+const readOptions = { signal };
 
 const write = (kind: DocumentWrite['kind'], id: string, text = '', rest: Partial<DocumentWrite> = {}) => ({
   kind,
@@ -56,18 +56,18 @@ test('documents are written, read and scanned', () =>
       withoutDurability,
     );
     assert.ok(outcomes.every(({ status }) => status === 'done'));
-    const found = await documents.read(orders, ['k5', 'none', 'k7', ''], never);
+    const found = await documents.read(orders, ['k5', 'none', 'k7', ''], readOptions);
     assert.deepEqual(
       found.map((document) => document && Buffer.from(document.bytes).toString()),
       ['{"id":"k5"}', undefined, '{"id":"k7"}', undefined],
     );
     const seen: StoredDocument[] = [];
-    for await (const batch of documents.scan(orders, never)) seen.push(...batch);
+    for await (const batch of documents.scan(orders, readOptions)) seen.push(...batch);
     assert.deepEqual(seen.map(({ id }) => id).sort(), [...ids].sort());
     assert.equal(await documents.count(orders, signal), 1_000);
   }));
 
-test('above the most connections the least recently used one is closed', async () => {
+test('above the limit of connections the least recently used one is closed', async () => {
   await using service = await startService();
   const clients = new BucketClients(realClock, null, null, 2);
   clients.use({ address: addressOf(service.port), account: adminAccount });
@@ -155,7 +155,7 @@ test('names of attributes are not paths into others', () =>
     const others = [write('upsert', 'four', '{}', { xattrs: possible })];
     assert.equal((await documents.write(orders, others, withoutDurability))[0]?.status, 'done');
     const xattrs = ['a', ...impossible];
-    const [one, two] = await documents.read(orders, ['one', 'two'], { ...never, xattrs });
+    const [one, two] = await documents.read(orders, ['one', 'two'], { ...readOptions, xattrs });
     assert.equal(one, undefined);
     assert.deepEqual([...(two?.xattrs?.keys() ?? [])], ['a']);
   }));
@@ -169,10 +169,10 @@ test('a read returns expiry and attributes on request, with the same body', () =
       [write('upsert', 'a', '{"n":1}', { expiration, xattrs })],
       withoutDurability,
     );
-    const [plain] = await documents.read(orders, ['a'], never);
+    const [plain] = await documents.read(orders, ['a'], readOptions);
     assert.equal(plain?.xattrs, undefined);
     const [withAttributes] = await documents.read(orders, ['a'], {
-      ...never,
+      ...readOptions,
       expiration: true,
       xattrs: ['x', 'y'],
     });
@@ -184,7 +184,7 @@ test('a read returns expiry and attributes on request, with the same body', () =
       [['x', '{"a":1}']],
     );
     await documents.write(orders, [write('upsert', 'a', '2', { expiration: 'keep' })], withoutDurability);
-    const [document] = await documents.read(orders, ['a'], { ...never, expiration: true });
+    const [document] = await documents.read(orders, ['a'], { ...readOptions, expiration: true });
     assert.equal(document?.expiration, expiration);
   }));
 
@@ -201,7 +201,7 @@ test('a read returns any number of attributes, all of the same version', () =>
     };
     for (let from = 0; from < names.length; from += 10) await store(1, names.slice(from, from + 10));
     const read = async () => {
-      const [document] = await documents.read(orders, ['a', 'none'], { ...never, xattrs: names });
+      const [document] = await documents.read(orders, ['a', 'none'], { ...readOptions, xattrs: names });
       return [Buffer.from(document?.bytes ?? []), ...(document?.xattrs?.values() ?? [])].map(String);
     };
     assert.deepEqual(await read(), ['{"n":1}', ...names.map(() => '1')]);
@@ -236,7 +236,7 @@ test('reads are sent again while a vbucket moves, or after the connection was lo
     client.lookupMany = (...request) =>
       failsTwice([Status.temporaryFailure], () => lookupMany.apply(client, request));
     client.itemCount = (id) => failsTwice(0, () => itemCount.call(client, id));
-    for (const options of [never, { ...never, expiration: true }]) {
+    for (const options of [readOptions, { ...readOptions, expiration: true }]) {
       failures = 0;
       const [found] = await documents.read(orders, ['a'], options);
       assert.equal(String(Buffer.from(found?.bytes ?? [])), '{"n":1}');
@@ -264,7 +264,7 @@ test('a scan continues after the last page where the data service has ended it',
       else send.call(connection, isUnknown ? { ...request, extras: Buffer.alloc(28) } : request, take);
     };
     const seen: string[] = [];
-    for await (const batch of documents.scan(orders, never)) seen.push(...batch.map(({ id }) => id));
+    for await (const batch of documents.scan(orders, readOptions)) seen.push(...batch.map(({ id }) => id));
     assert.deepEqual(seen, [...ids].sort());
     assert.ok(pages >= 6, `${pages} pages`);
   }));
@@ -278,7 +278,7 @@ test('a dropped collection is an error that names it', () =>
   withDocuments(async (documents) => {
     const missingKeyspace = { ...orders, collectionId: 77 };
     const isMissing = (error: unknown) => error instanceof SqlError && error.code === 12003;
-    await assert.rejects(async () => await documents.read(missingKeyspace, ['a'], never), isMissing);
+    await assert.rejects(async () => await documents.read(missingKeyspace, ['a'], readOptions), isMissing);
     const bucket = { ...orders, name: { ...orders.name, bucket: 'nowhere' } };
     await assert.rejects(documents.count(bucket, signal), isMissing);
   }));
@@ -292,7 +292,7 @@ test('ending a scan early cancels it in the data service', () =>
       withoutDurability,
     );
     for (let round = 0; round < 50; round++) {
-      for await (const batch of documents.scan(orders, never)) {
+      for await (const batch of documents.scan(orders, readOptions)) {
         assert.ok(batch.length > 0);
         break;
       }
@@ -338,7 +338,7 @@ test('writes that were not sent are sent over the next connection, and a scan wh
     };
     await assert.rejects(
       async () => {
-        for await (const _ of documents.scan(orders, never));
+        for await (const _ of documents.scan(orders, readOptions));
       },
       { code: 12008 },
     );

@@ -287,6 +287,7 @@ async function readSingles(
   for (const [index, at] of singles.entries()) found[at] = rest[index];
 }
 
+/** The most characters that a refusal shows of a wrong name. */
 const shownNameMax = 50;
 
 /** The refusal of an attribute name that the data service would refuse or read as a path; null: the write can be sent. */

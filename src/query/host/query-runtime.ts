@@ -83,8 +83,8 @@ export class QueryRuntime {
     const changes = storedChanges(options.sendMessage);
     const remoteNodes = new RemoteQueryNodes(options.sendMessage);
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
-    const spaceOf = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
-    const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
+    const scratchBytesMax = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
+    const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), scratchBytesMax);
     const attemptCollections = new StoredAttemptCollections(start.dataFolder);
     const startedMs = realClock.monotonicMs();
     const threads = new JavaScriptThreads({

@@ -9,7 +9,7 @@ import { KnownCallers } from './known-callers.ts';
 import type { QueryCall } from './query-messages.ts';
 import { WorkerQuery, type WorkerQueryOptions } from './worker-query.ts';
 
-/** A thread that authenticates the user `u`, and a main thread where this ends with the error. */
+/** Authenticates the user `u` in a query thread, while the authority of the main thread rejects with the error. */
 function aLogin(error: Error) {
   const thread = Object.assign(new EventEmitter(), {
     postMessage: (call: QueryCall) => {

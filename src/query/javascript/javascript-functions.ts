@@ -14,7 +14,7 @@ import {
 } from './javascript-messages.ts';
 import { JavaScriptError, type JavaScriptThreads } from './javascript-threads.ts';
 
-export interface Caller {
+export interface FunctionCaller {
   /** Unique to a request: its calls may see global variables that earlier ones set. */
   readonly session: number;
   readonly user: string;
@@ -23,8 +23,11 @@ export interface Caller {
 
 type ErrorType = RefusalType | 'Exceptions from JS code';
 
+/** Characters of an exception, as JSON text, in an error. */
 const exceptionLengthMax = 8_192;
+/** Characters of a line of code, or of a line of the stack, in an error. */
 const codeLengthMax = 200;
+/** Lines of the stack in an error. */
 const stackLinesMax = 20;
 const neverAborted = new AbortController().signal;
 
@@ -43,7 +46,11 @@ export class JavaScriptFunctions {
   }
 
   /** @throws SqlError, or the reason of the caller's signal */
-  async call(definition: FunctionDefinition, values: readonly Value[], caller: Caller): Promise<Value> {
+  async call(
+    definition: FunctionDefinition,
+    values: readonly Value[],
+    caller: FunctionCaller,
+  ): Promise<Value> {
     const failed = (details: unknown, type: ErrorType): SqlError => executionError(definition, details, type);
     const library = this.libraryOf(definition);
     if (library === undefined)

@@ -148,11 +148,11 @@ export class JavaScriptThreads {
   }
 
   /** Ends a job early: its caller gets the reason at once, its thread is free when it reacts. */
-  private end(waiting: PendingRun, reason: Error): void {
-    waiting.stopListening();
-    waiting.reply.reject(reason);
-    this.queue.remove(waiting);
-    for (const thread of this.threads) if (thread.running === waiting) this.interrupt(thread);
+  private end(pending: PendingRun, reason: Error): void {
+    pending.stopListening();
+    pending.reply.reject(reason);
+    this.queue.remove(pending);
+    for (const thread of this.threads) if (thread.running === pending) this.interrupt(thread);
   }
 
   private interrupt(thread: Thread): void {
@@ -192,8 +192,8 @@ export class JavaScriptThreads {
     if (!this.isStopped) this.next();
   }
 
-  private fail(waiting: PendingRun, reason: string): void {
-    waiting.stopListening();
-    waiting.reply.reject(new JavaScriptError(reason));
+  private fail(pending: PendingRun, reason: string): void {
+    pending.stopListening();
+    pending.reply.reject(new JavaScriptError(reason));
   }
 }

@@ -1,5 +1,6 @@
 // Parses and formats durations in the notation of Go's time package: `1m15s`, `75000ms`, `1.5h`, `0`.
 
+/** The two units that look like `µs` begin with the micro sign and with the Greek letter. */
 const unitMs: Readonly<Record<string, number>> = {
   ns: 1e-6,
   us: 1e-3,

@@ -6,8 +6,10 @@ import type { Value } from '#sqlpp/values/value.ts';
 import { badValue, type SentValue } from './sent-value.ts';
 import { TooDeepError } from './value-of-json.ts';
 
-/** A body or a value that takes more than a few milliseconds to read. */
+/** From this many bytes of a body, or characters of an argument, on, reading takes more than a few milliseconds. */
 export const largeFrom = 64 << 10;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
 
 /** Parses as JSON.parse does: the last of repeated members counts. */
 class BodyParser extends StepParser {
@@ -17,19 +19,19 @@ class BodyParser extends StepParser {
   *values(): WorkSteps<SentValue[]> {
     const values: SentValue[] = [];
     this.space();
-    if (this.bytes[this.at] !== 0x7b) {
+    if (this.bytes[this.at] !== openingBrace) {
       yield* this.wholeInSteps();
       throw badValue('JSON request body', 'it must be an object of parameters');
     }
     this.at++;
     this.space();
-    if (this.bytes[this.at] === 0x7d) this.at++;
+    if (this.bytes[this.at] === closingBrace) this.at++;
     else
       do {
         const name = this.memberName();
         values.push({ name, value: yield* this.memberValue(name), isText: false });
         this.space();
-      } while (this.comma(0x7d));
+      } while (this.comma(closingBrace));
     this.checkEnd();
     return values;
   }

@@ -20,6 +20,8 @@ export interface SentRequest {
 
 /** The most fields of an address or a form; further ones are ignored. */
 const fieldsMax = 65_536;
+/** Fields of a large body that are taken between two pauses. */
+const fieldsOfStep = 512;
 
 /** Whether the body takes several milliseconds to read. */
 export const isLargeBody = ({ body }: SentRequest): boolean => body.length >= largeFrom;
@@ -45,7 +47,7 @@ export function* readLargeParameters(sent: SentRequest): WorkSteps<QueryRequest>
   yield* mapInSteps(values, ({ name }) => refuseSeen(seen, name));
   const request = emptyRequestOf(sent);
   for (const [at, value] of values.entries()) {
-    if (at % 512 === 511) yield;
+    if (at % fieldsOfStep === fieldsOfStep - 1) yield;
     take(request, yield* parsedArgument(value));
   }
   return checked(request, sent);

@@ -1,4 +1,5 @@
-// Statements that the service runs without the engine: PREPARE, scopes and collections, roles.
+// Statements that the service runs without the engine: PREPARE, and those about transactions, scopes and collections, roles, functions and
+// statistics.
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import type { Command, PrepareCommand } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';

@@ -31,6 +31,7 @@ export interface ContextParts {
   readonly prepared: (entry: PreparedEntry) => void;
 }
 
+/** An operator writes its rows to temporary files when they take more memory. */
 const spillBytes = 32 << 20;
 const mib = 1 << 20;
 

@@ -1,4 +1,4 @@
-// `EXECUTE __get` and similar: client libraries read and write single documents with it in a transaction that also has queries.
+// `EXECUTE __get` and similar: client libraries read and write single documents with these in a transaction that also has queries.
 // Arguments: keyspace, key, and for writes the body and options.
 import type { DocumentWrite, WriteOutcome } from '#sqlpp/datastore/documents.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';

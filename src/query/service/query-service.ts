@@ -25,6 +25,9 @@ import { TransactionData } from '../transactions/transaction-data.ts';
 import { Transactions } from '../transactions/transactions.ts';
 import { RequestRun, type WhenClosed } from './request-run.ts';
 
+/** The interval of searches for lost attempts while the setting `cleanupwindow` is 0. */
+const cleanUpWindowMs = 60_000;
+
 export class QueryService implements QueryParts {
   readonly deps: QueryServiceDeps;
   readonly active = new ActiveRequests();
@@ -59,7 +62,7 @@ export class QueryService implements QueryParts {
       collections: deps.attemptCollections,
       clock,
       log,
-      windowMs: () => parseDuration(String(settings.others['cleanupwindow'])) || 60_000,
+      windowMs: () => parseDuration(String(settings.others['cleanupwindow'])) || cleanUpWindowMs,
       isOn: () => settings.others['cleanuplostattempts'] !== false,
     });
     this.transactions = new Transactions({
@@ -91,10 +94,13 @@ export class QueryService implements QueryParts {
     return this.loadedEngine;
   }
 
-  /** Changes when keyspaces, functions, statistics or indexes change: plans that were made at another revision are outdated. */
+  /**
+   * Changes when keyspaces, functions, statistics or indexes change: plans that were made at another revision are outdated. Each of the
+   * revisions only grows, so that their sum changes with each of them.
+   */
   get planRevision(): number {
     const { keyspaces, functions, statistics, indexRevision } = this.deps;
-    return keyspaces.revision + functions.revision + statistics.revision + indexRevision() * 1e6;
+    return keyspaces.revision + functions.revision + statistics.revision + indexRevision();
   }
 
   /** @throws SqlError while the service stops, or the node is not active in its cluster: clients then ask another node */

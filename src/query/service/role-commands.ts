@@ -4,7 +4,10 @@ import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import type { CommandContext } from './command-context.ts';
 
-/** The most attempts of a change that another node's change of the same roles came before. The pauses between them grow by `repeatMs`, since this node may learn late of that change. */
+/**
+ * How often a change is tried while other nodes change the same roles first. The pauses between the attempts grow by `repeatMs`, since this
+ * node may learn late of those changes.
+ */
 const attemptsMax = 10;
 const repeatMs = 20;
 

@@ -19,7 +19,7 @@ export interface Chosen {
   readonly prepared: PreparedStatement;
   /** The cache entry; null for a plan of this request only. */
   readonly entry: PreparedEntry | null;
-  /** The name in the answer's member `prepared`; null: it has the name of the entry with `auto_execute`, else there is no such member. */
+  /** The name in the answer's member `prepared`; null: the name of the entry if the request has `auto_execute`, otherwise no such member. */
   readonly shownName: string | null;
   /** The value of EXECUTE … USING, which replaces the request's parameters. */
   readonly using?: Value;

@@ -16,6 +16,7 @@ import type { CommandContext } from './command-context.ts';
 type UpdateStatistics = Extract<PlainCommand, { kind: 'UPDATE_STATISTICS' }>;
 type Gather = Extract<UpdateStatistics['change'], { kind: 'gather' }>;
 
+/** The most memory that a sample takes. */
 const sampleBytesMax = 32 << 20;
 
 export async function updateStatistics(command: UpdateStatistics, given: CommandContext): Promise<void> {

@@ -3,8 +3,10 @@ import { test } from 'node:test';
 import { randomFrom } from '../../../test/support/random.ts';
 import { ValueSample } from './value-sample.ts';
 
+/** Returns a source of random numbers from 0 to below 1. */
 const chances = () => {
-  const below = randomFrom(14);
+  const seed = 14;
+  const below = randomFrom(seed);
   return () => below(1_000_000) / 1_000_000;
 };
 

@@ -13,10 +13,13 @@ interface Row {
   readonly bytes: number;
 }
 
+/** Elements of an array that are kept. */
 const elementsMax = 20;
+/** Characters of a string, or of the JSON text of an array or object, that is kept whole. */
 const textMax = 256;
 /** Longer rows, in characters, are left out: to parse one would delay other requests. */
 const rowTextMax = 256 << 10;
+/** The estimated memory of a value apart from its text. */
 const valueBytes = 16;
 
 export class ValueSample {

@@ -72,7 +72,9 @@ const commitOf: EndRequest = (id, { cas, isDeleted, txn, staged, attribute }) =>
 const rollbackOf: EndRequest = (id, { cas, isDeleted }) => rollbackRequest(id, cas, isDeleted);
 
 const noBytes = new Uint8Array();
-const batch = 256;
+/** Documents that are read and written at a time. */
+const batchDocuments = 256;
+const kvTimeoutMs = 10_000;
 
 class AttemptCleanUp {
   private readonly options: CleanUpOptions;
@@ -96,10 +98,10 @@ class AttemptCleanUp {
     for (const documents of byCollection.values()) {
       const { bkt, scp, col } = documents[0] as RecordedDocument;
       const keyspace = this.keyspaceOf(bkt, scp, col);
-      for (let at = 0; keyspace !== null && at < documents.length; at += batch)
+      for (let at = 0; keyspace !== null && at < documents.length; at += batchDocuments)
         await this.end(
           keyspace,
-          documents.slice(at, at + batch).map(({ id }) => id),
+          documents.slice(at, at + batchDocuments).map(({ id }) => id),
           endRequest,
         );
     }
@@ -111,7 +113,7 @@ class AttemptCleanUp {
   }
 
   private async end(keyspace: Keyspace, ids: readonly string[], endRequest: EndRequest): Promise<void> {
-    const limits = { durability: durabilityOf(this.entry.d), kvTimeoutMs: 10_000 };
+    const limits = { durability: durabilityOf(this.entry.d), kvTimeoutMs };
     const { data } = this.options;
     const found = await data.linkedDocuments(keyspace, ids, limits);
     const requests = found.flatMap((document, at) => {

@@ -74,6 +74,7 @@ describe('a commit that crashes', () => {
       await prepareDocuments(collection, name);
       const transaction = new Transaction({ ...startOf(), timeoutMs }, realClock);
       const others = () => Promise.all(changeByOthers((id) => `${name} ${id}`, transaction));
+      // The requests: begin the record, stage the documents, write the outcome to the record, and fourth apply it to the documents.
       const data = new InterruptedData(parts, 4, others);
       await change(data, transaction, parts.keyspace, name);
       await commit(transaction, partsOver(data));

@@ -32,6 +32,7 @@ export interface LostAttemptsOptions {
 const limits = { durability: 'majority', kvTimeoutMs: 10_000 } as const;
 /** The interval of retries while the data service cannot be reached. */
 const retryMs = 1_000;
+/** The longest interval of searches. */
 const windowMsMax = 3_600_000;
 /** The clocks of two nodes differ by less. */
 const clocksDifferMs = 60_000;
@@ -44,7 +45,10 @@ export class LostAttempts {
   private running = 0;
   /** True if an earlier process may have left attempts. */
   private mayBeLeft: boolean;
-  /** The clock time until which nodes may have recorded attempts that have gone since; null: none, or all their attempts have been cleaned up. */
+  /**
+   * Nodes that are gone may have recorded attempts until this time, in milliseconds since 1970; null: no node has gone, or all attempts of those
+   * nodes have been cleaned up.
+   */
   private othersUntilMs: number | null = null;
   /** The collections in which the last search found attempts that other nodes may have left; null: all collections have to be searched. */
   private othersIn: readonly KeyspaceName[] | null = null;
@@ -66,6 +70,7 @@ export class LostAttempts {
     this.options.collections.add(collection);
   }
 
+  /** Called when an attempt of this process has ended. `mayRemain`: it may still be in its record, to be cleaned up. */
   ended(mayRemain: boolean): void {
     this.running--;
     if (!mayRemain) return;

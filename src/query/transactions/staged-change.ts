@@ -25,5 +25,8 @@ export interface StagedChange {
 export const collectionKeyOf = ({ bucketUuid, collectionId }: Keyspace): string =>
   `${bucketUuid}/${collectionId}`;
 
-/** The approximate memory of a change. */
-export const bytesOf = ({ id, bytes }: StagedChange): number => 200 + id.length * 2 + bytes.length;
+/** The approximate memory of a change apart from its id and body. */
+const changeBytes = 200;
+
+/** The approximate memory of a change, with two bytes for a character of its id. */
+export const bytesOf = ({ id, bytes }: StagedChange): number => changeBytes + id.length * 2 + bytes.length;

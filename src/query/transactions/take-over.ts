@@ -5,7 +5,8 @@ import type { ResumedMutation } from './resumed-attempt.ts';
 import type { Transaction } from './transaction.ts';
 import type { LinkedDocument, TransactionData } from './transaction-data.ts';
 
-const batch = 256;
+/** Documents that are read at a time. */
+const batchDocuments = 256;
 const noBytes = new Uint8Array();
 
 /** @throws SqlError 17006 when a document is not staged by this attempt */
@@ -14,8 +15,8 @@ export async function takeOver(
   transaction: Transaction,
   mutations: readonly ResumedMutation[],
 ): Promise<void> {
-  for (let at = 0; at < mutations.length; at += batch) {
-    const part = mutations.slice(at, at + batch);
+  for (let at = 0; at < mutations.length; at += batchDocuments) {
+    const part = mutations.slice(at, at + batchDocuments);
     await Promise.all(part.map((mutation) => takeOne(data, transaction, mutation)));
   }
   transaction.changes.acceptStatement();

@@ -48,7 +48,7 @@ export class Transaction {
   uses = 0;
   lastUseMs: number;
   isBusy = false;
-  /** Expires the transaction. */
+  /** Expires the transaction, and later releases the expired one. */
   timer: Timer | null = null;
   private readonly clock: Clock;
   private readonly waiting: (() => void)[] = [];

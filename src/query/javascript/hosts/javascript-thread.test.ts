@@ -87,7 +87,7 @@ for (const [aim, libraries] of Object.entries(hostile))
   });
 
 test('the whole memory of the engine has a limit too, because the engine does not count all of it', () => {
-  // Growing names leave gaps in its memory: without the limit the test before took two gigabytes.
+  // The growing names of bound functions leave gaps in its memory: without the limit the test before took two gigabytes.
   assert.ok(process.memoryUsage().rss < 1 << 30, `${process.memoryUsage().rss} bytes`);
 });
 
