@@ -11,7 +11,7 @@ const samples: MetricSample[] = [
   sampleOf('cm_rest_request_enters_total', {}, 3),
 ];
 
-test('writes the samples of one name together, with their kind and help text', () => {
+test('the text has the samples of one name together, with their kind and help text', () => {
   const [first, second, ...rest] = prometheusText(samples).split('\n');
   assert.match(first ?? '', /^# HELP kv_ops \w/);
   assert.equal(second, '# TYPE kv_ops counter');
@@ -23,7 +23,7 @@ test('writes the samples of one name together, with their kind and help text', (
   assert.ok(rest.includes('cm_rest_request_enters_total 3'));
 });
 
-test('writes histograms with their bounds, sum and count', () => {
+test('the text has histograms with their bounds, sum and count', () => {
   const histogram = histogramOf(
     'kv_disk_seconds',
     { op: 'commit' },
@@ -39,7 +39,7 @@ test('writes histograms with their bounds, sum and count', () => {
   ]);
 });
 
-test('writes numbers in the notation of Prometheus', () => {
+test('the text has numbers in the notation of Prometheus', () => {
   const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, 1e21, 0.1];
   const lines = prometheusText(
     values.map((value, index) => sampleOf('kv_curr_items', { bucket: `${index}` }, value)),
@@ -50,7 +50,7 @@ test('writes numbers in the notation of Prometheus', () => {
   );
 });
 
-test('OpenMetrics: exports counters without the suffix _total as unknown', () => {
+test('the OpenMetrics text has the type unknown for counters without the suffix _total', () => {
   const text = openMetricsText(samples);
   assert.match(text, /^# TYPE kv_ops unknown$/m);
   assert.match(text, /^# TYPE cm_rest_request_enters counter$/m);

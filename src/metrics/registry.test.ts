@@ -6,7 +6,7 @@ import type { MetricSample } from './sample.ts';
 
 const sample = (name: string): MetricSample => ({ name, labels: {}, kind: 'gauge', value: 1 });
 
-test('collects from all sources, synchronous and asynchronous', async () => {
+test('the registry collects from all sources, synchronous and asynchronous', async () => {
   const registry = new MetricsRegistry({ log: silentLog });
   registry.add('one', { collect: () => [sample('a')] });
   registry.add('two', { collect: async () => [sample('b'), sample('c')] });
@@ -16,7 +16,7 @@ test('collects from all sources, synchronous and asynchronous', async () => {
   );
 });
 
-test('skips a failing source and logs the failure once', async () => {
+test('the registry skips a failing source and logs the failure once', async () => {
   const warned: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => void warned.push({ event, ...fields }) };
   const registry = new MetricsRegistry({ log });
@@ -31,21 +31,21 @@ test('skips a failing source and logs the failure once', async () => {
   assert.deepEqual(warned, [{ event: 'metrics.source_failed', source: 'broken', reason: 'Error: gone' }]);
 });
 
-test('skips a source that ends while it is asked, and logs nothing while the node stops', async () => {
+test('the registry skips a source that ends while it is read, and logs nothing while the node stops', async () => {
   const registry = new MetricsRegistry({ log: { ...silentLog, warn: assert.fail } });
-  const asked = Promise.withResolvers<MetricSample[]>();
-  registry.add('ending', { collect: () => asked.promise });
+  const pendingSamples = Promise.withResolvers<MetricSample[]>();
+  registry.add('ending', { collect: () => pendingSamples.promise });
   registry.add('fine', { collect: () => [sample('a')] });
   const collected = registry.collect();
   registry.ignoreFailures();
-  asked.reject(new Error('gone'));
+  pendingSamples.reject(new Error('gone'));
   assert.deepEqual(
     (await collected).map(({ name }) => name),
     ['a'],
   );
 });
 
-test('expands a histogram into a series per bound, its sum and its count', () => {
+test('a histogram is expanded into a series per bound, its sum and its count', () => {
   const histogram: MetricSample = {
     name: 'took_seconds',
     labels: { op: 'get' },

@@ -28,7 +28,7 @@ function aSampler(work: () => number, log: Log = silentLog) {
   return { sampler, seconds, sink, pass };
 }
 
-test('samples each second while clients work, and stores every tenth sample', async () => {
+test('the sampler collects each second while clients work, and stores every tenth sample', async () => {
   let done = 0;
   const { seconds, pass } = aSampler(() => done++);
   await pass(21);
@@ -39,13 +39,13 @@ test('samples each second while clients work, and stores every tenth sample', as
   assert.deepEqual(seconds.stored, [1, 10, 20]);
 });
 
-test('samples every tenth second without operations and readers', async () => {
+test('the sampler collects every tenth second without operations and readers', async () => {
   const { seconds, pass } = aSampler(() => 5);
   await pass(40);
   assert.deepEqual(seconds.recent, [1, 2, 10, 20, 30, 40]);
 });
 
-test('samples each second again once clients work or read metrics', async () => {
+test('the sampler collects each second again once clients work or read metrics', async () => {
   let done = 5;
   const { sampler, seconds, pass } = aSampler(() => done);
   await pass(20);
@@ -59,7 +59,7 @@ test('samples each second again once clients work or read metrics', async () => 
   assert.deepEqual(seconds.recent.slice(-3), [90, 100, 101]);
 });
 
-test('continues after samples that could not be stored, and logs the first', async () => {
+test('the sampler continues after samples that could not be stored, and logs the first', async () => {
   const logged: string[] = [];
   const error = (event: string, fields?: object) => void logged.push(`${event} ${JSON.stringify(fields)}`);
   let done = 0;

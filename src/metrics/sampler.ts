@@ -37,8 +37,11 @@ export class Sampler {
   #isStopped = false;
   #isCollecting = false;
   #watchedUntilMs = Number.NEGATIVE_INFINITY;
+  /** The operations of clients by the last samples; -1 before the first. */
   #operations = -1;
+  /** Whether clients worked between the last two samples. */
   #isBusy = true;
+  /** The number of the ten seconds whose samples were stored last. */
   #lastStored = 0;
 
   constructor({ registry, sink, clock, log }: SamplerOptions) {
@@ -49,9 +52,10 @@ export class Sampler {
   }
 
   start(): void {
-    const step = this.#isBusy || this.#clock.monotonicMs() < this.#watchedUntilMs ? stepMs : quietStepMs;
-    const untilNext = step - (this.#clock.wallMs() % step);
-    this.#timer = this.#clock.after(untilNext, () => void this.#tick());
+    const isWatched = this.#clock.monotonicMs() < this.#watchedUntilMs;
+    const intervalMs = this.#isBusy || isWatched ? stepMs : quietStepMs;
+    const untilNextMs = intervalMs - (this.#clock.wallMs() % intervalMs);
+    this.#timer = this.#clock.after(untilNextMs, () => void this.#tick());
   }
 
   /** Reports a read of recent metrics: the sampler collects every second for a while. */
@@ -87,9 +91,9 @@ export class Sampler {
   #keep(timeMs: number, second: number, samples: readonly FlatSample[]): void {
     this.#noteActivity(samples);
     this.#sink.appendRecent(timeMs, samples);
-    const stored = Math.floor(second / storedEvery);
-    const isNew = stored !== this.#lastStored;
-    this.#lastStored = stored;
+    const tenSeconds = Math.floor(second / storedEvery);
+    const isNew = tenSeconds !== this.#lastStored;
+    this.#lastStored = tenSeconds;
     if (isNew) this.#sink.append(timeMs, samples);
   }
 

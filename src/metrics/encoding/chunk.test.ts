@@ -18,14 +18,14 @@ function encodeAndRead(samples: Samples): { read: Samples; bytes: number } {
 
 const start = 1_700_000_000_000;
 
-test('encodes steady samples in two bits each', () => {
+test('a chunk has two bits for each steady sample', () => {
   const samples: Samples = Array.from({ length: 120 }, (_, index) => [start + index * 10_000, 42]);
   const { read, bytes } = encodeAndRead(samples);
   assert.deepEqual(read, samples);
   assert.ok(bytes < 16 + 120 / 4 + 8, `${bytes} bytes`);
 });
 
-test('reads back every double, NaN and infinities included', () => {
+test('every double is read as it was written, NaN and infinities included', () => {
   const values = [
     0,
     -0,
@@ -44,7 +44,7 @@ test('reads back every double, NaN and infinities included', () => {
   assert.deepEqual(read, samples);
 });
 
-test('reads back any ascending times and any values', (t) => {
+test('samples with any ascending times and any values are read as they were written', (t) => {
   const sample = fc.tuple(
     fc.oneof(fc.integer({ min: 1, max: 20_000 }), fc.integer({ min: 1, max: 1e12 })),
     fc.oneof(fc.double(), fc.integer(), fc.constant(7)),

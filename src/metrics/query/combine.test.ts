@@ -1,8 +1,8 @@
 // Combining of series; the expected values are those of Prometheus 2.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { applyStep, type Row } from './combine.ts';
-import { stepOf } from './plan.ts';
+import { aggregated, type Row } from './combine.ts';
+import { aggregationOf } from './plan.ts';
 
 const aRow = (labels: Row['labels'], values: readonly (number | null)[]): Row => ({
   labels: { __name__: 'm', ...labels },
@@ -11,14 +11,14 @@ const aRow = (labels: Row['labels'], values: readonly (number | null)[]): Row =>
 });
 
 function combined(name: string, rows: readonly Row[]): (number | null)[][] {
-  const step = stepOf(name);
-  assert.ok(step, name);
-  return applyStep(rows, step).map(({ values, has }) =>
+  const aggregation = aggregationOf(name);
+  assert.ok(aggregation, name);
+  return aggregated(rows, aggregation).map(({ values, has }) =>
     [...values].map((value, at) => (has[at] === 1 ? value : null)),
   );
 }
 
-test('combines at each step the series that have a value there', () => {
+test('series are combined at each step where they have a value', () => {
   const rows = [
     aRow({ n: 'a' }, [1, 5, null, null]),
     aRow({ n: 'b' }, [2, null, 7, null]),
@@ -31,7 +31,7 @@ test('combines at each step the series that have a value there', () => {
   assert.deepEqual(combined('count', rows), [[3, 2, 1, null]]);
 });
 
-test('interpolates quantiles within a bucket, and never beyond the highest bound', () => {
+test('quantiles are interpolated within a bucket, and never beyond the highest bound', () => {
   const histogram = (counts: readonly [string, number][]) =>
     counts.map(([le, count]) => aRow({ le }, [count]));
   const usual = histogram([
@@ -62,14 +62,14 @@ test('interpolates quantiles within a bucket, and never beyond the highest bound
   );
 });
 
-test('keeps the buckets of histograms apart in a sum before a quantile', () => {
+test('a sum before a quantile keeps the buckets of histograms apart', () => {
   const rows = ['a', 'b'].flatMap((n) => [
     aRow({ n, le: '1' }, [5]),
     aRow({ n, le: '2' }, [15]),
     aRow({ n, le: '+Inf' }, [15]),
   ]);
   const sum = { kind: 'combine', combiner: 'sum', keepsBound: true } as const;
-  const summed = applyStep(rows, sum);
+  const summed = aggregated(rows, sum);
   assert.deepEqual(
     summed.map(({ labels, values }) => [labels['le'], values[0]]),
     [

@@ -1,6 +1,6 @@
 // Combines several series into one at each step: sum, min, max, avg, count, and quantiles of histograms.
 import type { Labels } from '../sample.ts';
-import type { Combiner, Step } from './plan.ts';
+import type { Aggregation, Combiner } from './plan.ts';
 import { isInfinite } from './window-functions.ts';
 
 /** The values of a series at each step of a query; `has` is 0 where there is no value. */
@@ -13,8 +13,8 @@ export interface Row {
 const boundLabel = 'le';
 const nameLabel = '__name__';
 
-export function applyStep(rows: readonly Row[], step: Step): Row[] {
-  return step.kind === 'combine' ? combine(rows, step) : quantiles(rows, step.share);
+export function aggregated(rows: readonly Row[], aggregation: Aggregation): Row[] {
+  return aggregation.kind === 'combine' ? combine(rows, aggregation) : quantiles(rows, aggregation.share);
 }
 
 function combine(

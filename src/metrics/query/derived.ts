@@ -1,8 +1,8 @@
 // Derived metrics: ratios and averages computed from other metrics at query time. Window functions and aggregations apply to the
 // source metrics first, so that a query over several series gives the ratio of the sums and not the sum of the ratios.
 import type { Labels, Matcher, Series } from '../sample.ts';
-import { applyStep, combineBy, labelsKey, type Row } from './combine.ts';
-import { evaluateInSteps, type Range } from './evaluate.ts';
+import { aggregated, combineBy, labelsKey, type Row } from './combine.ts';
+import { evaluateInSlices, type Range } from './evaluate.ts';
 import type { Plan } from './plan.ts';
 
 /** The series that match, summed so that the sums have neither the labels of `without` nor the metric name. */
@@ -89,7 +89,7 @@ export function sourcesOf(name: string): Source[] {
 
 /**
  * Computes the rows of each source of a derived metric, with the sum that the source asks for. `found` has the series of each source, in the
- * order of `sourcesOf`. Yields as `evaluateInSteps` does.
+ * order of `sourcesOf`. Yields as `evaluateInSlices` does.
  */
 export function* sourceRows(
   name: string,
@@ -99,7 +99,9 @@ export function* sourceRows(
 ): Generator<number, Row[][]> {
   const all: Row[][] = [];
   for (const [index, { without }] of sourcesOf(name).entries())
-    all.push(addUp(yield* evaluateInSteps({ ...plan, steps: [] }, found[index] ?? [], range), without));
+    all.push(
+      addUp(yield* evaluateInSlices({ ...plan, aggregations: [] }, found[index] ?? [], range), without),
+    );
   return all;
 }
 
@@ -113,13 +115,17 @@ export const sumSources = (ofNodes: readonly (readonly (readonly Row[])[])[]): R
   );
 
 /** Combines the rows of the sources. Returns rows with at least one value. */
-export function derivedRows(name: string, { steps }: Plan, sources: readonly (readonly Row[])[]): Row[] {
+export function derivedRows(
+  name: string,
+  { aggregations }: Plan,
+  sources: readonly (readonly Row[])[],
+): Row[] {
   const { numerator, denominator, factor, atZero } = derived[name] as Derived;
   const remaining = [...sources];
   const rowsOf = ({ minus }: Term): readonly Row[] => {
     const rows = remaining.shift() ?? [];
     const all = minus ? joinRows(rows, remaining.shift() ?? [], (a, b) => a - b) : rows;
-    return steps.reduce<readonly Row[]>((combined, step) => applyStep(combined, step), all);
+    return aggregations.reduce<readonly Row[]>((combined, next) => aggregated(combined, next), all);
   };
   const numerators = rowsOf(numerator);
   const share = (a: number, b: number) => (b === 0 ? atZero : (factor * a) / b);

@@ -1,7 +1,7 @@
 // Evaluates a range query: one value per series and step from start to end. Without a window function the value is the newest
 // sample that is at most five minutes old, as in Prometheus.
 import type { Series } from '../sample.ts';
-import { applyStep, type Row } from './combine.ts';
+import { aggregated, type Row } from './combine.ts';
 import type { Plan, WindowFunction } from './plan.ts';
 import { type ComputedValue, compute, type Window } from './window-functions.ts';
 
@@ -18,6 +18,7 @@ export interface Range {
   readonly windowMs: number;
 }
 
+/** The number of values of each series. */
 export const stepsIn = ({ startMs, endMs, stepMs }: Range): number =>
   endMs < startMs ? 0 : Math.floor((endMs - startMs) / stepMs) + 1;
 
@@ -27,24 +28,24 @@ export const neededFromMs = ({ window }: Plan, { startMs, windowMs }: Range): nu
 
 /** Evaluates synchronously. Returns rows with at least one value. */
 export function evaluate(plan: Plan, series: readonly Series[], range: Range): Row[] {
-  const steps = evaluateInSteps(plan, series, range);
+  const slices = evaluateInSlices(plan, series, range);
   for (;;) {
-    const { done, value } = steps.next();
+    const { done, value } = slices.next();
     if (done) return value;
   }
 }
 
-/** Evaluates in parts, between which the caller can pause. Yields the number of samples that windows had since the previous yield. */
-export function* evaluateInSteps(
+/** Evaluates in slices, between which the caller can pause. Yields the number of samples that windows had since the previous yield. */
+export function* evaluateInSlices(
   plan: Plan,
   series: readonly Series[],
   range: Range,
 ): Generator<number, Row[]> {
   let rows: Row[] = [];
   for (const oneSeries of series) rows.push(yield* rowOfSeries(oneSeries, range, plan));
-  for (const step of plan.steps) {
+  for (const aggregation of plan.aggregations) {
     yield 0;
-    rows = applyStep(rows, step);
+    rows = aggregated(rows, aggregation);
   }
   return rows.filter(({ has }) => has.includes(1));
 }

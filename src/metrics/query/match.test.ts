@@ -4,7 +4,7 @@ import { patternProblem, testOf } from './match.ts';
 
 const longest = 251;
 
-test('accepts patterns that select names', () => {
+test('patterns that select names are accepted', () => {
   const valid = [
     'kv_ops',
     'kv_.*',
@@ -18,7 +18,7 @@ test('accepts patterns that select names', () => {
   for (const pattern of valid) assert.equal(patternProblem(pattern), null, pattern);
 });
 
-test('refuses patterns with which one query could block the node', () => {
+test('patterns with which one query could block the node are refused', () => {
   const tooMany = [
     '.?'.repeat(40),
     '(?:.|.)'.repeat(30),
@@ -31,7 +31,7 @@ test('refuses patterns with which one query could block the node', () => {
     assert.match(patternProblem(pattern) ?? '', /^patterns have at most 2 /, pattern);
 });
 
-test('matches the worst accepted patterns in bounded time', () => {
+test('the worst accepted patterns are matched in bounded time', () => {
   const before = process.cpuUsage();
   for (const pattern of ['.*.*~', '(?:.*|.)~', '(?:.|.).*~', '.{0,251}.{0,251}~']) {
     assert.equal(patternProblem(pattern), null, pattern);

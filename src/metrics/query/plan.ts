@@ -17,7 +17,8 @@ export type WindowFunction = (typeof windowFunctions)[number];
 export const combiners = ['sum', 'min', 'max', 'avg', 'count'] as const;
 export type Combiner = (typeof combiners)[number];
 
-export type Step =
+/** Makes one series of several. */
+export type Aggregation =
   /** `keepsBound`: the result keeps the label `le`, because a quantile follows. */
   | { readonly kind: 'combine'; readonly combiner: Combiner; readonly keepsBound: boolean }
   /** 0.01 to 0.99. */
@@ -25,7 +26,7 @@ export type Step =
 
 export interface Plan {
   readonly window: WindowFunction | null;
-  readonly steps: readonly Step[];
+  readonly aggregations: readonly Aggregation[];
 }
 
 /** Bounds the work of one query; no useful query has more. */
@@ -37,14 +38,14 @@ export function planOf(names: readonly string[]): Plan | { readonly problem: str
     return { problem: `malformed function expression: more than ${functionsMax} functions` };
   const [first] = names;
   const window = first !== undefined && isWindowFunction(first) ? first : null;
-  const steps: Step[] = [];
+  const aggregations: Aggregation[] = [];
   for (const name of window === null ? names : names.slice(1)) {
     if (isWindowFunction(name)) return { problem: misplaced(name) };
-    const step = stepOf(name);
-    if (step === null) return { problem: `malformed function expression: unknown function "${name}"` };
-    steps.push(step);
+    const aggregation = aggregationOf(name);
+    if (aggregation === null) return { problem: `malformed function expression: unknown function "${name}"` };
+    aggregations.push(aggregation);
   }
-  return { window, steps: keepBounds(steps) };
+  return { window, aggregations: keepBounds(aggregations) };
 }
 
 const misplaced = (name: string) =>
@@ -53,8 +54,8 @@ const misplaced = (name: string) =>
 const isWindowFunction = (name: string): name is WindowFunction =>
   (windowFunctions as readonly string[]).includes(name);
 
-/** The step of a combiner or of a percentile such as `p95`; null: there is no such function. */
-export function stepOf(name: string): Step | null {
+/** The aggregation by a combiner or a percentile such as `p95`; null: there is no such function. */
+export function aggregationOf(name: string): Aggregation | null {
   if ((combiners as readonly string[]).includes(name))
     return { kind: 'combine', combiner: name as Combiner, keepsBound: false };
   const percent = /^p([1-9][0-9]?)$/.exec(name)?.[1];
@@ -62,9 +63,9 @@ export function stepOf(name: string): Step | null {
 }
 
 /** A quantile needs the label `le`, so combiners before it must keep that label. */
-function keepBounds(steps: readonly Step[]): Step[] {
-  const last = steps.findLastIndex(({ kind }) => kind === 'quantile');
-  return steps.map((step, index) =>
-    step.kind === 'combine' && index < last ? { ...step, keepsBound: true } : step,
+function keepBounds(aggregations: readonly Aggregation[]): Aggregation[] {
+  const last = aggregations.findLastIndex(({ kind }) => kind === 'quantile');
+  return aggregations.map((aggregation, index) =>
+    aggregation.kind === 'combine' && index < last ? { ...aggregation, keepsBound: true } : aggregation,
   );
 }

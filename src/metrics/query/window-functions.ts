@@ -15,16 +15,16 @@ export interface Window {
 /** `undefined` if the window has too few samples. */
 export type ComputedValue = number | undefined;
 
-const rate = { counter: true, perSecond: true };
-const growth = { counter: true, perSecond: false };
-const difference = { counter: false, perSecond: false };
+const rate = { isCounter: true, isPerSecond: true };
+const growth = { isCounter: true, isPerSecond: false };
+const difference = { isCounter: false, isPerSecond: false };
 
 export const compute: Record<WindowFunction, (window: Window) => ComputedValue> = {
   rate: (window) => extrapolated(window, rate),
   increase: (window) => extrapolated(window, growth),
   delta: (window) => extrapolated(window, difference),
-  irate: (window) => lastStep(window, true),
-  idelta: (window) => lastStep(window, false),
+  irate: (window) => lastChange(window, true),
+  idelta: (window) => lastChange(window, false),
   deriv: slope,
   avg_over_time: average,
   min_over_time: (window) => extreme(window, (value, best) => value < best),
@@ -34,22 +34,25 @@ export const compute: Record<WindowFunction, (window: Window) => ComputedValue> 
 /** A rate is extrapolated to an edge of the window if the edge is within this many average sample intervals. */
 const edgeTolerance = 1.1;
 
-function extrapolated(window: Window, { counter, perSecond }: { counter: boolean; perSecond: boolean }) {
+function extrapolated(
+  window: Window,
+  { isCounter, isPerSecond }: { isCounter: boolean; isPerSecond: boolean },
+): ComputedValue {
   const { timesMs, values, from, to, startMs, endMs } = window;
   if (to - from < 2) return undefined;
   const first = values[from] as number;
   const firstMs = timesMs[from] as number;
   const lastMs = timesMs[to - 1] as number;
-  const change = counter ? changeWithResets(window) : (values[to - 1] as number) - first;
+  const change = isCounter ? changeWithResets(window) : (values[to - 1] as number) - first;
   const sampledSeconds = (lastMs - firstMs) / 1000;
   const averageInterval = sampledSeconds / (to - from - 1);
   let toStart = (firstMs - startMs) / 1000;
   // Do not extrapolate a counter below zero.
-  if (counter && change > 0 && first >= 0) toStart = Math.min(toStart, sampledSeconds * (first / change));
+  if (isCounter && change > 0 && first >= 0) toStart = Math.min(toStart, sampledSeconds * (first / change));
   const seconds =
     sampledSeconds + reach(toStart, averageInterval) + reach((endMs - lastMs) / 1000, averageInterval);
   const factor = seconds / sampledSeconds;
-  return change * (perSecond ? factor / ((endMs - startMs) / 1000) : factor);
+  return change * (isPerSecond ? factor / ((endMs - startMs) / 1000) : factor);
 }
 
 /** By how many seconds a rate is extrapolated beyond the first or last sample. */
@@ -66,12 +69,13 @@ function changeWithResets({ values, from, to }: Window): number {
   return sum;
 }
 
-function lastStep({ timesMs, values, from, to }: Window, perSecond: boolean): ComputedValue {
+/** The change between the last two samples; per second, with the reset of a counter, or as a difference. */
+function lastChange({ timesMs, values, from, to }: Window, isPerSecond: boolean): ComputedValue {
   if (to - from < 2) return undefined;
   const last = values[to - 1] as number;
   const before = values[to - 2] as number;
-  const change = perSecond && last < before ? last : last - before;
-  return perSecond ? change / (((timesMs[to - 1] as number) - (timesMs[to - 2] as number)) / 1000) : change;
+  const change = isPerSecond && last < before ? last : last - before;
+  return isPerSecond ? change / (((timesMs[to - 1] as number) - (timesMs[to - 2] as number)) / 1000) : change;
 }
 
 /** A sum by the algorithm of Kahan and Neumaier. */

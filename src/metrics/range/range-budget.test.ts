@@ -58,7 +58,7 @@ function aService({ limits = {}, samples = 100, clock = new ManualClock() }: Cas
   return { ask, reads, abort, clock };
 }
 
-test('refuses the item that exceeds a limit, and all later ones without reading', async (t) => {
+test('the item that exceeds a limit of the request is refused, and all later ones without a read', async (t) => {
   const cases: [Case, RegExp, string[]?][] = [
     [{ limits: { values: 10 } }, /^more than 10 values over all queries of the request: ask for fewer/],
     [{ limits: { samples: 150 } }, /^more than 150 samples read over all/],
@@ -79,7 +79,7 @@ test('refuses the item that exceeds a limit, and all later ones without reading'
   }
 });
 
-test('yields to other requests within one long window, and stops once the client has disconnected', async () => {
+test('an evaluation yields to other requests within one long window, and stops once the client has disconnected', async () => {
   const { ask, abort, clock } = aService({ samples: 20_000, clock: new BusyClock() });
   let turns = 0;
   const soon = clock.soon.bind(clock);
@@ -106,7 +106,7 @@ async function aNode(t: TestContext) {
   return node;
 }
 
-test('answers the queries of one request up to the limits, and names the limit in the errors of the others', async (t) => {
+test('the queries of one request are answered up to the limits; the errors of the others name the limit', async (t) => {
   const { request } = await aNode(t);
   const metric = [{ label: 'name', value: '.*', operator: '=~' }];
   const json = Array.from({ length: 1_000 }, () => ({ metric, start: -10_000, step: 1 }));

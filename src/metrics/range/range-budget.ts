@@ -55,6 +55,7 @@ export class RangeBudget {
     this.check();
   }
 
+  /** Refuses a query once a limit of the request is exceeded. */
   check(): void {
     for (const cost of Object.keys(this.#spent) as Cost[]) {
       if (this.#spent[cost] <= this.#limits[cost]) continue;
@@ -73,10 +74,10 @@ export class RangeBudget {
     this.#signal.throwIfAborted();
   }
 
-  /** Runs a generator, such as `evaluateInSteps`, whose values are the numbers of samples that windows had since the value before. */
-  async run<T>(steps: Generator<number, T>): Promise<T> {
+  /** Runs a generator, such as `evaluateInSlices`, whose values are the numbers of samples that windows had since the value before. */
+  async run<T>(slices: Generator<number, T>): Promise<T> {
     for (;;) {
-      const { done, value } = steps.next();
+      const { done, value } = slices.next();
       if (done) return value as T;
       this.take('windowSamples', value as number);
       await this.yieldIfDue();

@@ -1,7 +1,7 @@
 // Evaluates range queries over the time series of this node, limited to series that the caller may read.
 import type { Clock } from '#ports/clock.ts';
 import { derivedQuery, derivedRows, sourceRows, sourcesOf } from '../query/derived.ts';
-import { evaluateInSteps, neededFromMs, stepsIn } from '../query/evaluate.ts';
+import { evaluateInSlices, neededFromMs, stepsIn } from '../query/evaluate.ts';
 import type { Plan } from '../query/plan.ts';
 import type { Labels, Matcher, Selection } from '../sample.ts';
 import type { NodeRows, RangeCaller } from './node-rows.ts';
@@ -13,6 +13,7 @@ export interface RangeSource {
     matchers: readonly Matcher[],
     fromMs: number,
     toMs: number,
+    /** `enoughMs`: samples at this interval are sufficient; `visible`: series that the caller may read. */
     options: { enoughMs?: number; visible?: (labels: Labels) => boolean },
   ): Promise<Selection>;
 }
@@ -21,8 +22,8 @@ type EvaluationCaller = Pick<RangeCaller, 'visible' | 'budget'>;
 
 /** Up to this length a query always reads ten-second samples. */
 const longMs = 2 * 86_400_000;
-/** The interval searched for a metric before it is reported as unknown. */
-const newestMs = 3_600_000;
+/** A metric is reported as unknown if it has no sample in this time before the end of the interval. */
+const searchedMs = 3_600_000;
 
 export class RangeEvaluator {
   readonly #source: RangeSource;
@@ -38,7 +39,7 @@ export class RangeEvaluator {
     const derived = derivedQuery(request.matchers);
     if (derived) return await this.#derived(derived, request, plan, caller);
     const { series, problems } = await this.#select(request.matchers, request, plan, caller);
-    const rows = series.length === 0 ? [] : await caller.budget.run(evaluateInSteps(plan, series, request));
+    const rows = series.length === 0 ? [] : await caller.budget.run(evaluateInSlices(plan, series, request));
     const explanations = series.length === 0 ? await this.#unknown(request, caller) : [];
     return { lists: [rows], problems, explanations };
   }
@@ -107,7 +108,7 @@ export class RangeEvaluator {
   async #unknown({ matchers, endMs }: RangeRequest, caller: EvaluationCaller): Promise<string[]> {
     const name = matchers.find(({ label, operator }) => label === '__name__' && operator === '=');
     if (!name) return [];
-    const fromMs = Math.min(endMs, this.#clock.wallMs()) - newestMs;
+    const fromMs = Math.min(endMs, this.#clock.wallMs()) - searchedMs;
     const { series } = await this.#read([name], { fromMs, toMs: endMs }, {}, caller);
     if (series.length === 0) return [`unknown metric "${name.value}"`];
     return matchers

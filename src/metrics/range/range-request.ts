@@ -3,7 +3,7 @@ import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
 import { derivedQuery } from '../query/derived.ts';
 import { patternProblem } from '../query/match.ts';
-import { stepOf } from '../query/plan.ts';
+import { aggregationOf } from '../query/plan.ts';
 import type { Matcher, MatchOperator } from '../sample.ts';
 
 export interface RangeRequest {
@@ -116,7 +116,8 @@ function readAggregation(sent: Texts, matchers: readonly Matcher[], problems: Pr
   if (wanted === 'special') {
     if (!derivedQuery(matchers))
       problems[name] = "'special' aggregation is not available for non-derived metric";
-  } else if (wanted === 'count' || stepOf(wanted) === null) problems[name] = 'invalid aggregation function';
+  } else if (wanted === 'count' || aggregationOf(wanted) === null)
+    problems[name] = 'invalid aggregation function';
   return wanted;
 }
 

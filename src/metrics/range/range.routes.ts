@@ -28,7 +28,7 @@ export function rangeRoutes({ clock, nodesOf }: RangeDeps): BoundRoute[] {
     ...readerOf(context),
     budget: new RangeBudget({ clock, signal: context.signal }),
   });
-  const single = async ({ params, query }: Input<Record<string, string>, unknown>, context: Context) => {
+  const answerOne = async ({ params, query }: Input<Record<string, string>, unknown>, context: Context) => {
     const functions = params['functions']?.split('/') ?? [];
     const read = readPathRequest(params['metric'] as string, functions, query, clock.wallMs());
     const nodes = nodesOf(context);
@@ -41,8 +41,8 @@ export function rangeRoutes({ clock, nodesOf }: RangeDeps): BoundRoute[] {
     bind(contract.RangeWithoutMetric, () => {
       throw rangeRefusals.noMetric();
     }),
-    bind(contract.Range, single),
-    bind(contract.RangeOfFunctions, single),
+    bind(contract.Range, answerOne),
+    bind(contract.RangeOfFunctions, answerOne),
     bind(contract.Ranges, async ({ body }, context) => {
       const nodes = nodesOf(context);
       const requests = readList(body, clock.wallMs(), nodes);

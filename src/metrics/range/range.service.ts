@@ -1,10 +1,10 @@
 // Answers range queries: asks each node for its rows, within the time limit, and combines the rows.
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
-import { applyStep, combineBy, labelsKey, type Row } from '../query/combine.ts';
+import { aggregated, combineBy, labelsKey, type Row } from '../query/combine.ts';
 import { derivedQuery, derivedRows, sumSources } from '../query/derived.ts';
 import { stepsIn } from '../query/evaluate.ts';
-import { type Combiner, type Plan, planOf, stepOf } from '../query/plan.ts';
+import { aggregationOf, type Combiner, type Plan, planOf } from '../query/plan.ts';
 import type { Labels } from '../sample.ts';
 import type { NodeRows, RangeCaller, RangeNode } from './node-rows.ts';
 import { type RangeAnswer, valueText } from './range.contract.ts';
@@ -93,12 +93,12 @@ function shownRows(answers: readonly NodeAnswer[], request: RangeRequest, plan: 
     const sources = sumSources(answered.map(({ lists }) => lists));
     return derivedRows(name, plan, sources).map((row) => ({ row, nodes }));
   }
-  const step = stepOf(aggregation);
-  if (step?.kind === 'quantile') {
+  const combination = aggregationOf(aggregation);
+  if (combination?.kind === 'quantile') {
     const rows = answered.flatMap(({ lists }) => lists.flat());
-    return applyStep(rows, step).map((row) => ({ row, nodes }));
+    return aggregated(rows, combination).map((row) => ({ row, nodes }));
   }
-  return step === null ? [] : combinedByLabels(answered, step.combiner);
+  return combination === null ? [] : combinedByLabels(answered, combination.combiner);
 }
 
 /** Combines the rows that have the same labels, each from another node. */

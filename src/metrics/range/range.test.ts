@@ -64,7 +64,7 @@ interface Found {
 const summaryOf = (data: Found[]) =>
   data.map(({ metric, values }) => [metric['bucket'] ?? '', values.length, values.at(-1)?.[1]]);
 
-test('returns the last minute of a metric, one series per set of labels', async (t) => {
+test('a query returns the last minute of a metric, one series per set of labels', async (t) => {
   const { ask, end } = await aNode(t);
   const { status, json } = await ask(`kv_ops?end=${end}`);
   assert.equal(status, 200);
@@ -77,7 +77,7 @@ test('returns the last minute of a metric, one series per set of labels', async 
   assert.deepEqual(json.data[0].values[0], [end - 60, '2200']);
 });
 
-test('applies functions from left to right, and selects by labels', async (t) => {
+test('functions are applied from left to right, to the series that the labels select', async (t) => {
   const { ask, end } = await aNode(t);
   const last = async (path: string) => summaryOf((await ask(`${path}end=${end}`)).json.data);
   assert.deepEqual(await last('kv_ops/rate?'), [
@@ -91,7 +91,7 @@ test('applies functions from left to right, and selects by labels', async (t) =>
   assert.deepEqual(await last(`kv_ops/count?start=${end - 10}&aggregationFunction=sum&`), [['', 2, '2']]);
 });
 
-test('reports in the errors of a reply why there is no result', async (t) => {
+test('the errors of an answer say why there is no result', async (t) => {
   const { ask, end } = await aNode(t);
   const error = async (path: string) => {
     const { status, json } = await ask(path);
@@ -109,7 +109,7 @@ test('reports in the errors of a reply why there is no result', async (t) => {
   assert.match(await error('kv_ops?start=-200000&step=1'), /larger step/);
 });
 
-test('reports timeouts and damaged files', async () => {
+test('timeouts and damaged files are in the errors of an answer', async () => {
   const clock = new ManualClock();
   const request = readPathRequest('kv_ops', [], { timeout: '50' }, clock.wallMs());
   assert.ok('value' in request);
@@ -130,7 +130,7 @@ test('reports timeouts and damaged files', async () => {
   assert.equal(clock.pending, 0);
 });
 
-test('refuses invalid paths and parameters', async (t) => {
+test('invalid paths and parameters are refused', async (t) => {
   const { ask } = await aNode(t);
   const { status, json } = await ask(root);
   assert.deepEqual([status, json.status], [404, 404]);
@@ -167,7 +167,7 @@ test('refuses invalid paths and parameters', async (t) => {
     assert.equal((await ask(`kv_ops?${fine}`)).status, 200, fine);
 });
 
-test('aligns timestamps to multiples of ten seconds', async (t) => {
+test('timestamps are aligned to multiples of ten seconds on request', async (t) => {
   const { ask, end } = await aNode(t);
   const { json } = await ask(`kv_ops?start=${end - 57}&end=${end}&alignTimestamps=true&bucket=a`);
   assert.deepEqual(
@@ -176,7 +176,7 @@ test('aligns timestamps to multiples of ten seconds', async (t) => {
   );
 });
 
-test('returns only series of buckets that the caller may read', async (t) => {
+test('a query returns only series of buckets that the caller may read', async (t) => {
   const { ask, request, end } = await aNode(t);
   for (const [user, roles] of [
     ['limited', 'bucket_admin[a]'],
@@ -194,7 +194,7 @@ test('returns only series of buckets that the caller may read', async (t) => {
   assert.equal((await ask('kv_ops', { as: 'none:secret1' })).status, 403);
 });
 
-test('answers a list of ranges in the order of the request', async (t) => {
+test('a list of ranges is answered in the order of the request', async (t) => {
   const { ask, end } = await aNode(t);
   const json = [
     { metric: [{ label: 'name', value: 'kv_ops' }], applyFunctions: ['rate', 'sum'], end },
@@ -224,7 +224,7 @@ test('answers a list of ranges in the order of the request', async (t) => {
   assert.equal(answer.json[3].errors[0].error, 'unknown metric "absent"');
 });
 
-test('names the problems of each object of a list', async (t) => {
+test('a refused list names the problems of each object', async (t) => {
   const { ask } = await aNode(t);
   const metric = (label: object) => ({ metric: [{ label: 'name', value: 'x', ...label }] });
   const cases: [unknown, Record<string, string>][] = [
@@ -262,7 +262,7 @@ test('names the problems of each object of a list', async (t) => {
   }
 });
 
-test('writes values as decimals', () => {
+test('values in answers are decimals', () => {
   const cases: [number, string][] = [
     [0, '0'],
     [-1.5, '-1.5'],
@@ -324,7 +324,7 @@ async function withReads(t: TestContext) {
   return { ...node, end, last };
 }
 
-test('computes derived metrics, with functions applied to their sources', async (t) => {
+test('derived metrics are computed from their sources, to which functions are applied', async (t) => {
   const { last, ask, end } = await withReads(t);
   assert.deepEqual(await last('kv_hit_ratio/rate'), [
     ['a', 50],
@@ -350,7 +350,7 @@ test('computes derived metrics, with functions applied to their sources', async 
   ]);
 });
 
-test('computes derived metrics only from series that the caller may read', async (t) => {
+test('derived metrics are computed only from series that the caller may read', async (t) => {
   const { request, ask, end } = await withReads(t);
   const form = { password: 'password', roles: 'bucket_admin[b]' };
   await request('/settings/rbac/users/local/ba', { method: 'PUT', form });
@@ -371,7 +371,7 @@ test('the reference page names every derived metric', () => {
   );
 });
 
-test('returns no series for a derived metric without sources', async (t) => {
+test('a derived metric without sources has no series', async (t) => {
   const { ask, end } = await aNode(t);
   const { status, json } = await ask(`kv_xdc_ops?end=${end}`);
   assert.deepEqual([status, json.data, json.errors], [200, [], []]);

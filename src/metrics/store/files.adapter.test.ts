@@ -17,7 +17,9 @@ function outputOf(folder: string, script: string): string {
   return stdout + stderr;
 }
 
-test('closes a log that could not be opened for appending', { skip: process.platform !== 'linux' }, (t) => {
+test('a log that could not be opened for appending is closed', {
+  skip: process.platform !== 'linux',
+}, (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-files-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const script = `
@@ -30,7 +32,7 @@ test('closes a log that could not be opened for appending', { skip: process.plat
   assert.equal(outputOf(folder, script), 'EFBIG\n0\n');
 });
 
-test('reports a partial write of a block and removes the file', (t) => {
+test('a block that was written only in part is reported, and its file removed', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-files-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const script = `

@@ -32,7 +32,7 @@ function aFolder() {
 const blockOf = (index: number) => ({ name: `${index}.block`, bytes: bytes.length });
 const hundred = Array.from({ length: 100 }, (_, index) => blockOf(index));
 
-test('keeps more blocks than the limit open while they are read, and closes the surplus afterwards', async () => {
+test('more blocks than the limit stay open while they are read, and the surplus is closed afterwards', async () => {
   const { folder, blocks } = aFolder();
   const all = Promise.withResolvers<void>();
   let reading = 0;
@@ -63,7 +63,7 @@ test('a block that is removed while it is read is closed afterwards', async () =
   assert.equal(folder.open, 0);
 });
 
-test('opens a block again after its file could not be opened', async () => {
+test('a block whose file could not be opened is opened again for the next read', async () => {
   const { folder, blocks } = aFolder();
   folder.failing = true;
   await assert.rejects(

@@ -8,7 +8,7 @@ const itemsOf = (...buckets: string[]): FlatSample[] =>
 
 const bucketsOf = (recent: RecentSamples) => recent.select([], 0, 1e9).map(({ labels }) => labels['bucket']);
 
-test('accepts new series once old ones are removed', () => {
+test('new series are accepted once old ones are removed', () => {
   const recent = new RecentSamples({ slots: 10, seriesMax: 3 });
   let second = 0;
   for (let round = 0; round < 20; round++) {
@@ -20,14 +20,14 @@ test('accepts new series once old ones are removed', () => {
   }
 });
 
-test('starts over after the clock was set back', () => {
+test('recent samples start over after the clock was set back', () => {
   const recent = new RecentSamples({ slots: 10, seriesMax: 3 });
   for (const second of [100, 101, 102, 40, 41]) recent.append(second * 1000, itemsOf('a'));
   const [series] = recent.select([], 0, 1e9);
   assert.deepEqual([...(series?.timesMs ?? [])], [40_000, 41_000]);
 });
 
-test('has every value of the last rounds, of series that are constant, change or miss rounds', () => {
+test('a read has every value of the last rounds, of series that are constant, change or miss rounds', () => {
   const slots = 10;
   const recent = new RecentSamples({ slots, seriesMax: 5 });
   const valueAt: Record<string, (round: number) => number | undefined> = {

@@ -4,12 +4,13 @@ import { testOf } from '../query/match.ts';
 import type { FlatSample, Labels, Matcher, Series } from '../sample.ts';
 import { SeriesLookup } from './series-lookup.ts';
 
-interface Recorded {
+interface RecordedSeries {
   readonly labels: Labels;
   /** The newest round with a value; -1: none. */
   newest: number;
   /** Null while the value was the same in every round from `first` to `newest`, as those of idle buckets are. */
   ring: Ring | null;
+  /** The round of the first value, and that value; not used once there is a ring. */
   first: number;
   value: number;
 }
@@ -22,7 +23,7 @@ interface Ring {
 
 export class RecentSamples {
   readonly #slots: number;
-  readonly #lookup: SeriesLookup<Recorded>;
+  readonly #lookup: SeriesLookup<RecordedSeries>;
   readonly #timesMs: Float64Array;
   /** How often samples were appended: a round is one time, with the samples of all series. */
   #rounds = 0;
@@ -57,7 +58,7 @@ export class RecentSamples {
     this.#lookup.each(ofBucketsAndNode(samples), (recorded, value) => this.#record(recorded, value, round));
   }
 
-  #record(recorded: Recorded, value: number, round: number): void {
+  #record(recorded: RecordedSeries, value: number, round: number): void {
     const { newest } = recorded;
     recorded.newest = round;
     if (newest === -1) {
@@ -72,7 +73,7 @@ export class RecentSamples {
   }
 
   /** A ring that holds the same value for each round up to `newest`. */
-  #ringOf({ first, value }: Recorded, newest: number): Ring {
+  #ringOf({ first, value }: RecordedSeries, newest: number): Ring {
     const slots = this.#slots;
     const ring = { values: new Float64Array(slots), rounds: new Float64Array(slots).fill(-1) };
     for (let round = Math.max(first, newest - slots + 1); round <= newest; round++) put(ring, round, value);
@@ -87,7 +88,7 @@ export class RecentSamples {
       .filter(({ timesMs }) => timesMs.length > 0);
   }
 
-  #read({ labels, ring, first, newest, value }: Recorded, fromMs: number, toMs: number): Series {
+  #read({ labels, ring, first, newest, value }: RecordedSeries, fromMs: number, toMs: number): Series {
     const times: number[] = [];
     const found: number[] = [];
     for (let round = Math.max(this.#rounds - this.#slots, 0); round < this.#rounds; round++) {

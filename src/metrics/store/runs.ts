@@ -10,24 +10,24 @@ export interface Samples {
   readonly values: Float64Array;
 }
 
-interface Span extends Samples {
+interface DecodedRun extends Samples {
   readonly firstMs: number;
   readonly lastMs: number;
 }
 
 /** `runs` must be in the order in which they were written. */
 export function samplesOfRuns(runs: readonly Run[], fromMs: number, toMs: number): Samples {
-  const spans = runs
+  const decoded = runs
     .filter((run) => run.length > 0)
     .map((run) => ({
       firstMs: (run[0] as Chunk).firstMs,
       lastMs: (run.at(-1) as Chunk).lastMs,
       ...samplesOf(run, fromMs, toMs),
     }));
-  const isInOrder = spans.every(
-    (span, index) => index === 0 || span.firstMs > (spans[index - 1] as Span).lastMs,
+  const isInOrder = decoded.every(
+    (run, index) => index === 0 || run.firstMs > (decoded[index - 1] as DecodedRun).lastMs,
   );
-  return isInOrder ? joined(spans) : newest(spans);
+  return isInOrder ? joined(decoded) : newest(decoded);
 }
 
 function joined(all: readonly Samples[]): Samples {
@@ -44,13 +44,14 @@ function joined(all: readonly Samples[]): Samples {
   return { timesMs, values };
 }
 
-function newest(spans: readonly Span[]): Samples {
+/** Without the samples of earlier runs at times that a later run covers. */
+function newest(decoded: readonly DecodedRun[]): Samples {
   const remaining: [number, number][] = [];
-  for (const [index, { timesMs, values }] of spans.entries()) {
-    const laterSpans = spans.slice(index + 1);
-    for (const [index, timeMs] of timesMs.entries()) {
-      const isInLater = laterSpans.some(({ firstMs, lastMs }) => timeMs >= firstMs && timeMs <= lastMs);
-      if (!isInLater) remaining.push([timeMs, values[index] as number]);
+  for (const [index, { timesMs, values }] of decoded.entries()) {
+    const laterRuns = decoded.slice(index + 1);
+    for (const [at, timeMs] of timesMs.entries()) {
+      const isInLater = laterRuns.some(({ firstMs, lastMs }) => timeMs >= firstMs && timeMs <= lastMs);
+      if (!isInLater) remaining.push([timeMs, values[at] as number]);
     }
   }
   remaining.sort(([a], [b]) => a - b);

@@ -27,6 +27,7 @@ export class SeriesLookup<T> {
     return this.#byKey.values();
   }
 
+  /** Calls `take` with the record and the value of each sample, except those beyond the series limit. */
   each(samples: Iterable<FlatSample>, take: (found: T, value: number) => void): void {
     const positions: Position<T>[] = [];
     for (const sample of samples) {
@@ -67,11 +68,11 @@ export class SeriesLookup<T> {
 
 function isSame(a: Labels, b: Labels): boolean {
   if (a === b) return true;
-  let more = 0;
+  let surplus = 0;
   for (const name in a) {
     if (a[name] !== b[name]) return false;
-    more++;
+    surplus++;
   }
-  for (const _ in b) more--;
-  return more === 0;
+  for (const _ in b) surplus--;
+  return surplus === 0;
 }

@@ -15,6 +15,7 @@ const mib = 1024 * 1024;
 
 export const seriesMax = 20_000;
 export const coarseStepMs = 300 * secondMs;
+/** Five minutes at a sample per second. */
 const recentSlots = 300;
 export const recentSeriesMax = 5_000;
 
@@ -46,6 +47,7 @@ export class TimeSeriesStore implements MetricsStore {
   readonly #coarse: Tier;
   readonly #recent = new RecentSamples({ slots: recentSlots, seriesMax: recentSeriesMax });
   readonly #log: Log;
+  /** The number of the five minutes whose samples were stored last. */
   #lastCoarse = 0;
   #hasReportedRefused = false;
 
@@ -115,17 +117,18 @@ export class TimeSeriesStore implements MetricsStore {
   }
 }
 
+/** The series of both, one for each set of labels. */
 function joined(older: readonly Series[], newer: readonly Series[]): Series[] {
   const series = new Map(older.map((oneSeries) => [labelsKey(oneSeries.labels), oneSeries]));
   for (const oneSeries of newer) {
     const key = labelsKey(oneSeries.labels);
     const before = series.get(key);
-    series.set(key, before ? { labels: oneSeries.labels, ...after(before, oneSeries) } : oneSeries);
+    series.set(key, before ? { labels: oneSeries.labels, ...concatenated(before, oneSeries) } : oneSeries);
   }
   return [...series.values()];
 }
 
-function after(before: Series, then: Series): Omit<Series, 'labels'> {
+function concatenated(before: Series, then: Series): Omit<Series, 'labels'> {
   const timesMs = new Float64Array(before.timesMs.length + then.timesMs.length);
   const values = new Float64Array(timesMs.length);
   timesMs.set(before.timesMs);

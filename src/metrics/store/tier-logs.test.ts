@@ -30,7 +30,7 @@ class CountedLogs extends FolderStoreFiles {
   }
 }
 
-test('closes the logs of past spans whose blocks were never written', async (t) => {
+test('a tier closes the logs of past spans whose blocks were never written', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-tier-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const files = new CountedLogs(folder);

@@ -90,7 +90,7 @@ async function stepsOf(tier: Tier, matchers = ofBucket('ops', 'a'), fromStep = 0
   return { count: only?.values.length ?? 0, first: only?.values[0], last: only?.values.at(-1), problems };
 }
 
-test('reads samples of heads and blocks by labels and times', async (t) => {
+test('a tier reads samples of heads and blocks by labels and times', async (t) => {
   const tier = await aTier(aFolder(t));
   await fill(tier, 2000);
   assert.deepEqual(await stepsOf(tier), { count: 2000, first: 0, last: 1999, problems: [] });
@@ -116,7 +116,7 @@ test('reads samples of heads and blocks by labels and times', async (t) => {
   await tier.close();
 });
 
-test('reads all samples after a restart, and appends more', async (t) => {
+test('a tier reads all samples after a restart, and appends more', async (t) => {
   const folder = aFolder(t);
   const first = await aTier(folder);
   await fill(first, 1000);
@@ -134,7 +134,7 @@ test('reads all samples after a restart, and appends more', async (t) => {
   );
 });
 
-test('keeps samples that are appended while it reads the folder', async (t) => {
+test('a tier keeps samples that are appended while it reads the folder', async (t) => {
   const folder = aFolder(t);
   const tier = new Tier({
     files: new FolderStoreFiles(folder),
@@ -150,7 +150,7 @@ test('keeps samples that are appended while it reads the folder', async (t) => {
   await tier.close();
 });
 
-test('loses only the last record of a truncated log', async (t) => {
+test('a tier loses only the last record of a truncated log', async (t) => {
   const folder = aFolder(t);
   const tier = await aTier(folder);
   await fill(tier, 5);
@@ -176,7 +176,7 @@ test('loses only the last record of a truncated log', async (t) => {
   }
 });
 
-test('reports a flipped bit in any byte of a block, and reads older blocks', async (t) => {
+test('a tier reports a flipped bit in any byte of a block, and reads older blocks', async (t) => {
   const [folder, broken] = [aFolder(t), aFolder(t)];
   const tier = await aTier(folder);
   await fill(tier, 1500);
@@ -210,7 +210,7 @@ test('reports a flipped bit in any byte of a block, and reads older blocks', asy
   }
 });
 
-test('reports a flipped byte in the log, and keeps the records before it', async (t) => {
+test('a tier reports a flipped byte in the log, and keeps the records before it', async (t) => {
   const folder = aFolder(t);
   const tier = await aTier(folder);
   await fill(tier, 50);
@@ -229,7 +229,7 @@ test('reports a flipped byte in the log, and keeps the records before it', async
   await again.close();
 });
 
-test('removes the oldest blocks by age and by size', async (t) => {
+test('a tier removes the oldest blocks by age and by size', async (t) => {
   const byAge = aFolder(t);
   const first = await aTier(byAge);
   await fill(first, 3000);
@@ -245,7 +245,7 @@ test('removes the oldest blocks by age and by size', async (t) => {
   await small.close();
 });
 
-test('limits the number of series, and logs that once', async (t) => {
+test('a tier limits the number of series, and logs that once', async (t) => {
   const logged: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
   const tier = await aTier(aFolder(t), { log, seriesMax: 2 });
@@ -260,7 +260,7 @@ test('limits the number of series, and logs that once', async (t) => {
   await tier.close();
 });
 
-test('keeps samples in memory while the disk fails, and writes them later', async (t) => {
+test('a tier keeps samples in memory while the disk fails, and writes them later', async (t) => {
   const folder = aFolder(t);
   const logged: string[] = [];
   const tier = await aTier(folder, { log: { ...silentLog, error: (event) => logged.push(event) } });
@@ -284,7 +284,7 @@ class FullDisk extends FolderStoreFiles {
   }
 }
 
-test('opens on a full disk, logs that once, and writes past spans when there is space', async (t) => {
+test('a tier opens on a full disk, logs that once, and writes past spans when there is space', async (t) => {
   const folder = aFolder(t);
   const first = await aTier(folder);
   await fill(first, 100);
@@ -309,7 +309,7 @@ test('opens on a full disk, logs that once, and writes past spans when there is 
   await again.close();
 });
 
-test('reports damage only to queries of the damaged time', async (t) => {
+test('a tier reports damage only to queries of the damaged time', async (t) => {
   const folder = aFolder(t);
   const tier = await aTier(folder);
   await fill(tier, 50);
@@ -339,7 +339,7 @@ class CountedReads extends FolderStoreFiles {
   }
 }
 
-test('reads only the parts of blocks whose metrics match the pattern', async (t) => {
+test('a tier reads only the parts of blocks whose metrics match the pattern', async (t) => {
   const files = new CountedReads(aFolder(t));
   const clock = new ManualClock(startMs + 9 * hourMs);
   const tier = new Tier({ files, clock, log: silentLog, bounds });
@@ -363,7 +363,7 @@ test('reads only the parts of blocks whose metrics match the pattern', async (t)
   await tier.close();
 });
 
-test('refuses a query for too many samples before reading them', async (t) => {
+test('a tier refuses a query for too many samples before reading them', async (t) => {
   const files = new CountedReads(aFolder(t));
   const clock = new ManualClock(startMs + 9 * hourMs);
   const tier = new Tier({
@@ -381,7 +381,7 @@ test('refuses a query for too many samples before reading them', async (t) => {
   await tier.close();
 });
 
-test('keeps the samples of both runs after the clock was set back', async (t) => {
+test('a tier keeps the samples of both runs after the clock was set back', async (t) => {
   const folder = aFolder(t);
   const logged: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
@@ -425,7 +425,7 @@ test('keeps the samples of both runs after the clock was set back', async (t) =>
   await last.close();
 });
 
-test('drops a sample after a small backward step of the clock', async (t) => {
+test('a tier drops a sample after a small backward step of the clock', async (t) => {
   const tier = await aTier(aFolder(t));
   await fill(tier, 10);
   tier.append(startMs + 85_000, opsOf(-1));

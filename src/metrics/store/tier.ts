@@ -59,11 +59,14 @@ export class Tier {
   readonly #options: TierOptions;
   readonly #blocks: Blocks;
   #span: Span | null = null;
+  /** Past spans whose blocks are not written yet. */
   #ended: Span[] = [];
+  /** The time of the newest sample. */
   #lastMs = 0;
   #isOpen = false;
   /** Samples that were appended before `open` had read the folder. */
   #early: { timeMs: number; samples: readonly FlatSample[] }[] = [];
+  /** Ends with the present writer. */
   #work: Promise<void> = Promise.resolve();
   #isWriting = false;
   #hasReportedRefused = false;
