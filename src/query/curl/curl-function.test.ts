@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { SqlError, sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { CallMemory } from '#sqlpp/run/call-results.ts';
+import type { StatementMemory } from '#sqlpp/run/held-memory.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -94,7 +94,7 @@ function aFunction(
   });
 }
 
-const noQuota: CallMemory = { hold: () => {}, release: () => {} };
+const noQuota: StatementMemory = { hold: () => {}, release: () => {} };
 
 async function call(
   path: string,
@@ -316,7 +316,7 @@ test('answers that are read at the same time have a limit of bytes together', as
 
 test('an answer counts several times as memory of its statement before it is parsed', async () => {
   let heldBytes = 0;
-  const memory: CallMemory = {
+  const memory: StatementMemory = {
     hold: (bytes) => {
       heldBytes += bytes;
       if (heldBytes > 500_000) throw sqlError(5500);

@@ -1,6 +1,6 @@
 // CURL(): reads an address that the cluster's allowlist permits, and answers its JSON. The role is checked with the statement.
 import { type SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
-import type { CallMemory } from '#sqlpp/run/call-results.ts';
+import type { StatementMemory } from '#sqlpp/run/held-memory.ts';
 import { JsonDepthError, JsonError, parseJson } from '#sqlpp/values/json-parse.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { CurlAllowlist } from '../query.contract.ts';
@@ -37,7 +37,7 @@ export class CurlFunction {
   }
 
   /** Rejects with SqlError 5010, with 5500 above the quota of `memory`, or with the signal's reason. */
-  async call(values: readonly Value[], signal: AbortSignal, memory: CallMemory): Promise<Value> {
+  async call(values: readonly Value[], signal: AbortSignal, memory: StatementMemory): Promise<Value> {
     const [address, given] = values;
     if (address === undefined) return undefined;
     if (typeof address !== 'string' || (given !== undefined && !isObject(given))) return null;
@@ -60,7 +60,7 @@ export class CurlFunction {
     );
   }
 
-  private async read(request: CurlRequest, signal: AbortSignal, memory: CallMemory): Promise<Value> {
+  private async read(request: CurlRequest, signal: AbortSignal, memory: StatementMemory): Promise<Value> {
     if (this.running >= curlCallsMax)
       throw new CurlError(`more than ${curlCallsMax} calls run at the same time`);
     this.running++;
@@ -82,7 +82,7 @@ export class CurlFunction {
 }
 
 /** While the text is parsed, an estimate of its value counts against the memory quota of the request; afterwards the statement counts the value itself. */
-function jsonWithin(memory: CallMemory, body: Buffer, url: URL): Value {
+function jsonWithin(memory: StatementMemory, body: Buffer, url: URL): Value {
   const bytes = body.length * valueBytesPerByte;
   try {
     memory.hold(bytes);

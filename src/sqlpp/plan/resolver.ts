@@ -4,13 +4,13 @@ import { type Keyspace, type KeyspaceName, keyspaceText, scopeKeyspace } from '.
 import { sqlError } from '../errors/sql-error.ts';
 import { parseExpression } from '../text/parser.ts';
 import { identifierOf } from '../tree/identifier.ts';
-import type { Expression, KeyspacePath, Select, UserCall } from '../tree/query.ts';
+import type { Expression, FunctionName, KeyspacePath, Select, UserCall } from '../tree/query.ts';
 import { Block } from './block.ts';
 import type { KeyspaceRef, LogicalSelect } from './logical.ts';
 import type { Privilege } from './privilege.ts';
 import { resolveExpression } from './resolve-expression.ts';
 import { resolveSelect } from './resolve-select.ts';
-import { type InlineFunction, type NameResolver, near } from './resolving.ts';
+import { functionKey, functionText, type InlineFunction, type NameResolver, near } from './resolving.ts';
 import { Scope, slotOf } from './scope.ts';
 
 /** The part of the datastore that name resolution needs. */
@@ -56,9 +56,9 @@ export class Resolver implements NameResolver {
   readonly #directory: Directory;
   readonly #functions: Functions | undefined;
   readonly #constantOf: ConstantOf | undefined;
-  /** SQL++ functions with resolved bodies, by name. */
+  /** SQL++ functions with resolved bodies, by `functionKey`. */
   readonly #inlined = new Map<string, InlineFunction>();
-  /** Names of the SQL++ functions whose bodies are being resolved. */
+  /** The keys of the SQL++ functions whose bodies are being resolved. */
   readonly #inlining = new Set<string>();
 
   constructor(
@@ -144,7 +144,7 @@ export class Resolver implements NameResolver {
     const action = isExternal ? 'execute external function' : 'execute function';
     this.require(action, found.scope && scopeKeyspace(found.scope));
     if (!found.isVariadic && found.parameters.length !== args.length) throw sqlError(10104, path);
-    if (!isExternal) return { inline: this.#inlineFunction(isGlobal ? `default:${path}` : path, found) };
+    if (!isExternal) return { inline: this.#inlineFunction(name, found) };
     return { external: { name: name.parts.at(-1) ?? '', ...(found.scope && { scope: found.scope }) } };
   }
 
@@ -153,11 +153,12 @@ export class Resolver implements NameResolver {
     return this.#functions?.find(path)?.language;
   }
 
-  #inlineFunction(path: string, found: FoundFunction): InlineFunction {
-    const cached = this.#inlined.get(path);
+  #inlineFunction(name: FunctionName, found: FoundFunction): InlineFunction {
+    const key = functionKey(name);
+    const cached = this.#inlined.get(key);
     if (cached) return cached;
-    if (this.#inlining.has(path)) throw sqlError(10109, path, 'it calls itself');
-    this.#inlining.add(path);
+    if (this.#inlining.has(key)) throw sqlError(10109, functionText(name), 'it calls itself');
+    this.#inlining.add(key);
     const scope = new Scope(new Block(), undefined);
     const bind = (parameter: string): number => {
       const slot = scope.block.allocate();
@@ -170,8 +171,8 @@ export class Resolver implements NameResolver {
       variadicSlot: found.isVariadic ? bind('args') : undefined,
       body: this.expression(parseExpression(found.body), scope),
     };
-    this.#inlining.delete(path);
-    this.#inlined.set(path, inline);
+    this.#inlining.delete(key);
+    this.#inlined.set(key, inline);
     return inline;
   }
 

@@ -2,7 +2,7 @@
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 import { nearText } from '../text/positions.ts';
 import { notInText } from '../tree/identifier.ts';
-import type { Expression, KeyspacePath, Select, Subquery, UserCall } from '../tree/query.ts';
+import type { Expression, FunctionName, KeyspacePath, Select, Subquery, UserCall } from '../tree/query.ts';
 import type { Block } from './block.ts';
 import type { KeyspaceRef, LogicalSelect } from './logical.ts';
 import type { Privilege } from './privilege.ts';
@@ -25,6 +25,16 @@ export interface NameResolver {
   namedPath(name: Expression): KeyspacePath | undefined;
   /** The user-defined function of a call. */
   userFunction(call: UserCall): Pick<InlineCall, 'inline'> | Pick<ExternalCall, 'external'>;
+}
+
+/** Identifies a function in a statement. Names may contain dots, and `f` and `default:f` are two functions where the query context has one of that name. */
+export function functionKey({ namespace, parts }: FunctionName): string {
+  return JSON.stringify(parts.length === 1 ? [namespace, ...parts] : parts);
+}
+
+/** The name of a function in messages. */
+export function functionText({ namespace, parts }: FunctionName): string {
+  return namespace !== undefined && parts.length === 1 ? `${namespace}:${parts[0]}` : parts.join('.');
 }
 
 /** The body of a SQL++ function, with its parameters in slots. */

@@ -70,6 +70,7 @@ async function adviceOf(tree: Advise, context: PrepareContext, execution: Execut
     return false;
   });
   if (candidates.size === 0) return first;
+  /** Fields with one text in all documents of the sample, by collection, bucket and name. */
   const kindFields = new Set<string>();
   for (const [keyspace, fields] of candidates) {
     for (const field of await constantFields(keyspace, fields, execution))
@@ -112,6 +113,7 @@ async function constantFields(
     }
     if (documents >= sampleMax || constant.size === 0) break;
   }
+  // In one document every field has the same text.
   return documents > 1 ? [...constant] : [];
 }
 

@@ -27,18 +27,6 @@ export interface AssignedDocument {
   readonly meta: Readonly<Record<string, Value>>;
 }
 
-/** Adds an assignment to the assigned metadata. The name of a removed attribute is a member without a value. */
-function assignMeta(meta: ValueObject, [first, name]: readonly string[], value: Value): void {
-  if (first === undefined) return;
-  if (name === undefined) {
-    (meta as Record<string, Value>)[first] = value;
-    return;
-  }
-  const members = (meta[first] ?? newObject()) as Record<string, Value>;
-  members[name] = value;
-  (meta as Record<string, Value>)[first] = members;
-}
-
 export type Assign = (run: Run, row: Row, slot: number) => AssignedDocument;
 
 /** `copies`: the arrays and objects that belong to this document alone. Others may be values of parameters, constants and other documents. */
@@ -153,7 +141,7 @@ function* counting(padding: Padding, steps: WorkSteps<void>): WorkSteps<void> {
 /** Elements that FOR changes in one step. */
 const changedAtOnce = 256;
 
-/** Returns a row for each combination. */
+/** Returns a row for each combination of elements. */
 function compileRanges(
   compiler: BlockCompiler,
   dimensions: ForPlan['dimensions'],
@@ -184,8 +172,8 @@ function combine(run: Run, row: Row, bindings: readonly BoundRange[]): Row[] {
   countSteps(combinationSteps * length);
   return Array.from({ length }, (_, at) => {
     const next = row.slice();
-    bindings.forEach(({ slot, positionSlot }, which) => {
-      const [position, value] = (ranges[which] as [Value, Value][])[at] as [Value, Value];
+    bindings.forEach(({ slot, positionSlot }, index) => {
+      const [position, value] = (ranges[index] as [Value, Value][])[at] as [Value, Value];
       next[slot] = value;
       if (positionSlot !== undefined) next[positionSlot] = position;
     });
@@ -193,6 +181,7 @@ function combine(run: Run, row: Row, bindings: readonly BoundRange[]): Row[] {
   });
 }
 
+/** The positions or names of what a range iterates over, with the values; WITHIN includes nested values. */
 function pairsOf(value: Value, isDeep: boolean): [Value, Value][] {
   if (typeof value !== 'object' || value === null) return [];
   const pairs: [Value, Value][] = Array.isArray(value)
@@ -228,10 +217,10 @@ function compilePath(compiler: BlockCompiler, path: PathPlan, source: Source, as
       copy[path.rootSlot] = value;
       return;
     }
-    let at = ownCopy(copy[path.rootSlot], copies);
-    copy[path.rootSlot] = at;
-    for (const step of steps.slice(0, -1)) at = ownMember(at, stepOf(step), copies);
-    assign(at, stepOf(last), value);
+    let target = ownCopy(copy[path.rootSlot], copies);
+    copy[path.rootSlot] = target;
+    for (const step of steps.slice(0, -1)) target = ownMember(target, stepOf(step), copies);
+    assign(target, stepOf(last), value);
   };
 }
 
@@ -248,6 +237,18 @@ function compileMetaPath(compiler: BlockCompiler, path: PathPlan): Write {
     const names = steps.map((step) => String(run.resolve(step.run(row, run.evaluation))));
     assignMeta(copy[path.rootSlot] as ValueObject, names, value);
   };
+}
+
+/** Adds an assignment to the assigned metadata. The name of a removed attribute is a member without a value. */
+function assignMeta(meta: ValueObject, [first, name]: readonly string[], value: Value): void {
+  if (first === undefined) return;
+  if (name === undefined) {
+    (meta as Record<string, Value>)[first] = value;
+    return;
+  }
+  const members = (meta[first] ?? newObject()) as Record<string, Value>;
+  members[name] = value;
+  (meta as Record<string, Value>)[first] = members;
 }
 
 function stepCode(step: PathStep): Expression {
@@ -309,6 +310,7 @@ function ownCopy(value: Value, copies: Copies): Value {
   return copy;
 }
 
+/** The member at the step, which is replaced by a copy unless it belongs to the document alone. */
 function ownMember(target: Value, step: Step, copies: Copies): Value {
   const member = memberAt(target, step);
   const copy = ownCopy(member, copies);

@@ -31,7 +31,7 @@ export function compileSpans(compiler: BlockCompiler, spans: readonly PlanSpan[]
   return (run, row) => codes.flatMap((ranges) => spansOf(ranges, run, row));
 }
 
-/** Whether a bound is an array or an object. */
+/** Whether one of the bounds is an array or an object when the scan begins. */
 export function compileHasNested(
   compiler: BlockCompiler,
   { values, lists }: NestableBounds,
@@ -130,6 +130,7 @@ function prefixOf(pattern: Code, escapeBy: Code | undefined): RangeCode {
   };
 }
 
+/** The text before the first wildcard. `isWhole`: the pattern has none, so that it matches one string. */
 function literalPrefix(pattern: string, escapeText: string): { text: string; isWhole: boolean } {
   let text = '';
   // By code points, as LIKE itself: the escape character may be beyond U+FFFF.

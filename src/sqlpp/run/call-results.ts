@@ -1,13 +1,7 @@
 // Results of asynchronous functions, by function and arguments. They count as memory of the statement.
 import type { Value } from '../values/value.ts';
+import type { StatementMemory } from './held-memory.ts';
 import { sizeOf } from './size.ts';
-
-/** The part of a run that counts memory. */
-export interface CallMemory {
-  /** @throws SqlError 5500 above the quota */
-  hold(bytes: number): void;
-  release(bytes: number): void;
-}
 
 /** Thrown when an expression needs the result of a function that is asynchronous. */
 export class CallNeeded {
@@ -24,11 +18,11 @@ export class CallNeeded {
 }
 
 export class CallResults {
-  readonly #memory: CallMemory;
+  readonly #memory: StatementMemory;
   readonly #values = new Map<string, Value>();
   #bytes = 0;
 
-  constructor(memory: CallMemory) {
+  constructor(memory: StatementMemory) {
     this.#memory = memory;
   }
 

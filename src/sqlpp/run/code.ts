@@ -48,6 +48,7 @@ export class BlockCompiler {
   readonly #whole = new Set<number>();
   /** The projection whose rows are the answer; undefined in inner blocks. */
   readonly #last: LogicalProjection | undefined;
+  /** The kinds of the covered expressions. */
   readonly #coveredKinds: ReadonlySet<string>;
   #isFinished = false;
 
@@ -89,6 +90,7 @@ export class BlockCompiler {
     if (!this.#fields.has(source.slot)) this.#fields.set(source.slot, new Map());
   }
 
+  /** The scan of this source does not take documents apart. */
   needWholeDocument(slot: number): void {
     this.#whole.add(slot);
   }
@@ -151,23 +153,23 @@ export class BlockCompiler {
   }
 }
 
-/** OFFSET and LIMIT pass rows on unchanged. */
+/** The projection whose rows are the answer: OFFSET and LIMIT pass rows on unchanged. */
 function lastProjection(node: Operator): LogicalProjection | undefined {
   if (node.op === 'offset' || node.op === 'limit') return lastProjection(node.input);
   return node.op === 'project' ? node.projection : undefined;
 }
 
-/** `a.b.c` of a slot, with plain names. */
+/** The path of an expression `a.b.c` over a slot, with plain names. */
 function pathOf(node: Expression): { slot: number; names: string[] } | undefined {
   const names: string[] = [];
-  let at: Expression = node;
-  while (at.kind === 'field') {
-    const name = nameOf(at);
+  let part: Expression = node;
+  while (part.kind === 'field') {
+    const name = nameOf(part);
     if (name === undefined) return undefined;
     names.unshift(name);
-    at = at.of;
+    part = part.of;
   }
-  return at.kind === 'slot' && names.length > 0 ? { slot: at.slot, names } : undefined;
+  return part.kind === 'slot' && names.length > 0 ? { slot: part.slot, names } : undefined;
 }
 
 function nameOf({ name, ignoresCase }: Field): string | undefined {

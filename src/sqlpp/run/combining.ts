@@ -4,7 +4,7 @@ import type { SetOperator } from '../plan/operators.ts';
 import type { Value, ValueObject } from '../values/value.ts';
 import type { Code } from './code.ts';
 import { DistinctRows } from './distinct-rows.ts';
-import { valueKey } from './keys.ts';
+import { groupKey } from './keys.ts';
 import { firstRow, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { matchingValues } from './set-matching.ts';
@@ -87,7 +87,7 @@ async function* chained(...all: readonly AsyncIterable<Value[]>[]): AsyncGenerat
 }
 
 async function* distinctValues(run: Run, all: AsyncIterable<Value[]>): AsyncGenerator<Value[]> {
-  const distinct = new DistinctRows(run, valueKey);
+  const distinct = new DistinctRows(run, groupKey);
   try {
     for await (const values of all)
       yield (await distinct.fresh(values.map((value) => [value]))).map(([value]) => value);

@@ -8,8 +8,8 @@ import type { Privilege } from '../plan/privilege.ts';
 import type { Functions } from '../plan/resolver.ts';
 import type { ExternalFunction } from '../plan/resolving.ts';
 import type { Value } from '../values/value.ts';
-import type { CallMemory } from './call-results.ts';
 import type { PlainCommand } from './commands.ts';
+import type { StatementMemory } from './held-memory.ts';
 
 export type { Privilege } from '../plan/privilege.ts';
 export type { ExternalFunction } from '../plan/resolving.ts';
@@ -172,7 +172,7 @@ export interface ExecuteContext {
   /** ADVISOR(): advice for the statements. */
   advisor?(statements: Value): Promise<Value>;
   /** CURL(): the answer of another server. */
-  curl?(values: readonly Value[], memory: CallMemory): Promise<Value>;
+  curl?(values: readonly Value[], memory: StatementMemory): Promise<Value>;
   readonly users: readonly string[];
   /** The run measures the time of phases and operators. */
   readonly isProfiled?: boolean;

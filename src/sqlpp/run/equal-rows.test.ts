@@ -15,6 +15,7 @@ test('arrays that differ only by MISSING and NULL are duplicates', async () => {
     { v: [2, null], c: 2 },
   ]);
   await answers('SELECT RAW v FROM [[MISSING]] AS v INTERSECT SELECT RAW w FROM [[NULL]] AS w', [[null]]);
+  await answers('SELECT RAW v FROM [[MISSING]] AS v UNION SELECT RAW w FROM [[NULL]] AS w', [[null]]);
 });
 
 test('MISSING and NULL are different keys, also among several', async () => {

@@ -1,6 +1,5 @@
 // GROUP BY and aggregates. The row of a group is a copy of the seed row (the values that the block uses of its outer query), with the keys, the
 // aggregates and, for GROUP AS, the grouped rows.
-
 import { type AggregateState, aggregateStateOf, readsWholeValues } from '../functions/aggregate-states.ts';
 import type { LogicalGroup } from '../plan/logical.ts';
 import { parsedIfLarge } from '../values/json-parse.ts';
@@ -79,7 +78,7 @@ async function* groupRows(
 
 type LettingHaving = (run: Run, rows: Row[]) => Promise<Row[]>;
 
-/** LETTING and HAVING. */
+/** Adds the variables of LETTING to the rows of groups, and drops those that HAVING excludes. */
 export function compileLettingHaving(
   compiler: BlockCompiler,
   node: Pick<LogicalGroup, 'letting' | 'having'>,
@@ -119,9 +118,9 @@ class GroupInputs {
     const values: Value[] = [];
     const passesFilter: boolean[] = [];
     for (const { argument, filter, readsWholeValues: isWhole } of this.#aggregates) {
-      const wanted = !filter || isTrue(filter.run(row, evaluation));
-      passesFilter.push(wanted);
-      const value = wanted && argument ? argument.run(row, evaluation) : undefined;
+      const passes = !filter || isTrue(filter.run(row, evaluation));
+      passesFilter.push(passes);
+      const value = passes && argument ? argument.run(row, evaluation) : undefined;
       values.push(isWhole ? parsedIfLarge(value) : value);
     }
     return { keys, values, passesFilter, member: this.#members && this.#memberOf(run, row) };

@@ -10,6 +10,7 @@ import { type Batch, Batcher, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { sizeOfCopy, sizeOfRow } from './size.ts';
 
+/** The compiled parts of the join. */
 interface Probe {
   readonly leftKeys: readonly Code[];
   readonly rightKeys: readonly Code[];
@@ -139,7 +140,7 @@ class JoinTable {
   }
 }
 
-/** undefined for NULL and MISSING, which equal nothing. */
+/** The key of each row; undefined for NULL and MISSING, which equal nothing. */
 async function keysOf(run: Run, codes: readonly Code[], rows: Batch): Promise<(string | undefined)[]> {
   const keys: (string | undefined)[] = [];
   await run.each(rows, (row, at) => {

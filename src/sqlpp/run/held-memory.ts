@@ -1,11 +1,18 @@
-// Memory of a statement that is used until a part of the statement ends, and is then released at once.
-import type { CallMemory } from './call-results.ts';
+// Counts memory of a statement against the quota of its request.
 
+/** The part of a run that counts memory. */
+export interface StatementMemory {
+  /** @throws SqlError 5500 above the quota */
+  hold(bytes: number): void;
+  release(bytes: number): void;
+}
+
+/** Memory that is used until a part of the statement ends, and is then released at once. */
 export class HeldMemory {
-  readonly #memory: CallMemory;
+  readonly #memory: StatementMemory;
   #bytes = 0;
 
-  constructor(memory: CallMemory) {
+  constructor(memory: StatementMemory) {
     this.#memory = memory;
   }
 

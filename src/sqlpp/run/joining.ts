@@ -14,6 +14,7 @@ import { sizeOf, sizeOfCopy, sizeOfRow } from './size.ts';
 /** Combines one left row with its matches. */
 export type Emit = (left: Row, matches: readonly Row[]) => readonly Row[];
 
+/** How the join combines a left row with its matches: as rows, or in NEST as one array. */
 export function emitter({ isOuter, nestSlot }: Pick<Join, 'isOuter' | 'nestSlot'>): Emit {
   if (nestSlot === undefined) return (left, matches) => (matches.length === 0 && isOuter ? [left] : matches);
   return (left, matches) => {
@@ -33,6 +34,7 @@ export function merged(left: Row, right: Row): Row {
   return row;
 }
 
+/** The rows that fulfil the condition. */
 export async function matching(
   run: Run,
   condition: Code | undefined,
@@ -142,7 +144,7 @@ interface KeyedRow {
   readonly keys: readonly string[];
 }
 
-/** Lookup join: left rows have the keys; reads about a batch of documents at once. */
+/** Lookup join: the left rows have the keys of the right documents, of which about a batch are read at once. */
 export function lookupJoin(compiler: BlockCompiler, input: Pull, scan: KeyScan, join: Join): Pull {
   const keys = compiler.code(scan.keys);
   const joined = compileLookup(compiler, scan, join);
@@ -211,6 +213,7 @@ function compileLookup(
 /** The approximate memory of a place in the map from right rows to left ones. */
 const ownerBytes = 40;
 
+/** The scan of document keys under a fetch, for which a lookup join reads the documents. */
 export function keyScanOf(right: Operator): KeyScan | undefined {
   if (right.op === 'fetch' && right.input.op === 'key scan') return right.input;
   return undefined;

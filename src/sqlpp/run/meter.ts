@@ -44,6 +44,7 @@ export class Meter {
     return this.#stats;
   }
 
+  /** Passes the batches of an operator on, and measures each read of one. */
   rows<T extends { readonly length: number } = Batch>(
     operator: object,
     batches: AsyncIterable<T>,

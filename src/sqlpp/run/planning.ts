@@ -1,4 +1,4 @@
-// Implements the planner's dependencies.
+// What the planner needs to know of a statement and its datastore (`PlanningContext`).
 import type { IndexDefinition, IndexStatus } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { QueryPlan } from '../plan/operators.ts';
@@ -15,6 +15,7 @@ import type { PrepareContext } from './engine.ts';
 export interface StatementPlanning extends PlanningContext {
   /** Plans of subqueries in expressions, in the order in which they were found. */
   readonly subqueries: QueryPlan[];
+  /** The parameters that the statement names. */
   parameters(tree: Statement): string[];
   /** Call after planning: plans refer to this object, and are used longer than the parameters of the request. */
   releaseValues(): void;
@@ -45,6 +46,7 @@ export function planningOf(text: string, context: PrepareContext): StatementPlan
   };
 }
 
+/** The value of a literal, of a combination of literals, or of a parameter that has one already. */
 export function constantOf(expression: Expression, context: KnownValues): { value: Value } | undefined {
   if (expression.kind === 'named parameter') {
     const { named } = context;
@@ -60,16 +62,16 @@ export function constantOf(expression: Expression, context: KnownValues): { valu
   return staticValue(expression);
 }
 
-const texts = new Map<string, Expression>();
-const cachedTextsMax = 4096;
+const parsedTexts = new Map<string, Expression>();
+const parsedTextsMax = 4096;
 
 /** Parsed keys and conditions of indexes, cached for all statements. */
 export function parsed(text: string): Expression {
-  let tree = texts.get(text);
+  let tree = parsedTexts.get(text);
   if (!tree) {
     tree = parseExpression(text);
-    if (texts.size >= cachedTextsMax) texts.clear();
-    texts.set(text, tree);
+    if (parsedTexts.size >= parsedTextsMax) parsedTexts.clear();
+    parsedTexts.set(text, tree);
   }
   return tree;
 }

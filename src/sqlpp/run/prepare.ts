@@ -1,5 +1,4 @@
 // Prepares statements: parses, resolves, plans and compiles them, once for any number of runs.
-
 import { resultOf, type WorkSteps } from '#base/steps.ts';
 import { planSelect, planSteps } from '../plan/build.ts';
 import { planDelete, planInsert, planUpdate } from '../plan/build-change.ts';
@@ -84,7 +83,7 @@ function* prepareTree(
   }
 }
 
-/** A parameter without a value names a keyspace: the statement cannot be planned yet. */
+/** Whether a parameter without a value names a keyspace: then the statement cannot be planned yet. */
 function namesKeyspaceLater(tree: StatementTree, context: PrepareContext): boolean {
   const isUnknown = (node: Expression): boolean =>
     (node.kind === 'named parameter' || node.kind === 'positional parameter') && !constantOf(node, context);
@@ -92,6 +91,7 @@ function namesKeyspaceLater(tree: StatementTree, context: PrepareContext): boole
     if (typeof node !== 'object' || node === null) return false;
     const { kind, path, expression, use } = node as Record<string, unknown>;
     if (kind === 'constant') return false;
+    // The target of a statement that changes documents.
     if (kind === undefined && path !== undefined && 'alias' in node && isUnknown(path as Expression))
       return true;
     const hasKeys =
@@ -133,6 +133,7 @@ function withoutRequest(context: PrepareContext): Omit<PrepareContext, 'datastor
   return lasting;
 }
 
+/** The rows, once the request is allowed what the planned statement does. */
 async function* authorized(
   { privileges }: PreparedStatement,
   execution: ExecuteContext,

@@ -3,7 +3,8 @@ import { sqlError } from '../errors/sql-error.ts';
 import { begin, noTasks, type PausedTasks, PauseNeeded } from '../expressions/paused-work.ts';
 import { ParsedTexts, ParseNeeded } from '../values/parsed-texts.ts';
 import { renewSteps } from '../values/step-limit.ts';
-import { type CallMemory, CallNeeded, CallResults } from './call-results.ts';
+import { CallNeeded, CallResults } from './call-results.ts';
+import type { StatementMemory } from './held-memory.ts';
 import { NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-results.ts';
 
 /** Thrown by an expression that needs a result, or a pause: the operator provides it and evaluates the row again. */
@@ -34,7 +35,7 @@ export class RowResults {
   #calls = 0;
 
   /** `texts`: the parsed texts that earlier rows of the statement have used. */
-  constructor(memory: CallMemory, texts: ParsedTexts) {
+  constructor(memory: StatementMemory, texts: ParsedTexts) {
     this.texts = new ParsedTexts(texts);
     this.calls = new CallResults(memory);
     this.subqueries = new SubqueryResults(memory);

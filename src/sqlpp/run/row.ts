@@ -6,8 +6,10 @@ export type Row = Value[];
 
 export type Batch = Row[];
 
+/** The most rows of a batch. */
 export const batchRows = 256;
 
+/** A row whose slots have no values. */
 export function emptyRow(size: number): Row {
   // Not `fill`: V8 takes twice as long for it.
   const row: Row = [];
@@ -35,6 +37,7 @@ export class Batcher {
     return this.take();
   }
 
+  /** The rows since the last batch. */
   take(): Batch {
     const rows = this.#rows;
     this.#rows = [];

@@ -14,11 +14,14 @@ export class RunSlices {
   documentsAtOnce = 4;
   readonly #context: Pick<ExecuteContext, 'monotonicMs' | 'pause' | 'signal'>;
   readonly #meter: Meter | undefined;
+  /** When the slice began. */
   #startMs: number;
   /** When the statement began to take the documents that were read last. */
-  #takingMs = 0;
+  #takingStartMs = 0;
+  /** The size of the documents that were read last. */
   #takenBytes = 0;
-  #evaluationMs = 0;
+  /** When the evaluation of the row began; 0 for the first one. */
+  #evaluationStartMs = 0;
   /** When the newest work of the row went on after a pause, or the row was evaluated again. */
   #resumedMs = 0;
 
@@ -42,12 +45,12 @@ export class RunSlices {
 
   /** Call before a row is evaluated again. */
   evaluatesAgain(): void {
-    this.#evaluationMs = this.#resumedMs = this.#context.monotonicMs();
+    this.#evaluationStartMs = this.#resumedMs = this.#context.monotonicMs();
   }
 
   /** Call when a row is done: what was evaluated again for it must not postpone the pauses of the next row. */
   rowEnded(): void {
-    this.#evaluationMs = this.#resumedMs = 0;
+    this.#evaluationStartMs = this.#resumedMs = 0;
   }
 
   /** Call when work of a row goes on after a pause. */
@@ -59,7 +62,7 @@ export class RunSlices {
   get isPauseDue(): boolean {
     const nowMs = this.#context.monotonicMs();
     if (nowMs - this.#startMs < sliceMs) return false;
-    return nowMs - this.#resumedMs >= this.#resumedMs - this.#evaluationMs;
+    return nowMs - this.#resumedMs >= this.#resumedMs - this.#evaluationStartMs;
   }
 
   /** Calls `work` for each item, and yields between those that take long. */
@@ -89,7 +92,7 @@ export class RunSlices {
 
   /** Call when documents have arrived, or before this thread reads them: how long another node takes to send them says nothing about their size. */
   startTakingDocuments(): void {
-    this.#takingMs = this.#context.monotonicMs();
+    this.#takingStartMs = this.#context.monotonicMs();
   }
 
   countDocument(bytes: number): void {
@@ -98,9 +101,10 @@ export class RunSlices {
 
   /** As `yieldIfDue`, after `count` documents were taken; adapts `documentsAtOnce`. */
   yieldAfterDocuments(count: number): Promise<void> | undefined {
-    const isMuch = this.#takenBytes >= largeBytes || this.#context.monotonicMs() - this.#takingMs >= sliceMs;
+    const tookLong =
+      this.#takenBytes >= largeBytes || this.#context.monotonicMs() - this.#takingStartMs >= sliceMs;
     this.#takenBytes = 0;
-    if (isMuch) this.documentsAtOnce = Math.max(1, count >> 1);
+    if (tookLong) this.documentsAtOnce = Math.max(1, count >> 1);
     else if (count === this.documentsAtOnce) this.documentsAtOnce = Math.min(batchRows, 2 * count);
     return this.yieldIfDue();
   }

@@ -3,7 +3,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import { allowPauses, begin, noTasks, PauseNeeded, restore, rowTasks } from '../expressions/paused-work.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import type { Block } from '../plan/block.ts';
-import { isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
+import { functionKey, functionText, isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
 import type { Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import { parseInSteps } from '../values/json-steps.ts';
@@ -14,7 +14,7 @@ import { CallNeeded, CallResults } from './call-results.ts';
 import type { Code } from './code.ts';
 import { type DrawnKind, DrawnValues } from './drawn-values.ts';
 import type { ExecuteContext, Outcome, Phase } from './engine.ts';
-import { type FunctionProgram, functionKey } from './function-program.ts';
+import type { FunctionProgram } from './function-program.ts';
 import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
 import { advisorCall, curlCall, externalCall } from './needed-calls.ts';
@@ -48,7 +48,7 @@ const cachedResultsMax = 10_000;
 export const heldMax = 768 * 1024 * 1024;
 /** After so many released bytes the thread collects garbage. */
 const garbageMax = 16 << 20;
-/** The steps of a call: nested functions may call each other billions of times for a row. */
+/** The steps that a call counts: nested functions may call each other billions of times for a row. */
 const callSteps = 25;
 /** The most nested calls of user-defined functions. */
 const callDepthMax = 100;
@@ -97,7 +97,7 @@ export class Run {
     if (warnings.every(({ message }) => message !== warning.message)) warnings.push(warning);
   }
 
-  /** Call once per batch: yields when the time slice is used up, and throws when the request is aborted. */
+  /** Call once per batch: yields when the time slice is over, and throws when the request is aborted. */
   yieldIfDue(): Promise<void> | undefined {
     return this.slices.yieldIfDue();
   }
@@ -156,7 +156,7 @@ export class Run {
     return this.#needed?.add(error) ?? false;
   }
 
-  /** Not once this evaluation has got random values or times: work that continues after a pause does not get its values again, so later expressions would get them instead of their own. */
+  /** For expressions: whether long work should pause. Not once this evaluation has got random values or times: work that continues after a pause does not get its values again, so later expressions would get them instead of their own. */
   isPauseDue(): boolean {
     return this.slices.isPauseDue && !this.hasDrawn();
   }
@@ -169,11 +169,11 @@ export class Run {
   /** For expressions: calls a user-defined function. */
   userCall(call: UserCall, values: readonly Value[]): Value {
     if (isExternal(call)) return this.#resultOf(externalCall(call.external, values, this.context));
-    const key = functionKey(call.name);
-    const program = this.#programs.functions.get(key);
-    if (!program) throw sqlError(10101, key);
+    const program = this.#programs.functions.get(functionKey(call.name));
+    if (!program) throw sqlError(10101, functionText(call.name));
     countSteps(callSteps);
-    if (++this.#callDepth > callDepthMax) throw sqlError(10109, key, 'calls are nested too deeply');
+    if (++this.#callDepth > callDepthMax)
+      throw sqlError(10109, functionText(call.name), 'calls are nested too deeply');
     try {
       const { inline, code } = program;
       const row = emptyRow(inline.block.size);
@@ -244,6 +244,7 @@ export class Run {
     return this.#subqueryResults.bytes + this.#callResults.bytes;
   }
 
+  /** The results of a subquery with these captured values. */
   async rowsOf(logical: object, values: readonly Value[]): Promise<Value[]> {
     const program = this.#programs.programs.get(logical);
     if (!program) throw new Error('a subquery has no plan');
@@ -271,7 +272,7 @@ export class Run {
    * the result is there. Yields between rows that take long, as those of large documents do.
    */
   each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> | undefined {
-    // Synchronous until a row needs a subquery, or the time slice is used up: most rows take less than a microsecond.
+    // Synchronous until a row needs a subquery, or the time slice is over: most rows take less than a microsecond.
     let at = 0;
     // The clock is read after 1, 3, 7, 15, … rows: hardly ever where rows are short, and in time where they are long.
     let timedAt = 1;

@@ -183,6 +183,7 @@ function catalogKeys(keys: Code, scan: CatalogScan): Pull {
   };
 }
 
+/** Makes the row of a block from an entry of the catalog. */
 function catalogRow({ source, keyspace }: CatalogScan): (seed: Row, row: CatalogRow) => Row {
   const { slot, idSlot, metaSlot } = source;
   return (seed, { id, value }) => {

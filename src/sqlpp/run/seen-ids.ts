@@ -1,6 +1,5 @@
 // Ids of documents that a statement has had already. Their memory counts as memory of the statement.
-import type { CallMemory } from './call-results.ts';
-import { HeldMemory } from './held-memory.ts';
+import { HeldMemory, type StatementMemory } from './held-memory.ts';
 
 /** The approximate memory of an id in addition to its characters: the string, and its place in a set. */
 const idBytes = 50;
@@ -12,7 +11,7 @@ export class SeenIds {
   readonly #ids = new Set<string>();
   #uncounted = 0;
 
-  constructor(memory: CallMemory) {
+  constructor(memory: StatementMemory) {
     this.#memory = new HeldMemory(memory);
   }
 

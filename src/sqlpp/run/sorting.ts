@@ -1,11 +1,9 @@
 // ORDER BY: sorts in memory, keeps only the first rows if a LIMIT follows, and spills sorted runs above the request's memory share.
-
 import { sortedAtOnce } from '#base/sort-steps.ts';
 import type { OrderTerm } from '../plan/logical.ts';
 import type { Order } from '../plan/operators.ts';
 import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
-
 import type { BlockCompiler } from './code.ts';
 import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
@@ -46,7 +44,7 @@ export function order(compiler: BlockCompiler, input: Pull, node: Order): Pull {
   };
 }
 
-/** Direction and position of NULLs may be parameters. */
+/** The comparison of ORDER BY for a run: the direction and the position of NULLs may be parameters. */
 export function compileRules(
   compiler: BlockCompiler,
   terms: readonly OrderTerm[],
@@ -93,7 +91,7 @@ function comparator(rules: readonly TermRules[]): CompareKeys {
   };
 }
 
-/** For a LIMIT up to this one, the sorter drops rows beyond it while others arrive. */
+/** The largest LIMIT, with OFFSET, for which the sorter drops rows beyond it while others arrive. */
 const truncatedLimitMax = 20_000;
 
 class Sorter {
@@ -134,6 +132,7 @@ class Sorter {
     this.#run.releaseDiscarded(bytes);
   }
 
+  /** Makes a sorted run of the chunk. */
   #closeChunk(): void {
     if (this.#chunk.length === 0) return;
     this.#runs.push(this.#chunk.sort(this.#compare));
@@ -146,6 +145,7 @@ class Sorter {
     else this.#run.release(-bytes);
   }
 
+  /** Keeps the first `#rowsMax` rows only. */
   #truncate(): void {
     this.#closeChunk();
     const first = this.#runs.flat().sort(this.#compare).slice(0, this.#rowsMax);

@@ -1,13 +1,19 @@
 // Compiles operators to functions that produce rows, once when the statement is prepared.
 import { resultOf, type WorkSteps } from '#base/steps.ts';
 import type { Operator, QueryPlan } from '../plan/operators.ts';
-import { type InlineCall, isInline, isResolved, type ResolvedSubquery } from '../plan/resolving.ts';
+import {
+  functionKey,
+  type InlineCall,
+  isInline,
+  isResolved,
+  type ResolvedSubquery,
+} from '../plan/resolving.ts';
 import { visit } from '../plan/walk.ts';
 import type { Expression } from '../tree/query.ts';
 import { BlockCompiler } from './code.ts';
 import { type InnerQuery, setOperation, subqueryScan } from './combining.ts';
 import { distinct, fetchDocuments, filter, letVariables, limit, offset, project, unnest } from './flow.ts';
-import { type FunctionProgram, functionKey } from './function-program.ts';
+import type { FunctionProgram } from './function-program.ts';
 import { compileLettingHaving, group } from './grouping.ts';
 import { hashJoin } from './hash-join.ts';
 import { indexScan } from './index-scanning.ts';

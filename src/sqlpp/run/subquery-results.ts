@@ -1,7 +1,7 @@
 // Results of subqueries in expressions, by subquery and captured values, and what a row needs of them.
 import type { ResolvedSubquery } from '../plan/resolving.ts';
 import type { Value } from '../values/value.ts';
-import type { CallMemory } from './call-results.ts';
+import type { StatementMemory } from './held-memory.ts';
 import { sizeOf } from './size.ts';
 
 /** Thrown when an expression needs a subquery that has not run: the operator runs it and evaluates the expression again. */
@@ -21,12 +21,12 @@ export class SubqueryNeeded {
 const cachedMax = 10_000;
 
 export class SubqueryResults {
-  readonly #memory: CallMemory;
+  readonly #memory: StatementMemory;
   readonly #results = new Map<object, Map<string, Value>>();
   #correlated = 0;
   #bytes = 0;
 
-  constructor(memory: CallMemory) {
+  constructor(memory: StatementMemory) {
     this.#memory = memory;
   }
 

@@ -31,3 +31,19 @@ test('CREATE FUNCTION refuses a body with a name that is no parameter', () => {
   ])
     prepare(`CREATE FUNCTION ${head} { ${body} }`);
 });
+
+test('functions whose names have dots in different parts of the path are different functions', async () => {
+  const userFunctions = {
+    find: (path: readonly string[]) =>
+      ({
+        parameters: [],
+        isVariadic: false,
+        language: 'inline',
+        body: JSON.stringify(path.join(' ')),
+      }) as const,
+  };
+  const statement = 'SELECT default:a.b.`c.d`() AS x, default:`a.b`.c.d() AS y';
+  assert.deepEqual(await query(new MemoryDatastore(), statement, { userFunctions }), [
+    { x: 'a b c.d', y: 'a.b c d' },
+  ]);
+});

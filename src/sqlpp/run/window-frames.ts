@@ -14,7 +14,7 @@ export interface Partition {
   /** The values of ORDER BY. */
   readonly keys: readonly (readonly Value[])[];
   readonly compare: CompareKeys;
-  /** The peer group number of each row. */
+  /** The number of the group of peers, rows with equal `keys`, that each row is in. */
   readonly peers: readonly number[];
 }
 
@@ -84,6 +84,7 @@ function defaultFrame(isOrdered: boolean): FrameCode {
   };
 }
 
+/** The index of the last peer of each row. */
 export function lastPeers({ peers }: Partition): number[] {
   const ends: number[] = new Array(peers.length);
   for (let at = peers.length - 1; at >= 0; at--) {
@@ -114,6 +115,7 @@ function compileBound(
   };
 }
 
+/** The index of the row at which the frame of the row `at` starts or ends. */
 function boundIndex(
   partition: Partition,
   at: number,
@@ -151,13 +153,12 @@ function rangeIndex(
   isDescending: boolean,
 ): number {
   const { keys, peers } = partition;
-  const value = Number(keys[at]?.[0]);
   const current = keys[at]?.[0];
   const isNumber = typeof current === 'number' || typeof current === 'bigint';
   // A value that is not a number has no distance.
   if (!isNumber && current !== null && current !== undefined) return side === 'start' ? keys.length : -1;
   if (!isNumber) return groupIndex(partition, peers[at] as number, side);
-  const edge = value + distance;
+  const edge = Number(current) + distance;
   // Values of other types are before or after all numbers: NULL and MISSING where NULLS FIRST or LAST puts them.
   const orderAt = (index: number): number => {
     const key = keys[index]?.[0];
@@ -168,6 +169,7 @@ function rangeIndex(
   return firstIndex(keys.length, (index) => orderAt(index) > 0) - 1;
 }
 
+/** Whether EXCLUDE removes a row from the frame of the row `at`. */
 function exclusion(
   { peers }: Partition,
   at: number,

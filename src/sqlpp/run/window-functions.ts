@@ -26,7 +26,7 @@ export function compileWindowFunction(compiler: BlockCompiler, node: WindowColum
   return (byName[node.name] ?? overFrame)(compiler, node);
 }
 
-/** Functions of the row's position alone. */
+/** A function of the position of a row in the partition alone. */
 function ranked(rankOf: (partition: Partition, at: number) => number): Compile {
   return () => async (_run, partition, slot) => {
     for (let at = 0; at < partition.rows.length; at++)
@@ -34,6 +34,7 @@ function ranked(rankOf: (partition: Partition, at: number) => number): Compile {
   };
 }
 
+/** RANK. */
 const ranks: Compile = () => async (_run, partition, slot) => {
   let first = 0;
   partition.rows.forEach((row, at) => {
@@ -42,6 +43,7 @@ const ranks: Compile = () => async (_run, partition, slot) => {
   });
 };
 
+/** PERCENT_RANK. */
 const percentRanks: Compile = () => async (_run, partition, slot) => {
   let first = 0;
   const others = partition.rows.length - 1;
@@ -51,6 +53,7 @@ const percentRanks: Compile = () => async (_run, partition, slot) => {
   });
 };
 
+/** CUME_DIST. */
 const cumulativeDistribution: Compile = () => async (_run, partition, slot) => {
   const ends = lastPeers(partition);
   partition.rows.forEach((row, at) => {
@@ -79,12 +82,15 @@ const tiles: Compile = (compiler, node) => {
 function tileOf(at: number, size: number, count: number): number {
   const small = Math.floor(size / count);
   const large = size % count;
-  const inLarge = large * (small + 1);
+  const rowsInLarge = large * (small + 1);
   const tile =
-    at < inLarge ? Math.floor(at / (small + 1)) : large + Math.floor((at - inLarge) / Math.max(1, small));
+    at < rowsInLarge
+      ? Math.floor(at / (small + 1))
+      : large + Math.floor((at - rowsInLarge) / Math.max(1, small));
   return tile + 1;
 }
 
+/** Whether the value is neither NULL nor MISSING. */
 const isKnown = (value: Value): boolean => value !== null && value !== undefined;
 
 /** LAG and LEAD. */
@@ -156,6 +162,7 @@ function valueInFrame(which: 'first' | 'last' | 'nth'): Compile {
   };
 }
 
+/** @throws SqlError 5340 */
 function positionOf(value: Value, node: Aggregate): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
     throw sqlError(
@@ -177,7 +184,7 @@ function nthInFrame(
   const step = isFromLast ? -1 : 1;
   for (let at = isFromLast ? frame.end : frame.start; at >= frame.start && at <= frame.end; at += step) {
     const value = values[at];
-    if (frame.isExcluded(at) || (skipsNull && (value === null || value === undefined))) continue;
+    if (frame.isExcluded(at) || (skipsNull && !isKnown(value))) continue;
     if (--remaining === 0) return value;
   }
   return null;
@@ -186,6 +193,7 @@ function nthInFrame(
 /** How many rows a function reads for a row at most, the row itself included. */
 const sizeOfFrame = ({ start, end }: Frame): number => 1 + Math.max(0, end - start + 1);
 
+/** The argument of an aggregate for each row of a partition, and whether the row passes FILTER. */
 interface Inputs {
   readonly values: readonly Value[];
   readonly passesFilter: readonly boolean[];
@@ -220,6 +228,7 @@ const overFrame: Compile = (compiler, node) => {
   };
 };
 
+/** The value of the aggregate over the frame of each row. */
 async function aggregated(
   run: Run,
   node: Aggregate,

@@ -1,5 +1,4 @@
-// Window functions: partitions and sorts rows, and computes the frame of each row.
-
+// Window functions: divides rows into sorted partitions, and computes the functions over each.
 import { expressionKey } from '../plan/expression-key.ts';
 import type { WindowColumn } from '../plan/logical.ts';
 import type { Value } from '../values/value.ts';
@@ -19,6 +18,7 @@ interface ColumnCode {
   readonly order: readonly Code[];
   readonly rules: (run: Run, seed: Row) => Promise<CompareKeys>;
   readonly evaluate: WindowFunction;
+  /** The key of the expressions of PARTITION BY. */
   readonly partitionKey: string;
   /** Window functions with the same partitions and order share the sort. */
   readonly sortKey: string;

@@ -1,4 +1,4 @@
-// WITH, and WITH RECURSIVE.
+// Evaluates the terms of WITH and WITH RECURSIVE.
 import { sqlError } from '../errors/sql-error.ts';
 import type { WithPlan } from '../plan/operators.ts';
 import type { Value } from '../values/value.ts';
@@ -9,11 +9,12 @@ import { valueKey } from './keys.ts';
 import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 
-/** The estimated memory of a known key in addition to its text. */
+/** The estimated memory of the key of a row that WITH RECURSIVE has had, in addition to its text. */
 const entryBytes = 32;
 /** The estimated memory of a row of WITH RECURSIVE. */
 const recursiveRowBytes = 64;
 
+/** Whether WITH RECURSIVE has not had the value before. */
 function isNew(memory: HeldMemory, seen: Set<string>, value: Value): boolean {
   const key = valueKey([value]);
   if (seen.has(key)) return false;
@@ -28,13 +29,13 @@ export interface WithCode {
   readonly step: InnerQuery | undefined;
 }
 
-/** The most steps of WITH RECURSIVE. */
+/** The most steps of WITH RECURSIVE, each of which adds a level of rows. */
 const levelsMax = 10_000;
 
 export function withTerms(input: Pull, terms: readonly WithCode[]): Pull {
   return async function* pullWith(run, seed) {
     const row = seed.slice();
-    // The terms use it until the query ends.
+    // For the values of the terms, until the query ends.
     const memory = new HeldMemory(run);
     try {
       for (const { term, code, step } of terms) {
@@ -64,10 +65,10 @@ async function recurse(
   for (let count = 0; level.length > 0; count++) {
     if (count >= levelsMax)
       throw sqlError(5030, `WITH RECURSIVE ${term.alias} did not end after ${levelsMax} levels`);
-    const working = row.slice();
-    working[term.slot] = level;
+    const stepRow = row.slice();
+    stepRow[term.slot] = level;
     const next: Value[] = [];
-    for await (const values of resultsOf(run, step, working)) {
+    for await (const values of resultsOf(run, step, stepRow)) {
       for (const value of values) {
         if (!isAll && !isNew(memory, seen, value)) continue;
         memory.hold(recursiveRowBytes);

@@ -16,7 +16,7 @@ import type { Row } from './row.ts';
 import type { Run } from './run.ts';
 import type { RowChange, RowWrite, Statement } from './statement.ts';
 
-/** The changes of a statement, in batches. */
+/** The changes of a statement, in batches: before their documents are encoded, and after. */
 type Changes = (run: Run) => AsyncIterable<readonly RowChange[]>;
 type Writes = (run: Run) => AsyncIterable<readonly RowWrite[]>;
 
@@ -63,7 +63,7 @@ export class Writer {
     }
   }
 
-  /** RETURNING rows of the successful writes. */
+  /** Makes the writes, and returns the RETURNING rows of those that succeed. */
   async write(run: Run, wanted: readonly RowWrite[]): Promise<Value[]> {
     const writes = wanted.filter(({ write }) => this.#mayWrite(run, write));
     if (writes.length === 0) return [];
@@ -103,7 +103,7 @@ export class Writer {
     return this.#results(run, done);
   }
 
-  /** Checked here because a transaction, which only stages the document now, could not store it once it is committed. */
+  /** Whether the data service can store the expiration; the row fails if not. Checked here because a transaction, which only stages the document now, could not store it once it is committed. */
   #mayWrite(run: Run, write: DocumentWrite): boolean {
     if (write.expiration === 'keep' || write.expiration <= expirationMax) return true;
     const reason = `expiration: must be at most ${expirationMax} (seconds since 1970)`;
@@ -232,14 +232,16 @@ export function writeOptions(
 /** The data service stores expirations in 32 bits. */
 const expirationMax = 2 ** 32 - 1;
 /** 30 days: the most seconds of a relative expiration. */
-const relativeMax = 30 * 24 * 60 * 60;
+const relativeSecondsMax = 30 * 24 * 60 * 60;
 
-/** In seconds since 1970, 0: never; undefined for a value that is no number. */
+/** The expiration in seconds since 1970, 0: never; undefined for a value that is no number. */
 export function absoluteExpiration(run: Run, seconds: Value): number | undefined {
   if (typeof seconds !== 'number' && typeof seconds !== 'bigint') return undefined;
   const wholeSeconds = Math.trunc(Number(seconds));
   if (wholeSeconds <= 0) return 0;
-  return wholeSeconds <= relativeMax ? Math.floor(run.context.clockMs() / 1000) + wholeSeconds : wholeSeconds;
+  return wholeSeconds <= relativeSecondsMax
+    ? Math.floor(run.context.clockMs() / 1000) + wholeSeconds
+    : wholeSeconds;
 }
 
 function xattrBytes(members: ValueObject): ReadonlyMap<string, Uint8Array> {
