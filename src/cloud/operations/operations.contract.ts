@@ -27,7 +27,6 @@ export const ShowOperation = defineOperation({
   subject: 'operation',
   doc: 'The progress of a change of a cluster, and the last error.',
   access: 'token',
-  fromStore: true,
   replies: { 200: { doc: 'The operation', body: operationSchema } },
 });
 

@@ -156,6 +156,28 @@ test('renews the lease while a step runs', async (t) => {
   await eventually(async () => assert.equal(await fixture.stateOf(id), 'done'));
 });
 
+test('cancels a running step once another worker has taken over its operation', async (t) => {
+  let reason: Error | null = null;
+  const run = async (_cluster: unknown, cancellation: AbortSignal): Promise<void> => {
+    await new Promise((resolve) => cancellation.addEventListener('abort', resolve));
+    reason = cancellation.reason as Error;
+  };
+  const fixture = await Fixture.create(t, [{ name: 'long', run }]);
+  await fixture.cluster('c');
+  const id = await fixture.request('c');
+  fixture.worker('a').wake();
+  await eventually(() =>
+    assert.equal(fixture.clock.pending, 2, 'of the next poll, and of the renewal of the lease'),
+  );
+  const taken = { owner: 'b', lease_until: fixture.clock.wallMs() + leaseMs };
+  await fixture.store.updateTable('operations').set(taken).where('id', '=', id).execute();
+  fixture.clock.advance(5_000);
+  await eventually(() =>
+    assert.equal(reason?.message, 'another worker holds the lease, or another operation replaced this one'),
+  );
+  assert.deepEqual([await fixture.stateOf(id), (await fixture.operation(id))?.owner], ['open', 'b']);
+});
+
 test('retries a failing step with back-off, and fails the operation with the reason after its deadline', async (t) => {
   let tries = 0;
   const run = async (): Promise<void> => {
@@ -200,7 +222,7 @@ for (const [hours, direction] of [
     assert.deepEqual([tries, await fixture.stateOf(id)], [3, 'done']);
   });
 
-test('fails an operation after the maximum of attempts, also while the clock is set back', async (t) => {
+test('fails an operation after the maximum number of attempts, also while the clock is set back', async (t) => {
   const fixture = await Fixture.create(t, [{ name: 'write', run: () => Promise.reject(new Error('never')) }]);
   await fixture.cluster('c');
   const id = await fixture.request('c');
@@ -215,13 +237,13 @@ test('fails an operation after the maximum of attempts, also while the clock is 
 
 test('cancels an operation that another replaces, and never runs two operations on a cluster at once', async (t) => {
   let inside = 0;
+  let tries = 0;
   const run = async (_cluster: unknown, cancellation: AbortSignal): Promise<void> => {
     assert.equal(++inside, 1);
     if (tries++ === 0) await new Promise((resolve) => cancellation.addEventListener('abort', resolve));
     inside--;
     cancellation.throwIfAborted();
   };
-  let tries = 0;
   const fixture = await Fixture.create(t, [{ name: 'only', run }]);
   await fixture.cluster('c');
   const first = await fixture.request('c');
@@ -237,7 +259,7 @@ test('cancels an operation that another replaces, and never runs two operations 
   assert.deepEqual([state, last_error], ['failed', 'deleted']);
 });
 
-test('cancels a replaced operation also while the greatest number of operations runs', async (t) => {
+test('cancels a replaced operation also while the maximum number of operations runs', async (t) => {
   const seen = new Set<string>();
   const run = async ({ id }: { id: string }, cancellation: AbortSignal): Promise<void> => {
     if (seen.has(id)) return;

@@ -7,10 +7,11 @@ import { withDiskReserve } from '../store/with-disk-reserve.ts';
 import { type OperationKind, type OperationsStore, waitMaxMs } from './operations.store.ts';
 import type { Plan } from './step.ts';
 
-/** Another server may have added an operation for this home. */
+/** The longest and the shortest pause between polls. Another server may have added an operation for this home. */
 const pollMs = 2_000;
 const pollMinMs = 200;
 const concurrentMax = 4;
+/** How often a running step renews the lease of its operation. */
 const renewMs = 5_000;
 const backOffFirstMs = 200;
 /** A step is attempted at least this often, even after the deadline of its operation. */
@@ -18,7 +19,7 @@ const attemptsMin = 3;
 /** A step is attempted at most this often, even before the deadline. */
 const attemptsMax = 100;
 const pruneEveryMs = 3_600_000;
-const errorCharacters = 500;
+const errorCharactersMax = 500;
 
 export interface WorkerOptions {
   store: Store;
@@ -139,7 +140,7 @@ export class Worker {
 
   private begin(operation: OperationRow): void {
     const cancellation = new AbortController();
-    const done = this.runSteps(operation, cancellation.signal)
+    const done = this.runSteps(operation, cancellation)
       .catch((error: Error) =>
         this.options.log.error('operation.unrecorded', { operation: operation.id, reason: error.message }),
       )
@@ -150,10 +151,10 @@ export class Worker {
     this.running.set(operation.id, { clusterId: operation.cluster_id, cancellation, done });
   }
 
-  private async runSteps(operation: OperationRow, cancellation: AbortSignal): Promise<void> {
+  private async runSteps(operation: OperationRow, cancellation: AbortController): Promise<void> {
     const plan = this.options.plans[operation.kind as OperationKind];
     let stepIndex = plan.steps.findIndex(({ name }) => name === operation.step);
-    while (stepIndex < plan.steps.length && !cancellation.aborted) {
+    while (stepIndex < plan.steps.length && !cancellation.signal.aborted) {
       if (!(await this.attempt(operation, plan, stepIndex, cancellation))) return;
       stepIndex++;
     }
@@ -164,18 +165,18 @@ export class Worker {
     operation: OperationRow,
     plan: Plan,
     stepIndex: number,
-    cancellation: AbortSignal,
+    cancellation: AbortController,
   ): Promise<boolean> {
     const { operations, owner } = this.options;
     const step = plan.steps[stepIndex] as Plan['steps'][number];
     try {
       const cluster = await this.clusterOf(operation);
       if (cluster !== undefined)
-        await this.whileRenewingLease(operation, () =>
-          this.withDiskReserve(operation, () => step.run(cluster, cancellation)),
+        await this.whileRenewingLease(operation, cancellation, () =>
+          this.withDiskReserve(operation, () => step.run(cluster, cancellation.signal)),
         );
     } catch (error) {
-      if (!cancellation.aborted) await this.recordFailure(operation, plan, step.name, error as Error);
+      if (!cancellation.signal.aborted) await this.recordFailure(operation, plan, step.name, error as Error);
       return false;
     }
     const next = plan.steps[stepIndex + 1];
@@ -197,18 +198,26 @@ export class Worker {
     return store.selectFrom('clusters').selectAll().where('id', '=', operation.cluster_id).executeTakeFirst();
   }
 
-  /** Renews the lease during a long step. */
-  private async whileRenewingLease(operation: OperationRow, run: () => Promise<void>): Promise<void> {
+  /** Renews the lease during a long step, and cancels the step once another worker holds the lease or the operation has ended. */
+  private async whileRenewingLease(
+    operation: OperationRow,
+    cancellation: AbortController,
+    run: () => Promise<void>,
+  ): Promise<void> {
     const { clock, operations, owner } = this.options;
     let over = false;
     let timer: Timer | null = null;
-    const renew = (): void => {
+    const scheduleRenewal = (): void => {
       if (over) return;
       timer = clock.after(renewMs, () => {
-        operations.record(operation.id, owner, {}).then(renew, renew);
+        // A database that cannot be reached says nothing about the lease: the step goes on.
+        operations.record(operation.id, owner, {}).then((isHeld) => {
+          if (isHeld) scheduleRenewal();
+          else if (!over) cancellation.abort(new Error(leaseLost));
+        }, scheduleRenewal);
       });
     };
-    renew();
+    scheduleRenewal();
     try {
       await run();
     } finally {
@@ -225,7 +234,10 @@ export class Worker {
   ): Promise<void> {
     const { clock, operations, owner, log } = this.options;
     const { id, kind, cluster_id } = operation;
-    const failure = { attempts: operation.attempts + 1, last_error: error.message.slice(0, errorCharacters) };
+    const failure = {
+      attempts: operation.attempts + 1,
+      last_error: error.message.slice(0, errorCharactersMax),
+    };
     log.warn('operation.step_failed', { operation: id, kind, step, ...failure });
     const now: number = clock.wallMs();
     if (isLastAttempt(operation.deadline, failure.attempts, now))
@@ -234,6 +246,8 @@ export class Worker {
     await operations.record(id, owner, { ...failure, next_at: now + waitMs, owner: null, lease_until: 0 });
   }
 }
+
+const leaseLost = 'another worker holds the lease, or another operation replaced this one';
 
 const isLastAttempt = (deadline: number, attempts: number, now: number): boolean =>
   (deadline <= now && attempts >= attemptsMin) || attempts >= attemptsMax;
