@@ -127,7 +127,7 @@ function partsOf(options: CloudOptions) {
   };
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const capacity = new Capacity(options);
-  const partsOfChanges = { ...options, operations, nodes, capacity, wake: () => worker.wake() };
+  const serviceParts = { ...options, operations, nodes, capacity, wake: () => worker.wake() };
   const uses = new TokenUses({ ...options, tokens });
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
   const versions = new StoreVersions(options.state);
@@ -140,8 +140,8 @@ function partsOf(options: CloudOptions) {
     unconfirmed,
     uses,
     clusters: new ClustersService(options),
-    lifecycle: new ClusterLifecycleService(partsOfChanges),
-    scaling: new ClusterScaleService(partsOfChanges),
+    lifecycle: new ClusterLifecycleService(serviceParts),
+    scaling: new ClusterScaleService(serviceParts),
     databaseUsers,
     ready: new ReadyClusters({ nodes, operations }),
     authenticator: new TokenAuthenticator({ ...options, tokens, uses, limit, versions }),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { MergedRuns } from './merged-runs.ts';
 
-test('serves all requests during a run by one more run, separately for each key', async () => {
+test('serves all requests that come during a run with one more run, separately for each key', async () => {
   const runs = new MergedRuns();
   const gate = deferred<void>();
   const begun: string[] = [];

@@ -33,6 +33,7 @@ export interface AuthenticatorOptions {
   clock: Clock;
 }
 
+/** A token as stored, and its caller. */
 interface Identity extends StoredToken {
   readonly caller: Caller;
 }
@@ -78,7 +79,7 @@ export class TokenAuthenticator {
       const token = await (signature === undefined
         ? tokens.byToken(tokenOrAccessKey)
         : tokens.byAccessKey(tokenOrAccessKey));
-      if (token === null) throw unknown(credentials);
+      if (token === null) throw unknownCredentials(credentials);
       const { id, role, project_id, expires_at } = token.row;
       const identity = { tokenId: id, role: role as Role, projectId: project_id, expiresAt: expires_at };
       return { ...token, caller: new Caller(identity) };
@@ -88,7 +89,7 @@ export class TokenAuthenticator {
   private refuseInvalid({ row }: Identity, credentials: Credentials, presented: AuthenticatedRequest): void {
     const { tokens, clock } = this.options;
     const now = clock.wallMs();
-    if (row.expires_at !== null && row.expires_at <= now) throw unknown(credentials);
+    if (row.expires_at !== null && row.expires_at <= now) throw unknownCredentials(credentials);
     const { signature } = credentials;
     if (signature === undefined) return;
     const problem = timestampProblem(presented.timestamp, now);
@@ -118,7 +119,7 @@ function credentialsOf({ authorization }: AuthenticatedRequest): Credentials {
   return { key, tokenOrAccessKey, signature };
 }
 
-const unknown = ({ signature }: Credentials): ApiError =>
+const unknownCredentials = ({ signature }: Credentials): ApiError =>
   unauthorized(`this ${signature === undefined ? 'token' : 'access key'} is unknown, revoked or has expired`);
 
 const forms = 'Bearer <ACCESS_TOKEN>, or Bearer <ACCESS_KEY>:<SIGNATURE> with Couchbase-Timestamp';

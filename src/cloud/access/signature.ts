@@ -39,8 +39,8 @@ export function isSignature(signature: string, secretKey: string, signed: Signed
     ...(host === undefined ? [] : [`http://${host}${target}`, `https://${host}${target}`]),
   ];
   // Compute all forms, so that the duration does not reveal which one matches.
-  const fits = targets.map((each) => isSame(signature, signatureOf(secretKey, method, each, timestamp)));
-  return fits.includes(true);
+  const matches = targets.map((each) => isSame(signature, signatureOf(secretKey, method, each, timestamp)));
+  return matches.includes(true);
 }
 
 function isSame(sent: string, expected: string): boolean {

@@ -9,7 +9,7 @@ import { openSealed } from './sealed.ts';
 
 const tokenBytes = 32;
 const accessKeyBytes = 18;
-const purpose = 'cloud token secret';
+const sealPurpose = 'cloud token secret';
 
 /** A new token with its secrets, which are shown once. */
 export interface NewToken {
@@ -69,7 +69,7 @@ export class TokenStore {
         id: token.id,
         token_hash: hashOf(token.token),
         access_key: token.accessKey,
-        secret_sealed: secrets.seal(purpose, token.secretKey),
+        secret_sealed: secrets.seal(sealPurpose, token.secretKey),
         role: request.role,
         project_id: request.projectId,
         origin: request.origin,
@@ -102,13 +102,13 @@ export class TokenStore {
   }
 
   secretOf(row: TokenRow): string {
-    return openSealed(this.options.secrets, purpose, row.secret_sealed);
+    return openSealed(this.options.secrets, sealPurpose, row.secret_sealed);
   }
 
   /** True if the key of this server decrypts the secret of the token. */
   canOpen({ secret_sealed: sealed }: TokenRow): boolean {
     try {
-      this.options.secrets.open(purpose, sealed);
+      this.options.secrets.open(sealPurpose, sealed);
       return true;
     } catch {
       return false;
@@ -159,5 +159,5 @@ export class TokenStore {
   }
 }
 
-/** Tokens have 256 random bits, so a fast hash cannot be reversed. */
+/** Generated tokens have 256 random bits, and supplied ones at least 32 characters, so a fast hash cannot be reversed. */
 export const hashOf = (token: string): string => hash('sha256', token);

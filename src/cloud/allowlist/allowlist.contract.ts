@@ -10,8 +10,8 @@ const commentMax = 1_024;
 const durationMaxMs = 10 * 366 * 86_400_000;
 export const entriesMax = 500;
 
-const block = 'must be an IPv4 or IPv6 address or network such as 10.1.0.0/16';
-const cidrBlock = () => z.string(block).refine(isAddressRange, block);
+const blockProblem = 'must be an IPv4 or IPv6 address or network such as 10.1.0.0/16';
+const cidrBlock = () => z.string(blockProblem).refine(isAddressRange, blockProblem);
 
 const duration = () =>
   text(2, 64).refine((value) => {
@@ -19,23 +19,23 @@ const duration = () =>
     return ms !== null && ms >= 1_000 && ms <= durationMaxMs;
   }, 'must be a time such as 1h0m0s, from one second to ten years');
 
-const rules = { cidrBlock: cidrBlock(), ruleType: oneOf(['temporary', 'permanent']) };
-const optional = { comment: text(0, commentMax).optional(), duration: duration().optional() };
+const requiredFields = { cidrBlock: cidrBlock(), ruleType: oneOf(['temporary', 'permanent']) };
+const optionalFields = { comment: text(0, commentMax).optional(), duration: duration().optional() };
 
 const durationFitsType = (entry: { ruleType: string; duration?: string | undefined }): boolean =>
   (entry.ruleType === 'temporary') === (entry.duration !== undefined);
 const durationRule = { path: ['duration'], error: 'must be given with a temporary entry, and with no other' };
 
-export const appendAllowListRequest = component('AppendAllowListRequest', { ...rules, ...optional }).refine(
-  durationFitsType,
-  durationRule,
-);
+export const appendAllowListRequest = component('AppendAllowListRequest', {
+  ...requiredFields,
+  ...optionalFields,
+}).refine(durationFitsType, durationRule);
 
 /** Clients may send back a list that they read: times and states are accepted and ignored. */
 const replacement = z
   .strictObject({
-    ...rules,
-    ...optional,
+    ...requiredFields,
+    ...optionalFields,
     createdAt: z.string().optional(),
     expiresAt: z.string().optional(),
     updatedAt: z.string().optional(),

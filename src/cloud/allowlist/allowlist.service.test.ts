@@ -61,7 +61,7 @@ async function aService(t: TestContext) {
   return { service, entries, cluster, node, clock, listed, pass };
 }
 
-test('removes from a node that answers again the entries that were removed, replaced or expired meanwhile', async (t) => {
+test('once a node answers again, removes the entries that were removed, replaced or expired meanwhile', async (t) => {
   const { service, cluster, node, listed, pass } = await aService(t);
   await service.replace(cluster, [permanent('10.1.0.0/16'), permanent('10.2.0.0/16'), temporary]);
   assert.deepEqual(node.admitted, ['10.1.0.0/16', '10.2.0.0/16', '10.9.0.0/16']);

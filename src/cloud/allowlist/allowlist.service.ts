@@ -88,7 +88,7 @@ export class AllowlistService {
         throw error;
       }
       await entries.recordStates(rows, (row) => stateOnceApplied(row, now));
-      if (sameBlocks(sent, admitted(await entries.list(cluster.id), now))) return;
+      if (sameEntries(sent, admitted(await entries.list(cluster.id), now))) return;
     }
   }
 
@@ -132,6 +132,6 @@ function stateOnceApplied(row: AllowlistRow, now: number): string | null {
 const admitted = (rows: readonly AllowlistRow[], now: number): AllowlistRow[] =>
   rows.filter((row) => row.state !== 'removed' && !hasExpired(row, now));
 
-const sameBlocks = (a: readonly AllowlistRow[], b: readonly AllowlistRow[]): boolean =>
+const sameEntries = (a: readonly AllowlistRow[], b: readonly AllowlistRow[]): boolean =>
   a.length === b.length &&
   a.every((row, i) => row.cidr === b[i]?.cidr && row.updated_at === b[i]?.updated_at);

@@ -41,8 +41,8 @@ export class AllowlistStore {
     const row = this.rowOf(clusterId, entry, this.clock.wallMs());
     await this.change(clusterId, (present) => {
       const others = present.filter(({ cidr }) => cidr !== entry.cidrBlock);
-      const same = present.find(({ cidr }) => cidr === entry.cidrBlock);
-      if (same !== undefined && same.state !== 'removed' && !hasExpired(same, row.created_at))
+      const existing = present.find(({ cidr }) => cidr === entry.cidrBlock);
+      if (existing !== undefined && existing.state !== 'removed' && !hasExpired(existing, row.created_at))
         throw invalid(
           `cidrBlock: there is an entry for ${entry.cidrBlock} already; delete it first, or replace the list`,
         );
@@ -70,8 +70,8 @@ export class AllowlistStore {
   }
 
   /**
-   * Replaces the list. Entries that are no longer on it are kept as `removed` until the nodes have applied that. Nodes get the whole list, so that any
-   * of them suffices: no more are kept than a list may have, however long the nodes do not answer.
+   * Replaces the list. Entries that are no longer on it are kept as `removed` until the nodes have applied that. Nodes get the whole list, so one
+   * removed entry is enough to cause their update: at most as many are kept as a list may have, however long the nodes do not answer.
    */
   private async change(
     clusterId: string,

@@ -17,6 +17,7 @@ const described = (description: string, max: number) => ({
   type: 'integer',
   minimum: 1,
   maximum: max,
+  // Removes the pattern of the text, which does not belong to an integer.
   pattern: undefined,
 });
 

@@ -8,13 +8,16 @@ import { clearAccessAndCreateBucket, deleteBucketAndAccess, updateBuckets } from
 
 const mb = 1024 * 1024;
 
-/** A node with buckets of 200 MB and 1000 MB in all. It refuses a change of bucket `refused`; if `validatesFirst`, also its validation. */
+/** A node with buckets of 200 MB and 1000 MB in all. */
 class FakeNode {
   readonly quotas = new Map(['a', 'b', 'c'].map((name) => [name, 200]));
+  /** The bucket whose changes the node refuses. */
   refused = '';
-  validatesFirst = true;
-  isDead = false;
-  /** The node makes the change of this bucket once without confirming it. */
+  /** The node refuses these changes already when it only validates them. */
+  refusesValidation = true;
+  /** The node does not answer changes back to 200 MB. */
+  failsUndo = false;
+  /** The node makes the next change of this bucket without confirming it; `status`: of its answer, null: none. */
   unconfirmed: { name: string; status: number | null } | null = null;
 
   async request(_method: string, path: string): Promise<string> {
@@ -39,12 +42,12 @@ class FakeNode {
       string?,
     ];
     const quota = fields['ramQuotaMB'] as number | undefined;
-    if (name === this.refused && (validates === undefined || this.validatesFirst)) {
+    if (name === this.refused && (validates === undefined || this.refusesValidation)) {
       if (validates === undefined) this.refused = '';
       const errors = { ramQuotaMB: 'RAM quota cannot be set below current usage.' };
       return { status: 400, body: JSON.stringify({ errors }) };
     }
-    if (this.isDead && validates === undefined && quota === 200) throw new Error('the node is gone');
+    if (this.failsUndo && validates === undefined && quota === 200) throw new Error('the node is gone');
     if (validates === undefined && quota !== undefined) this.quotas.set(name, quota);
     if (validates === undefined && name === this.unconfirmed?.name) {
       const { status } = this.unconfirmed;
@@ -81,12 +84,12 @@ test('changes none of several buckets if the node’s validation refuses one', a
 
 test('undoes earlier changes if the node refuses a later one, and names those that it could not undo', async () => {
   const node = new FakeNode();
-  node.validatesFirst = false;
+  node.refusesValidation = false;
   node.refused = 'c';
   await assert.rejects(updateBuckets(client(node), requests), /below current usage/);
   assert.deepEqual([...node.quotas.values()], [200, 200, 200]);
   node.refused = 'c';
-  node.isDead = true;
+  node.failsUndo = true;
   await assert.rejects(
     updateBuckets(client(node), requests),
     /below current usage.*; these buckets may have the new settings, because undoing failed \(the node is gone\): "b", "a"$/,

@@ -39,7 +39,7 @@ export async function listBuckets(client: NodeClient): Promise<BucketItem[]> {
 
 export async function showBucket(client: NodeClient, name: string): Promise<BucketItem> {
   const found = (await listBuckets(client)).find((bucket) => bucket.name === name);
-  if (found === undefined) throw unknown(name);
+  if (found === undefined) throw unknownBucket(name);
   return found;
 }
 
@@ -79,7 +79,7 @@ async function validateEdit(client: NodeClient, edit: BucketEdit, grows: boolean
   const fields = fieldsOf(edit);
   if (grows) delete fields.ramQuotaMB;
   const answer = await client.send('POST', `${pathOf(edit.name)}?just_validate=1`, fields);
-  if (answer.status === 404) throw unknown(edit.name);
+  if (answer.status === 404) throw unknownBucket(edit.name);
   const problems = Object.entries(problemsOf(answer));
   const texts = problems.map(([field, text]) => [field, `bucket "${edit.name}": ${text}`]);
   if (problems.length > 0) requireAccepted(answer, cloudFieldOf, Object.fromEntries(texts));
@@ -134,7 +134,7 @@ async function requireChanged(
   answer: RestReply,
   { name, memoryQuota }: Change & { name: string },
 ): Promise<void> {
-  if (answer.status === 404) throw unknown(name);
+  if (answer.status === 404) throw unknownBucket(name);
   await requireBucketAccepted(client, answer, { name, memoryQuota });
 }
 
@@ -177,7 +177,7 @@ export async function clearAccessAndCreateBucket(
 /** The node answers with an error if the deletion takes long, but it has accepted the deletion. */
 export async function deleteBucket(client: NodeClient, name: string): Promise<void> {
   const answer = await client.send('DELETE', pathOf(name));
-  if (answer.status === 404) throw unknown(name);
+  if (answer.status === 404) throw unknownBucket(name);
   if (answer.status >= 500 && !(await listBuckets(client)).some((bucket) => bucket.name === name)) return;
   requireAccepted(answer, cloudFieldOf);
 }
@@ -201,7 +201,7 @@ async function requireBucketAccepted(
 }
 
 function requireEditable({ name, conflictResolution }: BucketEdit, present: BucketItem | undefined): void {
-  if (present === undefined) throw unknown(name);
+  if (present === undefined) throw unknownBucket(name);
   if (conflictResolution !== undefined && conflictResolution !== present.conflictResolution) {
     throw invalid(
       `conflictResolution: bucket "${name}" has ${present.conflictResolution}, which cannot change`,
@@ -214,7 +214,7 @@ const fieldsOf = ({ memoryQuota, replicas }: Change): { ramQuotaMB?: number; rep
   ...(replicas !== undefined && { replicaNumber: replicas }),
 });
 
-const unknown = (name: string): ApiError => notFound(`there is no bucket "${name}"`);
+const unknownBucket = (name: string): ApiError => notFound(`there is no bucket "${name}"`);
 const pathOf = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
 
 const itemOf = (bucket: NodeBucket): BucketItem => ({

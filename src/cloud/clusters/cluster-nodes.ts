@@ -121,7 +121,7 @@ export const placementOf = (node: NodeRow): Placement => ({
   ports: JSON.parse(node.ports) as NodePorts,
 });
 
-/** The host list of a connection string, without `couchbase://`. */
+/** The node in the host list of a connection string: its address, with the data port unless that is the standard one. */
 function endpointOf(node: NodeRow): string {
   const { address, ports } = placementOf(node);
   return ports.kv === standardKvPort ? address : `${address}:${ports.kv}`;

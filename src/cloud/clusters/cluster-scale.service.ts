@@ -61,7 +61,7 @@ export class ClusterScaleService {
     const provider = await this.providerOf(cluster.row);
     const requested = servers.map((server) => groupOf(server, provider));
     await this.refuseLessThanUsed(cluster, requested);
-    const isBalanced = await knownAsBalanced(cluster.client);
+    const isBalanced = await isBalancedOrUnresponsive(cluster.client);
     const operation = await this.options.store
       .transaction()
       .execute((transaction) => this.write(transaction, cluster.row.id, requested, isBalanced));
@@ -82,10 +82,10 @@ export class ClusterScaleService {
     requested: readonly ServerGroup[],
   ): Promise<void> {
     const { capacity, nodes } = this.options;
-    const before = memoryForData(await nodes.rowsOf(row.id));
+    const presentMb = memoryForData(await nodes.rowsOf(row.id));
     for (const [i, group] of requested.entries()) {
       const memoryMb = capacity.memoryMb(group.memoryGib);
-      if (!groupRunsDataService(group) || memoryMb >= before) continue;
+      if (!groupRunsDataService(group) || memoryMb >= presentMb) continue;
       const { totalMb, freeMb } = await quotaOf(client);
       if (memoryMb < totalMb - freeMb)
         throw invalid(
@@ -149,7 +149,7 @@ export class ClusterScaleService {
     const [founder] = rows as [NodeRow];
     if (change.leaving.includes(founder)) {
       const present = spec.servers.find((group) => matchesGroup(founder, group, capacity));
-      throw founderLeaves(present ?? (spec.servers.find(groupRunsDataService) as ServerGroup), requested);
+      throw founderMustStay(present ?? (spec.servers.find(groupRunsDataService) as ServerGroup), requested);
     }
     await capacity.take(
       transaction,
@@ -166,7 +166,7 @@ export class ClusterScaleService {
 }
 
 /** Also true while the founder does not answer: a rebalance could not start now. */
-async function knownAsBalanced(founder: NodeClient): Promise<boolean> {
+async function isBalancedOrUnresponsive(founder: NodeClient): Promise<boolean> {
   try {
     return (await membershipOf(founder)).balanced;
   } catch (error) {
@@ -185,8 +185,8 @@ function haveSameNodes(present: readonly ServerGroup[], requested: readonly Serv
   return nodes(present) === nodes(requested);
 }
 
-/** The founder stores the configuration of the cluster, so that its place has to stay. */
-function founderLeaves(founder: ServerGroup, requested: readonly ServerGroup[]): ApiError {
+/** The refusal of servers of which none fits the founder: it stores the configuration of the cluster, so it cannot be replaced. */
+function founderMustStay(founder: ServerGroup, requested: readonly ServerGroup[]): ApiError {
   const { compute, services } = serverReply(founder);
   // A v2 group may name no instance.
   const instance = compute === '' ? `an instance of ${founder.memoryGib} GiB` : `"${compute}"`;

@@ -1,4 +1,4 @@
-// The requested cluster in one form for both API versions, and the checks that this version can provide it.
+// The requested cluster in one form for both API versions, and the checks that this release can provide it.
 import { invalid } from '../answers/api-error.ts';
 import { clusterNodesMax } from './common.ts';
 
@@ -27,13 +27,17 @@ export interface ClusterSpec {
 }
 
 /** The services that nodes offer. */
-const offered = ['data', 'index', 'query'];
+const offeredServices = ['data', 'index', 'query'];
 
-/** Refuses the request if this version cannot provide all of it; the error names what it cannot provide. */
+/** Refuses servers that this release cannot provide; the error names what it cannot provide. */
 export function refuseUnoffered(servers: readonly Pick<ServerGroup, 'size' | 'services'>[]): void {
-  const missing = servers.flatMap(({ services }) => services).find((service) => !offered.includes(service));
+  const missing = servers
+    .flatMap(({ services }) => services)
+    .find((service) => !offeredServices.includes(service));
   if (missing !== undefined)
-    throw invalid(`servers.services: nodes do not offer "${missing}" yet; they offer ${offered.join(', ')}`);
+    throw invalid(
+      `servers.services: nodes do not offer "${missing}" yet; they offer ${offeredServices.join(', ')}`,
+    );
   if (!servers.some(({ services }) => services.includes('data')))
     throw invalid('servers.services: a cluster needs "data": one server group must name it');
   if (nodeCount(servers) > clusterNodesMax)

@@ -1,5 +1,5 @@
-// Requires a cluster that is ready, or was before its last change of servers failed, for operations on its contents; the error says why it
-// is not ready.
+// For operations on the contents of a cluster: requires that the cluster is ready, or was ready before its last change of servers failed. The
+// error says why it is not ready.
 import { type ApiError, invalid } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';

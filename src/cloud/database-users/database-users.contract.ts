@@ -37,7 +37,7 @@ export interface Access {
   readonly bucketAccess: readonly ('data_writer' | 'data_reader')[];
 }
 
-const accessRules = {
+const accessFields = {
   buckets: z.array(bucketRoleRequest, bucketsProblem).optional(),
   allBucketsAccess: role.optional(),
 };
@@ -46,14 +46,14 @@ export const createDatabaseUserRequest = component('CreateDatabaseUserRequest', 
   userId: uuidField().optional(),
   username: username(),
   password: password(),
-  ...accessRules,
+  ...accessFields,
 });
 
 export const updateDatabaseUserRequest = component('UpdateDatabaseUserRequest', {
   userId: uuidField().optional(),
   username: username().optional(),
   password: password().optional(),
-  ...accessRules,
+  ...accessFields,
 });
 
 const v3CreateClusterUserRequest = component('V3CreateClusterUserRequest', {

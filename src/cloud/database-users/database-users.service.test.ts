@@ -21,9 +21,9 @@ class FakeNode {
   before: (method: string) => Promise<void> = async () => {};
   /** The status of an answer that says neither that the request was applied nor that it was not. */
   errorStatus: number | null = null;
-  /** The user whose changes it refuses. */
+  /** The user whose changes the node refuses. */
   refused = '';
-  /** The node refuses roles of other buckets. */
+  /** The buckets of the node, which refuses roles of others. */
   buckets: readonly string[] = ['b', 'B'];
 
   async request(): Promise<string> {
@@ -95,7 +95,7 @@ test('creates users up to the limit of a cluster, and another after one was dele
   await server().create(cluster, { ...newUser, username: 'more' });
 });
 
-test('deletes the row of a user that the node refused', async (t) => {
+test('deletes the row of a user whose creation failed at the node', async (t) => {
   const { node, cluster, server } = await aService(t);
   node.before = () => Promise.reject(new Error('no'));
   const users = server();
@@ -103,7 +103,7 @@ test('deletes the row of a user that the node refused', async (t) => {
   assert.deepEqual(await users.list(cluster), []);
 });
 
-test('creates a user again whose creation was interrupted, unless the node has it', async (t) => {
+test('creates a user again whose creation was interrupted, unless the node has the user', async (t) => {
   const { store, node, cluster, clock, server } = await aService(t);
   const users = server();
   const interrupted = { username: 'u', user_id: 'old', access: '[]', created_at: clock.wallMs() };
@@ -120,7 +120,7 @@ test('creates a user again whose creation was interrupted, unless the node has i
   assert.deepEqual([...node.roles.keys()], ['u']);
 });
 
-test('ends with the same access at the node and in the list, in any order of the node’s answers', async (t) => {
+test('leaves the same access at the node and in the list, whatever the order of the node’s answers', async (t) => {
   const { node, cluster, server } = await aService(t);
   const users = server();
   await users.create(cluster, newUser);
@@ -209,7 +209,7 @@ test('retries a user that a node refuses at growing intervals, and gives up with
   assert.deepEqual([attempts.length, await rows()], [10, []]);
 });
 
-test('users lose the access to a bucket whose deletion the node did not answer, once it is gone', async (t) => {
+test('users lose the access to a bucket whose deletion the node did not answer, once the bucket is gone', async (t) => {
   const { node, cluster, clock, unconfirmed, server } = await aService(t);
   const users = server();
   const access = (bucketName: string) => ({ bucketName, bucketAccess: ['data_reader' as const] });

@@ -183,16 +183,16 @@ export class DatabaseUsersService {
 
   /** Takes over a row without a user on the node, which a creation interrupted by a kill has left. */
   private async takeOver({ row, client }: ReadyCluster, user: DatabaseUserRow): Promise<boolean> {
-    const before = user.created_at - leftoverMs;
+    const createdUntil = user.created_at - leftoverMs;
     const leftover = await this.find(row.id, user.username);
-    if (leftover === undefined || leftover.created_at > before) return false;
+    if (leftover === undefined || leftover.created_at > createdUntil) return false;
     if ((await client.send('GET', pathOf(user.username))).status !== 404) return false;
     const { numUpdatedRows } = await this.options.store
       .updateTable('database_users')
       .set(user)
       .where('cluster_id', '=', row.id)
       .where('username', '=', user.username)
-      .where('created_at', '<=', before)
+      .where('created_at', '<=', createdUntil)
       .executeTakeFirst();
     return numUpdatedRows === 1n;
   }

@@ -29,7 +29,7 @@ export type Confirm = (cluster: ClusterRow, username: string) => Promise<void>;
 export class UnconfirmedUserChanges {
   private readonly options: UnconfirmedUserChangesOptions;
   private readonly task: PeriodicTask;
-  /** Refusals of the node by cluster and user; empty in a new process. */
+  /** Refusals of the node by cluster and user; empty in a new process. `notBeforeMs`: monotonic time of the next attempt. */
   private readonly refused = new Map<string, { notBeforeMs: number; pauseMs: number; refusals: number }>();
 
   constructor(options: UnconfirmedUserChangesOptions) {
@@ -73,10 +73,10 @@ export class UnconfirmedUserChanges {
         ]),
       )
       .execute();
-    const nowMs = clock.monotonicMs();
+    const monotonicNow = clock.monotonicMs();
     const ready = due.filter(({ cluster_id, username }) => {
       const last = this.refused.get(keyOf(cluster_id, username));
-      return last === undefined || last.notBeforeMs <= nowMs;
+      return last === undefined || last.notBeforeMs <= monotonicNow;
     });
     await Promise.all(ready.map((change) => this.confirmOne(change, confirm)));
   }
@@ -94,7 +94,7 @@ export class UnconfirmedUserChanges {
       await confirm(cluster, username);
     } catch (error) {
       log.info('user.change_unconfirmed', { cluster: cluster_id, reason: (error as Error).message });
-      if (this.mayTryAgain(change, error as Error)) return;
+      if (this.retriesAfter(change, error as Error)) return;
       log.error('user.change_given_up', { cluster: cluster_id, username, reason: (error as Error).message });
       await this.remove(change);
       return;
@@ -110,8 +110,8 @@ export class UnconfirmedUserChanges {
     else await this.remove(change);
   }
 
-  /** Counts a refusal. False: the node has refused the user too often. */
-  private mayTryAgain({ cluster_id, username }: UnconfirmedUserChangeRow, error: Error): boolean {
+  /** Counts the error if it is a refusal. False: the node has refused the user too often. */
+  private retriesAfter({ cluster_id, username }: UnconfirmedUserChangeRow, error: Error): boolean {
     const key = keyOf(cluster_id, username);
     if (!isRefusal(error)) return true;
     const before = this.refused.get(key) ?? { pauseMs: checkEveryMs / 2, refusals: 0 };

@@ -64,7 +64,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
     http: {
       headersTimeout: receiveTimeoutMs,
       connectionsCheckingInterval: Math.min(timeoutCheckMs, receiveTimeoutMs),
-      // `requireHost` checks it below, with an error that names the header.
+      // `requireHost` checks the header below, with an error that names it.
       requireHostHeader: false,
     },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: paramLengthMax },
@@ -231,10 +231,10 @@ function originOf({ protocol, host, raw }: FastifyRequest, publicUrl: string | u
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '');
   const { localAddress = '127.0.0.1', localPort = 80 } = raw.socket;
   const address = plainAddress(localAddress);
-  const reached = `${urlHost(address)}:${localPort}`;
+  const ownHost = `${urlHost(address)}:${localPort}`;
   const isOwn =
-    host === reached || host === `localhost:${localPort}` || host === `${hostname()}:${localPort}`;
-  return `${protocol}://${isOwn ? host : reached}`;
+    host === ownHost || host === `localhost:${localPort}` || host === `${hostname()}:${localPort}`;
+  return `${protocol}://${isOwn ? host : ownHost}`;
 }
 
 function malformedId(operation: Operation, id: string): ApiError {

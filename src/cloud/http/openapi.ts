@@ -99,11 +99,11 @@ function describeRefusals(operation: Operation): Record<string, ApiResponse> {
 /** Named schemas are defined once under `components` and referenced. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   return withoutDefinitions(
-    z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline', ...references }) as Json,
+    z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline', ...dialect }) as Json,
   );
 }
 
-const references = { target: 'draft-2020-12' } as const;
+const dialect = { target: 'draft-2020-12' } as const;
 
 function withoutDefinitions(schema: Json): Json {
   const { $schema: _dialect, $defs: _definitions, id, ...rest } = schema as Json & { id?: string };
@@ -127,7 +127,7 @@ function withComponentReferences(value: unknown): unknown {
 function componentsOf(operations: readonly Operation[]): Record<string, Json> {
   const components: Record<string, Json> = {};
   const collect = (schema: z.ZodType, io: 'input' | 'output'): void => {
-    const described = z.toJSONSchema(schema, { io, unrepresentable: 'any', ...references }) as Json;
+    const described = z.toJSONSchema(schema, { io, unrepresentable: 'any', ...dialect }) as Json;
     const { $schema: _dialect, $defs = {}, ...whole } = described as Json & { $defs?: Record<string, Json> };
     for (const [name, definition] of Object.entries($defs)) components[name] ??= withoutId(definition);
     if (typeof whole['id'] === 'string') components[whole['id']] ??= withoutId(whole);

@@ -81,7 +81,7 @@ export interface Request<Query = unknown, Body = unknown, Subject = unknown> {
   readonly caller: Caller;
   /** The object that the path names. */
   readonly subject: Subject;
-  /** As received, for paging links. */
+  /** For paging links: the path and the query as received, after an origin at which the client reaches the cloud. */
   readonly url: URL;
   /** Where the connection comes from: a client, or a proxy in front of the cloud. */
   readonly address: string;
@@ -93,9 +93,13 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-type Of<S> = S extends z.ZodType ? z.output<S> : undefined;
+type OutputOf<S> = S extends z.ZodType ? z.output<S> : undefined;
 type SubjectOf<Kind> = Kind extends SubjectKind ? Subjects[Kind] : undefined;
-export type RequestOf<O extends Operation> = Request<Of<O['query']>, Of<O['body']>, SubjectOf<O['subject']>>;
+export type RequestOf<O extends Operation> = Request<
+  OutputOf<O['query']>,
+  OutputOf<O['body']>,
+  SubjectOf<O['subject']>
+>;
 export type Handler<O extends Operation> = (request: RequestOf<O>) => Promise<Reply>;
 
 /** An operation with its handler. */

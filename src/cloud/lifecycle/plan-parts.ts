@@ -10,7 +10,7 @@ export interface PlanParts {
   store: Store;
   nodes: ClusterNodes;
   provisioner: Provisioner;
-  /** Applies the allowlist to the nodes; it is empty at first. */
+  /** Applies the allowlist, which is empty in a new cluster, to the nodes. */
   allowlist: { apply(cluster: ClusterRow): Promise<void> };
   clock: Clock;
 }

@@ -61,7 +61,7 @@ class Fixture {
     return new Fixture(store);
   }
 
-  async create(...servers: Server[]): Promise<void> {
+  async createCluster(...servers: Server[]): Promise<void> {
     const { store, nodes, capacity } = this;
     const groups = servers.map((group) => ({ ...group, memoryGib: gibOf(group), asked: group }));
     const place = { hosted: { provider: 'aws' } };
@@ -143,7 +143,7 @@ test('creates and scales a cluster, although the process is killed before or aft
   const runOperation = async (kill: SimulatedNodes['kill']): Promise<number> => {
     const fixture = await Fixture.create(t);
     fixture.simulated.kill = kill;
-    await fixture.create(server(3));
+    await fixture.createCluster(server(3));
     await fixture.assertWhole(3);
     const [founder] = await fixture.nodes.endpoints(await fixture.cluster());
     await fixture.scale(server(2));
@@ -162,7 +162,7 @@ test('creates and scales a cluster, although the process is killed before or aft
 
 test('gives each node its services, and the founder the data service although another group comes first', async (t) => {
   const fixture = await Fixture.create(t);
-  await fixture.create(server(1, ['query', 'index']), server(2));
+  await fixture.createCluster(server(1, ['query', 'index']), server(2));
   await fixture.assertWhole(3);
   const rows = await fixture.nodes.rowsOf('c');
   assert.deepEqual(
@@ -174,7 +174,7 @@ test('gives each node its services, and the founder the data service although an
 
 test('buckets get the memory of the smallest node with data, and more once it has left', async (t) => {
   const fixture = await Fixture.create(t);
-  await fixture.create(server(1, ['data'], 'm5.8xlarge'), server(1));
+  await fixture.createCluster(server(1, ['data'], 'm5.8xlarge'), server(1));
   assert.equal(fixture.simulated.memoryQuota, 256);
   await fixture.scale(server(2, ['data'], 'm5.8xlarge'));
   await fixture.assertWhole(2);
@@ -183,7 +183,7 @@ test('buckets get the memory of the smallest node with data, and more once it ha
 
 test('when a cluster gets the query service, its users get the query roles', async (t) => {
   const fixture = await Fixture.create(t);
-  await fixture.create(server(1));
+  await fixture.createCluster(server(1));
   const user = { cluster_id: 'c', user_id: 'u', created_at: 0 };
   const access = JSON.stringify([{ bucketName: 'b', bucketAccess: ['data_reader'] }]);
   const users = ['u', 'v'].map((username) => ({ ...user, username, access }));
@@ -200,7 +200,7 @@ test('when a cluster gets the query service, its users get the query roles', asy
 
 test('refuses a change by which the first node would leave, and names the instance of that node', async (t) => {
   const fixture = await Fixture.create(t);
-  await fixture.create(server(1), server(1, ['data'], 'm5.8xlarge'));
+  await fixture.createCluster(server(1), server(1, ['data'], 'm5.8xlarge'));
   assert.equal(await fixture.scale(server(1, ['data'], 'm5.8xlarge'), server(1)), false);
   await assert.rejects(
     fixture.scale(server(2, ['data'], 'm5.8xlarge')),
@@ -220,7 +220,7 @@ test('refuses a change by which the first node would leave, and names the instan
 
 test('ejects a node that was added before its address was lost', async (t) => {
   const fixture = await Fixture.create(t);
-  await fixture.create(server(1));
+  await fixture.createCluster(server(1));
   const [founder] = await fixture.nodes.endpoints(await fixture.cluster());
   (fixture.simulated.nodes.get(founder as string) as { name: string | null }).name = founder as string;
   const lost = { isRunning: false, name: '127.64.9.9', services: 'kv', membership: 'inactiveAdded' };
@@ -233,7 +233,7 @@ test('ejects a node that was added before its address was lost', async (t) => {
 
 test('brings a node that was failed over back when the same servers are requested', async (t) => {
   const fixture = await Fixture.create(t);
-  await fixture.create(server(3));
+  await fixture.createCluster(server(3));
   const [, second] = await fixture.nodes.endpoints(await fixture.cluster());
   const node = fixture.simulated.nodes.get(second as string);
   assert.ok(node !== undefined);
@@ -244,7 +244,7 @@ test('brings a node that was failed over back when the same servers are requeste
 
 test('starts no operation for the servers that a cluster has, even while its founder does not respond', async (t) => {
   const fixture = await Fixture.create(t);
-  await fixture.create(server(2));
+  await fixture.createCluster(server(2));
   assert.equal(await fixture.scale(server(2)), false);
   const [founder] = await fixture.nodes.endpoints(await fixture.cluster());
   const node = fixture.simulated.nodes.get(founder as string);

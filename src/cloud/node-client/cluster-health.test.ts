@@ -42,7 +42,7 @@ const bucket = (replicaNumber: number, replication: number) => ({
   nodes: [{ status: 'healthy', replication }],
 });
 
-test('is healthy only with all nodes active, documents balanced, and all possible copies in sync', async () => {
+test('a cluster is healthy only with all nodes active, documents balanced, and all possible copies in sync', async () => {
   const nodes = [node('a:1'), node('b:1')];
   const cases: [object, object[], string | undefined][] = [
     [{ nodes }, [], undefined],

@@ -29,7 +29,7 @@ const leaseMs = 15_000;
 export const waitMaxMs = 5_000;
 /** How many due operations one poll of a worker reads. */
 const dueMax = 20;
-/** Retention of operations of deleted clusters: time and number. */
+/** How long, and how many, operations of deleted clusters are kept. */
 const keptMs = 30 * 86_400_000;
 const keptMax = 10_000;
 
@@ -40,7 +40,7 @@ export class OperationsStore {
     this.options = options;
   }
 
-  /** Called in the transaction that changes the cluster. */
+  /** Adds an open operation in the transaction that changes the cluster; resolves with its id. */
   async add(transaction: Store, operation: NewOperation): Promise<string> {
     const now = this.options.clock.wallMs();
     const id = this.options.random.uuid();
@@ -72,13 +72,13 @@ export class OperationsStore {
     return all.orderBy('created_at', 'desc').orderBy('id').limit(1).executeTakeFirst();
   }
 
-  /** The deletion in progress. */
+  /** The open deletion of the cluster, if there is one. */
   deletionInProgress(transaction: Store, clusterId: string): Promise<OperationRow | undefined> {
     const open = transaction.selectFrom('operations').selectAll().where('cluster_id', '=', clusterId);
     return open.where('state', '=', 'open').where('kind', '=', 'delete').executeTakeFirst();
   }
 
-  /** Open operations that are due and not leased. */
+  /** Open operations that are due and not leased by another worker. */
   due(home: string, owner: string): Promise<OperationRow[]> {
     const now = this.options.clock.wallMs();
     return this.options.store

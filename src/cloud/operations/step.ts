@@ -3,7 +3,7 @@ import type { ClusterRow, Store } from '../store/tables.ts';
 
 export interface Step {
   readonly name: string;
-  /** Throws if the step cannot be done yet; it is retried until the operation's deadline. `cancellation` aborts the step. */
+  /** Throws if the step cannot be done yet; the worker repeats it until the operation's deadline. `cancellation` aborts the step. */
   run(cluster: ClusterRow, cancellation: AbortSignal): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ const stateQuery = {
 } as const;
 
 interface Connection {
-  /** Identifies the server run: a restarted server may have lost transactions that were visible. */
+  /** Part of each state: after a lost connection the server may have restarted, and lost transactions that were visible. */
   readonly number: number;
   readonly client: pg.Client;
 }
@@ -71,7 +71,7 @@ export class PostgresState implements StoreState {
     }
   }
 
-  /** Called once per connection. */
+  /** Has an effect once per connection. */
   private lose(number: number, error: Error): void {
     if (this.connections !== number || this.connection === null) return;
     this.connection = null;

@@ -6,8 +6,9 @@ import { PostgresState, unanswered } from './postgres-state.adapter.ts';
 import type { OpenStore } from './state.ts';
 import type { Tables } from './tables.ts';
 
-const int8 = 20;
-const connections = 10;
+/** The number by which PostgreSQL identifies the type `bigint`, whose values the client returns as strings by default. */
+const bigintType = 20;
+const connectionsMax = 10;
 const connectTimeoutMs = 5_000;
 const statementTimeoutMs = 15_000;
 /** A reachable server answers within this time. */
@@ -22,8 +23,10 @@ export function openPostgres(url: string, onLost: (error: Error) => void): OpenS
   };
   const pool = new pg.Pool({
     ...config,
-    max: connections,
-    types: { getTypeParser: (id, format) => (id === int8 ? Number : pg.types.getTypeParser(id, format)) },
+    max: connectionsMax,
+    types: {
+      getTypeParser: (id, format) => (id === bigintType ? Number : pg.types.getTypeParser(id, format)),
+    },
   });
   pool.on('error', onLost);
   // A connection in use also fails its query; without a listener the error would end the process.

@@ -9,7 +9,7 @@ import type { OpenStore, StoreState } from './state.ts';
 import { TableChecksums } from './table-checksums.adapter.ts';
 import type { Tables } from './tables.ts';
 
-const statementsKept = 200;
+const preparedMax = 200;
 
 const inMemory = ':memory:';
 
@@ -51,7 +51,7 @@ function adapt(database: DatabaseSync, state: SqliteState, count: CommitCount): 
       const cached = prepared.get(sql);
       if (cached !== undefined) return cached;
       if (sql === 'rollback') return rollbackOf(database, count);
-      if (prepared.size >= statementsKept) prepared.clear();
+      if (prepared.size >= preparedMax) prepared.clear();
       const created = statement(database.prepare(sql), (act) => {
         if (sql.startsWith('select')) return act();
         state.changed();

@@ -14,7 +14,7 @@ export interface OpenStore {
   readonly checksums?: StoreChecksums;
 }
 
-/** Checksums of the tables. */
+/** Verifies and maintains the checksums of the tables. */
 export interface StoreChecksums {
   /** Throws for a damaged table, naming it. */
   check(): void;

@@ -35,7 +35,7 @@ export interface ProjectRow {
 
 export interface TokenRow {
   id: string;
-  /** SHA-256 of the token, hexadecimal: it has 256 random bits, so a plain hash is enough. */
+  /** SHA-256 of the token, hexadecimal: a token is too long to be guessed, so a plain hash is enough. */
   token_hash: string;
   access_key: string;
   /** The signing secret, encrypted under the key file. */

@@ -33,7 +33,7 @@ const standardPorts: Required<NodePorts> = {
   index: 9102,
   indexTls: 19102,
 };
-const addressesTried = 50;
+const placeAttemptsMax = 50;
 
 export interface LocalProvisionerOptions {
   /** The parent of the data folders of all nodes. */
@@ -63,7 +63,7 @@ export class LocalProvisioner implements Provisioner {
 
   async place(occupied: readonly Placement[]): Promise<Placement> {
     if (this.options.operatorAddress === undefined) return { address: '127.0.0.1', ports: await freePorts() };
-    for (let i = 0; i < addressesTried; i++) {
+    for (let i = 0; i < placeAttemptsMax; i++) {
       const address = this.loopbackAddress();
       if (
         !occupied.some((other) => other.address === address) &&
@@ -71,7 +71,7 @@ export class LocalProvisioner implements Provisioner {
       )
         return { address, ports: standardPorts };
     }
-    throw new Error(`no free loopback address found in ${addressesTried} attempts`);
+    throw new Error(`no free loopback address found in ${placeAttemptsMax} attempts`);
   }
 
   async start(spec: NodeSpec, cancellation: AbortSignal): Promise<void> {
@@ -92,7 +92,7 @@ export class LocalProvisioner implements Provisioner {
   }
 
   async remove(nodeId: string): Promise<void> {
-    await this.node(nodeToRemove(nodeId)).stop('SIGKILL');
+    await this.node(specWithIdOnly(nodeId)).stop('SIGKILL');
     this.nodes.delete(nodeId);
     await rm(this.folderOf(nodeId), { recursive: true, force: true });
   }
@@ -113,7 +113,7 @@ export class LocalProvisioner implements Provisioner {
   /** Also stops nodes of an earlier process that this one has not used. */
   async close(): Promise<void> {
     const ids = new Set([...this.nodes.keys(), ...(await this.folders())]);
-    await Promise.all([...ids].map((id) => this.node(nodeToRemove(id)).stop('SIGTERM')));
+    await Promise.all([...ids].map((id) => this.node(specWithIdOnly(id)).stop('SIGTERM')));
   }
 
   private node(spec: NodeSpec): NodeProcess {
@@ -145,7 +145,7 @@ export class LocalProvisioner implements Provisioner {
 }
 
 /** The spec of a node that is only stopped or removed, of which nothing but the id is needed. */
-const nodeToRemove = (id: string): NodeSpec => ({
+const specWithIdOnly = (id: string): NodeSpec => ({
   id,
   clusterId: '',
   address: '',

@@ -8,6 +8,7 @@ import { writePrivate } from '#ports/private-file.ts';
 
 export interface ProcessRecord {
   readonly pid: number;
+  /** On Linux the ticks from the boot to the start, and the id of the boot; elsewhere the start as `ps` shows it. */
   readonly started: string;
 }
 
