@@ -24,6 +24,7 @@ async function* rowsOfInner(run: Run, inner: InnerQuery, row: Row): AsyncGenerat
   yield* inner.pull(run, firstRow(inner.block, values));
 }
 
+/** The results of an inner query that starts with the row. */
 export async function* resultsOf(run: Run, inner: InnerQuery, row: Row): AsyncGenerator<Value[]> {
   for await (const rows of rowsOfInner(run, inner, row)) yield rows.map((each) => each[inner.resultSlot]);
 }
@@ -62,6 +63,7 @@ export function setOperation(node: SetOperator, left: InnerQuery, right: InnerQu
   };
 }
 
+/** The member of a result that ORDER BY of a set operation reads; of a RAW result the result itself. */
 function memberOf(run: Run, value: Value, name: string): Value {
   const object = run.resolve(value);
   if (typeof object !== 'object' || object === null || Array.isArray(object)) return object;

@@ -90,7 +90,7 @@ function definitionOf(keyspace: Keyspace, tree: CreateIndex): NewIndex {
     ...(tree.partitionBy.length > 0 && {
       partition: {
         expressions: tree.partitionBy.map((expression) => formatExpression(expression)),
-        partitions: numberOption(options, 'num_partition') ?? 8,
+        partitions: numberOption(options, 'num_partition') ?? partitionsDefault,
       },
     }),
     isDeferred: options['defer_build'] === true,
@@ -109,6 +109,10 @@ function indexKey({ expression, isDescending, includesMissing }: KeyTerm): Index
   };
 }
 
+/** The published number of partitions of an index without `num_partition`. */
+const partitionsDefault = 8;
+
+/** Members of WITH; those that only published servers use are ignored. */
 const knownOptions = new Set([
   'defer_build',
   'num_replica',

@@ -1,4 +1,4 @@
-// DISTINCT: removes rows with known keys. Above the request's memory share, rows with unknown keys are written to scratch
+// DISTINCT: removes rows whose keys earlier rows had. Above the request's memory share, rows with new keys are written to scratch
 // files and returned after the others.
 import type { Value } from '../values/value.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
@@ -6,7 +6,7 @@ import type { Run } from './run.ts';
 
 type KeyOf = (row: readonly Value[]) => string;
 
-/** The estimated memory of a known key in addition to its text. */
+/** The estimated memory of a key in addition to its text. */
 const entryBytes = 64;
 
 export class DistinctRows {
@@ -24,7 +24,7 @@ export class DistinctRows {
     this.#level = level;
   }
 
-  /** Returns the rows that are known to be new; others may follow from `rest`. */
+  /** Returns the rows with new keys, except those that were spilled, which `rest` returns. */
   async fresh<T extends readonly Value[]>(rows: readonly T[]): Promise<T[]> {
     const before = this.#bytes;
     const fresh: T[] = [];

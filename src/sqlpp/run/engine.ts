@@ -173,6 +173,7 @@ export interface ExecuteContext {
   advisor?(statements: Value): Promise<Value>;
   /** CURL(): the answer of another server. */
   curl?(values: readonly Value[], memory: StatementMemory): Promise<Value>;
+  /** The names of the request's users. */
   readonly users: readonly string[];
   /** The run measures the time of phases and operators. */
   readonly isProfiled?: boolean;
@@ -193,6 +194,7 @@ export interface Outcome {
   mutations: number;
   /** Rows that went through a sort. */
   sorted: number;
+  /** The most memory that the statement used at once. */
   usedBytes: number;
   /** Errors of rows that failed while the statement continued. */
   readonly errors: Error[];

@@ -20,6 +20,7 @@ export function spanNode(span: PlanSpan, keys: readonly string[]): Value {
   });
 }
 
+/** `inclusion` has two bits: 1 if the low bound is included, 2 if the high one is. */
 function rangeNode(range: PlanRange, key: string | undefined): Value {
   const shared = { index_key: key };
   if (range.kind === 'each')

@@ -1,5 +1,4 @@
 // EXPLAIN's output for plans, with the published names of operators.
-
 import type { Source } from '../plan/block.ts';
 import type { ChangePlan } from '../plan/change-plans.ts';
 import type { KeyspaceRef, LogicalProjection, OrderTerm } from '../plan/logical.ts';
@@ -49,6 +48,7 @@ function explainQuery({ root }: QueryPlan, statsOf: StatsOf): Value {
   return after.length > 0 ? node('Sequence', { '~children': [select, ...after] }) : select;
 }
 
+/** The nodes that published plans have before `Parallel`. */
 const scans = new Set([
   'PrimaryScan3',
   'IndexScan3',

@@ -1,12 +1,12 @@
-// INSERT and UPSERT.
+// INSERT and UPSERT: computes the documents from VALUES, or from the results of a SELECT.
 import type { Keyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { InsertPlan, InsertValues } from '../plan/change-plans.ts';
 import { jsonText } from '../values/json-text.ts';
+import { typeName } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
-import type { InnerQuery } from './combining.ts';
-import { resultsOf } from './combining.ts';
+import { type InnerQuery, resultsOf } from './combining.ts';
 import { batchRows, emptyRow, type Row } from './row.ts';
 import type { Run } from './run.ts';
 import type { RowChange, Statement } from './statement.ts';
@@ -18,6 +18,7 @@ export interface ValuesCode {
   readonly options: Code | undefined;
 }
 
+/** The compiled expressions of KEY, VALUE and OPTIONS. */
 export function valuesCode(compiler: BlockCompiler, values: InsertValues): ValuesCode {
   return {
     key: compiler.code(values.key),
@@ -93,9 +94,4 @@ export function writeOf(
       ...(xattrs && { xattrs }),
     },
   };
-}
-
-function typeName(value: Value): string {
-  if (Array.isArray(value)) return 'array';
-  return value === null ? 'null' : typeof value;
 }

@@ -17,7 +17,7 @@ function aStore(): MemoryDatastore {
   return datastore;
 }
 
-/** A clock that moves by 1 ms whenever it is read, so that each operator takes some time. */
+/** Runs a statement with a profile, and a clock that moves by 1 ms whenever it is read, so that each operator takes some time. */
 async function profiled(statement: string, datastore = aStore()) {
   let nowMs = 0;
   const prepared = prepareOn(datastore, statement);

@@ -4,6 +4,7 @@ import type { ScratchFile } from './engine.ts';
 import type { Run } from './run.ts';
 import { rowsIn, SpillWriter } from './spilled-rows.ts';
 
+/** The number of partitions. */
 export const partitions = 16;
 /** The deepest level of recursive partitioning: there rows stay in memory, up to the request's quota. */
 export const deepestLevel = 4;
@@ -31,6 +32,7 @@ export class PartitionedRows {
     return this.#write(flushBytes);
   }
 
+  /** The rows of a partition. Call after the last `add`. */
   async *rows(part: number): AsyncGenerator<Value[][]> {
     await this.#write(1);
     for (const position of this.#positions[part] ?? []) {

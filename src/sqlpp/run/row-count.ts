@@ -3,7 +3,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import { jsonText } from '../values/json-text.ts';
 import type { Value } from '../values/value.ts';
 
-/** A whole number; negative ones count as zero. */
+/** The whole number; negative ones count as zero. @throws SqlError 5030 for other values */
 export function rowCountOf(value: Value, clause: 'LIMIT' | 'OFFSET'): number {
   if (typeof value === 'number' && Number.isInteger(value)) return Math.max(0, value);
   if (typeof value === 'bigint') return value > 0n ? Number.MAX_SAFE_INTEGER : 0;

@@ -1,4 +1,4 @@
-// A row with its sort values.
+// A row with the values by which ORDER BY sorts.
 import type { Value } from '../values/value.ts';
 import type { Row } from './row.ts';
 import { sizeOf, sizeOfRow } from './size.ts';

@@ -34,9 +34,9 @@ export interface Planner {
 export class StatementCompiler {
   /** Programs of the statement's subqueries. */
   readonly programs = new Map<object, SubqueryProgram>();
-  /** User-defined SQL++ functions by name. */
+  /** User-defined SQL++ functions by `functionKey`. */
   readonly functions = new Map<string, FunctionProgram>();
-  /** Functions that call CURL() or a function in another language. */
+  /** The keys of functions that call CURL() or a function in another language. */
   readonly #callers = new Set<string>();
   /** Whether the query or function that is compiled calls CURL() or a function in another language. */
   #callsOut = false;

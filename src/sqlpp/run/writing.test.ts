@@ -122,3 +122,12 @@ test('META() of a document that the SELECT of an INSERT returns is that of the d
     { id: 'xb', t: { d: { n: 'b' }, id: 'b' } },
   ]);
 });
+
+test('the refusal of a key that is no string names its type in SQL++', async () => {
+  const datastore = new MemoryDatastore();
+  datastore.add('t');
+  const errors: Error[] = [];
+  await query(datastore, 'INSERT INTO t VALUES (9007199254740993, {}), ([1], {})', { errors });
+  const types = errors.map(({ message }) => /number|bigint|array/.exec(message)?.[0]);
+  assert.deepEqual(types, ['number', 'array']);
+});
