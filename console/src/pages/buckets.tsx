@@ -44,7 +44,7 @@ export function Content() {
         </Button>
       }
     >
-      <Problem problem={action.problem} />
+      <Problem problem={action.problem ?? tasks.problem} />
       <Loaded from={buckets}>
         {(list) => (
           <Table

@@ -72,7 +72,7 @@ function LogCollection() {
     });
   return (
     <section aria-label="Logs of the nodes">
-      <Problem problem={action.problem} />
+      <Problem problem={action.problem ?? tasks.problem} />
       <div class="row">
         {isRunning ? (
           <>

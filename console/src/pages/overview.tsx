@@ -1,12 +1,12 @@
-// What the cluster is and how it does: nodes, memory, disk, alerts, running tasks.
+// The state of the cluster: nodes, memory, disk, alerts, running tasks.
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import type { Bucket, Cluster, NodeInfo, Task } from '../api/types.ts';
 import { Button } from '../kit/controls.tsx';
 import { count, duration, percent, serviceName, size, time } from '../kit/format.ts';
-import { Badge, Loaded, Page, Progress } from '../kit/notices.tsx';
+import { Badge, Loaded, Page, Problem, Progress } from '../kit/notices.tsx';
 import { type Column, Table } from '../kit/table.tsx';
-import { useResource } from '../kit/use-resource.ts';
+import { type Resource, useAction, useResource } from '../kit/use-resource.ts';
 import { useTasks } from '../kit/use-tasks.ts';
 import { addressTo } from '../shell/router.ts';
 
@@ -20,7 +20,7 @@ export function Content() {
         {(loaded) => (
           <>
             <Alerts cluster={loaded} onDismissed={cluster.reload} />
-            <Figures cluster={loaded} buckets={buckets.data ?? []} />
+            <Figures cluster={loaded} buckets={buckets} />
             <h2>Nodes</h2>
             <Table
               caption="Nodes"
@@ -49,31 +49,38 @@ export function Content() {
 }
 
 function Alerts({ cluster, onDismissed }: { cluster: Cluster; onDismissed: () => void }) {
+  const action = useAction();
   if (cluster.alerts.length === 0) return null;
   const token = new URL(cluster.alertsSilenceURL, location.href).searchParams.get('token') ?? '';
+  const dismiss = () => call(routes.dismissAlerts, { form: { token } }).then(onDismissed);
   return (
     <section aria-label="Alerts">
+      <Problem problem={action.problem} />
       {cluster.alerts.map(({ msg, serverTime }) => (
         <p key={msg} class="notice caution">
           {msg} ({time(serverTime)})
         </p>
       ))}
-      <Button onClick={() => void call(routes.dismissAlerts, { form: { token } }).then(onDismissed)}>
+      <Button disabled={action.isBusy} onClick={() => void action.run(dismiss)}>
         Dismiss alerts
       </Button>
     </section>
   );
 }
 
-function Figures({ cluster, buckets }: { cluster: Cluster; buckets: readonly Bucket[] }) {
+function Figures({ cluster, buckets }: { cluster: Cluster; buckets: Resource<Bucket[]> }) {
   const { ram, hdd } = cluster.storageTotals ?? {};
-  const sum = (value: (bucket: Bucket) => number | undefined) =>
-    buckets.reduce((total, bucket) => total + (value(bucket) ?? 0), 0);
+  const ofBuckets = (figure: (list: readonly Bucket[]) => number) => {
+    if (buckets.data) return count(figure(buckets.data));
+    return buckets.problem ? 'unknown' : '…';
+  };
+  const sumOf = (value: (bucket: Bucket) => number | undefined) =>
+    ofBuckets((list) => list.reduce((total, bucket) => total + (value(bucket) ?? 0), 0));
   const healthy = cluster.nodes.filter(({ status }) => status === 'healthy').length;
   const figures: [string, string, string][] = [
     ['Nodes', `${healthy} of ${cluster.nodes.length} healthy`, cluster.clusterName],
-    ['Buckets', count(buckets.length), `${count(sum(({ basicStats }) => basicStats.itemCount))} items`],
-    ['Operations a second', count(sum(({ basicStats }) => basicStats.opsPerSec)), 'all buckets'],
+    ['Buckets', ofBuckets((list) => list.length), `${sumOf(({ basicStats }) => basicStats.itemCount)} items`],
+    ['Operations a second', sumOf(({ basicStats }) => basicStats.opsPerSec), 'all buckets'],
     [
       'Memory for documents',
       size(ram?.usedByData),
@@ -83,17 +90,20 @@ function Figures({ cluster, buckets }: { cluster: Cluster; buckets: readonly Buc
     ['Disk for documents', size(hdd?.usedByData), `${size(hdd?.used)} of ${size(hdd?.total)} in use`],
   ];
   return (
-    <dl class="cards">
-      {figures.map(([title, value, note]) => (
-        <div class="card" key={title}>
-          <dt>{title}</dt>
-          <dd>
-            {value}
-            <small>{note}</small>
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <Problem problem={buckets.problem} />
+      <dl class="cards">
+        {figures.map(([title, value, note]) => (
+          <div class="card" key={title}>
+            <dt>{title}</dt>
+            <dd>
+              {value}
+              <small>{note}</small>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
   );
 }
 

@@ -35,21 +35,26 @@ export async function runStatement(
   };
 }
 
-const key = 'divan-statements';
-const statementsMax = 50;
+const historyKey = 'divan-statements';
+const historyMax = 50;
 
+/** The statements that were run, the newest first. */
 export function history(): readonly string[] {
   try {
-    const stored: unknown = JSON.parse(localStorage.getItem(key) ?? '[]');
+    const stored: unknown = JSON.parse(localStorage.getItem(historyKey) ?? '[]');
     return Array.isArray(stored) ? stored.filter((text) => typeof text === 'string') : [];
   } catch {
     return [];
   }
 }
 
-export function keepStatement(statement: string): void {
+export function addToHistory(statement: string): void {
   const others = history().filter((each) => each !== statement);
-  localStorage.setItem(key, JSON.stringify([statement, ...others].slice(0, statementsMax)));
+  try {
+    localStorage.setItem(historyKey, JSON.stringify([statement, ...others].slice(0, historyMax)));
+  } catch {
+    // The storage of the browser is full: the statement has run, and is not remembered.
+  }
 }
 
 const savedKey = 'divan-saved-statements';

@@ -1,6 +1,8 @@
 // Statements that were run before, and those saved under a name: both in this browser only.
 import { useState } from 'preact/hooks';
 import { Button, Field } from '../kit/controls.tsx';
+import { Problem } from '../kit/notices.tsx';
+import { useAction } from '../kit/use-resource.ts';
 import { history, savedStatements, saveStatement } from './query-run.ts';
 
 interface StatementsProps {
@@ -13,7 +15,7 @@ export function History({ onChoose }: Pick<StatementsProps, 'onChoose'>) {
   if (statements.length === 0) return null;
   return (
     <details>
-      <summary>Statements before ({statements.length})</summary>
+      <summary>Earlier statements ({statements.length})</summary>
       <ul>
         {statements.map((statement) => (
           <li key={statement}>
@@ -30,6 +32,10 @@ export function History({ onChoose }: Pick<StatementsProps, 'onChoose'>) {
 export function Saved({ statement, onChoose }: StatementsProps) {
   const [name, setName] = useState('');
   const [saved, setSaved] = useState(savedStatements());
+  const action = useAction();
+  /** `text` null: forgets the statement. */
+  const save = (savedName: string, text: string | null) =>
+    void action.run(async () => setSaved(saveStatement(savedName, text)));
   return (
     <details>
       <summary>Saved statements ({Object.keys(saved).length})</summary>
@@ -37,7 +43,7 @@ export function Saved({ statement, onChoose }: StatementsProps) {
         class="row fields"
         onSubmit={(event) => {
           event.preventDefault();
-          setSaved(saveStatement(name, statement));
+          save(name, statement);
         }}
       >
         <Field label="Name for this statement" value={name} onInput={setName} required />
@@ -47,13 +53,14 @@ export function Saved({ statement, onChoose }: StatementsProps) {
           </Button>
         </div>
       </form>
+      <Problem problem={action.problem} />
       <ul>
         {Object.entries(saved).map(([each, text]) => (
           <li key={each}>
             <button type="button" class="link" title={text} onClick={() => onChoose(text)}>
               {each}
             </button>{' '}
-            <Button label={`Forget ${each}`} onClick={() => setSaved(saveStatement(each, null))}>
+            <Button label={`Forget ${each}`} onClick={() => save(each, null)}>
               Forget
             </Button>
           </li>

@@ -1,4 +1,4 @@
-// The query workbench: a statement with parameters, its rows, its plan, advice for indexes, and the statements before.
+// The query workbench: a statement with parameters, its rows, its plan, advice for indexes, and earlier statements.
 import { useRef, useState } from 'preact/hooks';
 import { planSentences } from '../../../src/main/shell/plan-sentences.ts';
 import type { ApiError } from '../api/client.ts';
@@ -11,7 +11,7 @@ import { PlanDrawing } from './plan-drawing.tsx';
 import { Advice } from './query-advice.tsx';
 import { InferredFields } from './query-fields.tsx';
 import { Results } from './query-results.tsx';
-import { history, keepStatement, type Outcome, runStatement } from './query-run.ts';
+import { addToHistory, history, type Outcome, runStatement } from './query-run.ts';
 import { History, Saved } from './query-saved.tsx';
 
 type Shown =
@@ -38,6 +38,8 @@ export function Content() {
   const wrongParameters =
     parameters.trim() === '' ? undefined : objectProblem(parameters, '{"$name": value}');
   const run = async (action: StatementAction) => {
+    // The key that runs a statement is not disabled as the buttons are.
+    if (isRunning || wrongParameters !== undefined) return;
     const abort = new AbortController();
     running.current = abort;
     setRunning(true);
@@ -45,7 +47,7 @@ export function Content() {
     setShown(undefined);
     try {
       const outcome = await runStatement(prefixes[action] + statement, parameters, abort.signal);
-      if (action === 'run') keepStatement(statement);
+      if (action === 'run') addToHistory(statement);
       setShown(shownFor(action, outcome));
     } catch (error) {
       if ((error as Error).name !== 'AbortError') setProblem(asApiError(error));

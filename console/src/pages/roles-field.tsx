@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import { Button, Field, Select } from '../kit/controls.tsx';
+import { Problem } from '../kit/notices.tsx';
 import { useResource } from '../kit/use-resource.ts';
 
 export interface Role {
@@ -45,6 +46,7 @@ export function RolesField({ roles, onChange, problem }: RolesFieldProps) {
   return (
     <fieldset>
       <legend>Roles</legend>
+      <Problem problem={offered.problem} />
       {roles.length === 0 && <p class="quiet">None: nothing is allowed.</p>}
       <ul>
         {roles.map((text) => (

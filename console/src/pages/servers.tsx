@@ -65,7 +65,7 @@ export function Content() {
         </div>
       }
     >
-      <Problem problem={action.problem} />
+      <Problem problem={action.problem ?? tasks.problem} />
       <RebalanceState
         cluster={cluster.data}
         task={rebalance}

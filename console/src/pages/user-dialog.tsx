@@ -3,6 +3,7 @@ import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import { Checkbox, Field } from '../kit/controls.tsx';
 import { FormDialog } from '../kit/dialog.tsx';
+import { Problem } from '../kit/notices.tsx';
 import { useForm } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
 import type { Group } from './group-dialog.tsx';
@@ -17,7 +18,7 @@ export interface User {
 }
 
 interface GrantedRole extends Role {
-  /** Whether the user has the role itself, or from a group. */
+  /** From where the user has the role: `user` for its own, else a group. */
   readonly origins?: readonly { readonly type: string }[];
 }
 
@@ -84,7 +85,7 @@ interface GroupsFieldProps {
 
 function GroupsField({ groups, onChange }: GroupsFieldProps) {
   const offered = useResource((signal) => call<Group[]>(routes.groups, { signal }));
-  if (!offered.data?.length) return null;
+  if (!offered.data?.length) return <Problem problem={offered.problem} />;
   return (
     <fieldset>
       <legend>Groups</legend>

@@ -1,7 +1,7 @@
 // The console of a node: who is signed in, or the form that sets a new node up.
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { type ApiError, call } from '../api/client.ts';
+import { ApiError, call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import type { Identity } from '../api/types.ts';
 import { Button } from '../kit/controls.tsx';
@@ -40,7 +40,7 @@ export function Shell() {
         caller={state.identity.id}
         pages={pages}
         SignIn={SignInForm}
-        onSignOut={() => void call(routes.signOut).then(refresh)}
+        onSignOut={() => void call(routes.signOut).then(refresh, refresh)}
         onEnd={refresh}
       />
     );
@@ -65,6 +65,13 @@ async function currentState(): Promise<State> {
 
 function SetUp({ onDone }: { onDone: () => void }) {
   const [Form, setForm] = useState<ComponentType<{ onDone: () => void }>>();
-  useEffect(() => void import('../pages/set-up.tsx').then(({ SetUpForm }) => setForm(() => SetUpForm)), []);
+  const [problem, setProblem] = useState<ApiError>();
+  useEffect(() => {
+    import('../pages/set-up.tsx').then(
+      ({ SetUpForm }) => setForm(() => SetUpForm),
+      () => setProblem(new ApiError(0, 'The form could not be loaded: the node does not answer.')),
+    );
+  }, []);
+  if (problem) return <Problem problem={problem} />;
   return Form ? <Form onDone={onDone} /> : <p class="quiet">Loading…</p>;
 }

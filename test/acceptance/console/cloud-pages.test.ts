@@ -127,6 +127,24 @@ describe('every page of the console of the cloud', { skip: needs('chromium') }, 
     await page.getByRole('link', { name: 'project of orders' }).waitFor();
   });
 
+  it('says so where the browser does not let it copy a program, or buckets cannot be listed', async () => {
+    await using opened = await openPage(browser, `${cloud.ready.api}/#/cluster/${cluster.id}/connect`);
+    const { page, problems } = opened;
+    await signInToCloud(page, cloud.ready.token);
+    const copy = page.getByRole('button', { name: 'Copy' });
+    await copy.waitFor();
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await copy.click();
+    await page.getByText('The browser does not let this page copy').waitFor();
+    await goToPart(page, 'Database users');
+    await page.route('**/buckets', (route) =>
+      route.fulfill({ status: 422, json: { errorType: 'ValidationError', message: 'no buckets now' } }),
+    );
+    await page.getByRole('button', { name: 'Edit app' }).click();
+    await page.getByRole('dialog').getByText('no buckets now').waitFor();
+    assert.deepEqual(problems, []);
+  });
+
   it(`needs at most ${scriptBytesMax / 1000} kB of compressed script before the first view`, async () => {
     const bytes = await firstViewScriptBytes(browser, cloud.ready.api, 'Token');
     assert.ok(bytes > 0 && bytes <= scriptBytesMax, `${bytes} bytes`);

@@ -1,4 +1,5 @@
-// The console with unusual data and events: odd keys, large and binary documents, thousands of collections, a node that is gone during a change.
+// The console with unusual data and events: odd keys, large and binary documents, thousands of collections, refused and slow requests, a node
+// that is gone during a change.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -104,6 +105,89 @@ describe('the console with unusual data', { skip: needs('chromium') }, () => {
     await page.goto(`${node.ready.node.rest}/ui/#/documents/travel/many/c9998`);
     await page.getByLabel('Collection', { exact: true }).selectOption('c9999');
     await page.waitForURL(/many\/c9999$/);
+    assert.deepEqual(problems, []);
+  });
+
+  it('shows no counts of buckets before they are loaded, and says why alerts are not dismissed', async () => {
+    const released = Promise.withResolvers<void>();
+    await using opened = await at(node, 'overview', async (page) => {
+      await page.route('**/pools/default/buckets', async (route) => {
+        await released.promise;
+        await route.continue();
+      });
+      await page.route('**/pools/default', async (route) => {
+        const response = await route.fetch();
+        const alerts = [{ msg: 'the disk is full', serverTime: '2026-01-01T00:00:00.000Z' }];
+        await route.fulfill({ response, json: { ...(await response.json()), alerts } });
+      });
+      await page.route('**/resetAlerts', (route) => route.fulfill({ status: 403 }));
+    });
+    const { page, problems } = opened;
+    const card = page.locator('.card', { hasText: 'Operations a second' }).locator('dd');
+    await card.waitFor();
+    assert.match((await card.textContent()) ?? '', /^…/);
+    released.resolve();
+    await card.getByText(/^\d/).waitFor();
+    await page.getByRole('button', { name: 'Dismiss alerts' }).click();
+    await page.getByText('You do not have permission for this.').waitFor();
+    assert.deepEqual(problems, []);
+  });
+
+  it('runs one statement at a time, and shows its rows although the browser cannot store it', async () => {
+    let runs = 0;
+    const released = Promise.withResolvers<void>();
+    await using opened = await at(node, 'query', async (page) => {
+      await page.route('**/query/service', async (route) => {
+        runs++;
+        await released.promise;
+        await route.continue();
+      });
+    });
+    const { page, problems } = opened;
+    await page.evaluate("Storage.prototype.setItem = () => { throw new Error('full'); }");
+    await page.getByRole('button', { name: 'Run' }).focus();
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('The statement runs…').waitFor();
+    await page.keyboard.press('Control+Enter');
+    released.resolve();
+    await page.getByText(/^1 rows in/).waitFor();
+    await page.getByText('Saved statements').click();
+    await page.getByLabel('Name for this statement').fill('one');
+    await page.getByRole('button', { name: 'Save statement' }).click();
+    await page.getByRole('alert').getByText('full').waitFor();
+    assert.deepEqual([runs, problems], [1, []]);
+  });
+
+  it('says why roles, groups and tasks are missing', async () => {
+    await using opened = await at(node, 'security', async (page) => {
+      for (const part of ['settings/rbac/roles', 'settings/rbac/groups', 'pools/default/tasks'])
+        await page.route(`**/${part}`, (route) => route.fulfill({ status: 500, body: `no ${part}` }));
+    });
+    const { page, problems } = opened;
+    await page.getByRole('button', { name: 'Create user' }).click();
+    for (const part of ['roles', 'groups'])
+      await page.getByRole('dialog').getByText(`no settings/rbac/${part}`).waitFor();
+    for (const name of ['buckets', 'servers', 'logs']) {
+      await page.goto(`${node.ready.node.rest}/ui/#/${name}`);
+      await page.getByText('no pools/default/tasks').waitFor();
+    }
+    assert.deepEqual(problems, []);
+  });
+
+  it('says that a form was not loaded, and that the node does not answer a sign-out', async () => {
+    await using opened = await at(node, 'overview');
+    const { page, problems } = opened;
+    await page.route('**/uilogout', (route) => route.abort());
+    await page.route('**/whoami', (route) => route.abort());
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('The node does not answer.').waitFor();
+    await page.unroute('**/whoami');
+    const anonymous = { id: '', domain: 'anonymous' };
+    await page.route('**/whoami', (route) => route.fulfill({ json: anonymous }));
+    await page.route('**/pools/default', (route) => route.fulfill({ status: 404 }));
+    await page.route('**/set-up-*.js', (route) => route.abort());
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('The form could not be loaded: the node does not answer.').waitFor();
     assert.deepEqual(problems, []);
   });
 

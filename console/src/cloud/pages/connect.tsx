@@ -1,8 +1,9 @@
 // Programs that connect to the cluster, with its addresses, a bucket and a user filled in.
 import { useState } from 'preact/hooks';
+import { ApiError } from '../../api/request.ts';
 import { Button, Select } from '../../kit/controls.tsx';
-import { Loaded } from '../../kit/notices.tsx';
-import { useResource } from '../../kit/use-resource.ts';
+import { Loaded, Problem } from '../../kit/notices.tsx';
+import { useAction, useResource } from '../../kit/use-resource.ts';
 import { addressTo } from '../../shell/router.ts';
 import { call } from '../api/client.ts';
 import { type Cluster, routes } from '../api/routes.ts';
@@ -87,22 +88,17 @@ function Program({ connectionString, buckets, users }: ProgramProps) {
   const [sdk, setSdk] = useState(snippets[0]?.sdk ?? '');
   const [bucket, setBucket] = useState(buckets[0] ?? '');
   const [username, setUsername] = useState(users[0] ?? '');
-  const [isCopied, setCopied] = useState(false);
   const snippet = snippets.find((each) => each.sdk === sdk);
   const code = snippet?.code({ connectionString, username, bucket }) ?? '';
-  const show = (set: (value: string) => void) => (value: string) => {
-    setCopied(false);
-    set(value);
-  };
   return (
     <>
       <p>
         Connection string: <span class="mono">{connectionString}</span>
       </p>
       <div class="row fields">
-        <Select label="SDK" value={sdk} onChange={show(setSdk)} options={snippets.map((each) => each.sdk)} />
-        <Select label="Bucket" value={bucket} onChange={show(setBucket)} options={buckets} />
-        <Select label="User" value={username} onChange={show(setUsername)} options={users} />
+        <Select label="SDK" value={sdk} onChange={setSdk} options={snippets.map((each) => each.sdk)} />
+        <Select label="Bucket" value={bucket} onChange={setBucket} options={buckets} />
+        <Select label="User" value={username} onChange={setUsername} options={users} />
       </div>
       <p>
         Install: <span class="mono">{snippet?.install}</span>. The program takes the password of the user from
@@ -112,12 +108,32 @@ function Program({ connectionString, buckets, users }: ProgramProps) {
       <section aria-label={`Program for ${sdk}`} tabIndex={0}>
         <pre>{code}</pre>
       </section>
+      <CopyButton key={code} text={code} />
+    </>
+  );
+}
+
+function CopyButton({ text }: { text: string }) {
+  const action = useAction();
+  return (
+    <>
+      <Problem problem={action.problem} />
       <div class="row">
-        <Button onClick={() => void navigator.clipboard?.writeText(code).then(() => setCopied(true))}>
-          Copy
-        </Button>
-        <span role="status">{isCopied && 'Copied.'}</span>
+        <Button onClick={() => void action.run(() => copy(text))}>Copy</Button>
+        <span role="status">{action.isDone && 'Copied.'}</span>
       </div>
     </>
   );
+}
+
+/** Browsers have a clipboard for pages that came over TLS or from the same machine, and may still refuse it. */
+async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    throw new ApiError(
+      0,
+      'The browser does not let this page copy: select the program, and copy it by hand.',
+    );
+  }
 }

@@ -1,6 +1,7 @@
-// The form of a database user: name, password, and what it may do in which bucket.
+// The form of a database user: name, password, and what the user may do in which bucket.
 import { Button, Field, Select } from '../../kit/controls.tsx';
 import { FormDialog } from '../../kit/dialog.tsx';
+import { Problem } from '../../kit/notices.tsx';
 import { useForm } from '../../kit/use-form.ts';
 import { useResource } from '../../kit/use-resource.ts';
 import { call } from '../api/client.ts';
@@ -97,6 +98,7 @@ function AccessList({ cluster, list, onChange, problemOf }: AccessListProps) {
   return (
     <fieldset>
       <legend>Access</legend>
+      <Problem problem={buckets.problem} />
       {list.length === 0 && <p class="quiet">None: the user can connect, but reads and writes nothing.</p>}
       {list.map((access, at) => {
         const { bucketName, scope } = access;
