@@ -8,7 +8,7 @@ const node: Server = {
   name: 'node',
   headers: async () => ({
     'ns-server-ui': 'yes',
-    // Without it the browser would ask for credentials in a window of its own.
+    // Without this header the browser would ask for credentials in a window of its own.
     'invalid-auth-response': 'on',
   }),
   refusal,

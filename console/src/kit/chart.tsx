@@ -16,7 +16,8 @@ interface ChartProps {
   readonly to: number;
 }
 
-const [width, height, left, bottom] = [320, 130, 2, 16];
+/** In units of the drawing: its size, and the margins around the lines. */
+const [width, height, left, top, bottom] = [320, 130, 2, 2, 14];
 const coloursMax = 4;
 
 export function Chart({ title, series, format, from, to }: ChartProps) {
@@ -25,9 +26,9 @@ export function Chart({ title, series, format, from, to }: ChartProps) {
   const values = shown.flatMap(({ points }) =>
     points.flatMap(([, value]) => (value === null ? [] : [value])),
   );
-  const top = Math.max(...values, 0) || 1;
+  const highest = Math.max(...values, 0) || 1;
   const x = (at: number) => left + ((at - from) / Math.max(1, to - from)) * (width - left);
-  const y = (value: number) => (height - bottom) * (1 - value / top) + 2;
+  const y = (value: number) => (height - top - bottom) * (1 - value / highest) + top;
   return (
     <figure class="chart" aria-labelledby={id}>
       <figcaption id={id}>{title}</figcaption>
@@ -36,7 +37,7 @@ export function Chart({ title, series, format, from, to }: ChartProps) {
       ) : (
         <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
           <line class="grid" x1={left} x2={width} y1={y(0)} y2={y(0)} />
-          <line class="grid" x1={left} x2={width} y1={y(top)} y2={y(top)} />
+          <line class="grid" x1={left} x2={width} y1={y(highest)} y2={y(highest)} />
           {shown.map(({ name, points }, index) => (
             <polyline
               key={name}

@@ -25,7 +25,7 @@ export function CodeField({ language, ...field }: CodeFieldProps) {
       (module) => {
         if (!isClosed) setLoaded({ open: module.openEditor, ...selectionIn(holder.current) });
       },
-      () => {}, // the plain field does
+      () => {}, // the plain field stays
     );
     return () => {
       isClosed = true;

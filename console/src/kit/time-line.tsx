@@ -13,10 +13,14 @@ interface TimeLineProps {
   readonly events: readonly TimeLineEvent[];
 }
 
+/** At both ends of the line, in percent, so that no circle is cut off. */
+const margin = 2;
+
 export function TimeLine({ label, events }: TimeLineProps) {
   const times = events.map(({ at }) => at);
   const [from, to] = [Math.min(...times), Math.max(...times)];
-  const x = (at: number): string => (from === to ? '50%' : `${2 + (96 * (at - from)) / (to - from)}%`);
+  const x = (at: number): string =>
+    from === to ? '50%' : `${margin + ((100 - 2 * margin) * (at - from)) / (to - from)}%`;
   return (
     <figure class="time-line">
       <svg role="img" aria-label={label}>

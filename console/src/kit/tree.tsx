@@ -4,7 +4,7 @@ import { Button } from './controls.tsx';
 
 /** Members shown at once, and how many more a button adds. */
 const membersShown = 100;
-const textChars = 2_000;
+const textCharsMax = 2_000;
 
 export function Tree({ name, value, isOpen = false }: { name: string; value: unknown; isOpen?: boolean }) {
   const [opened, setOpened] = useState(isOpen);
@@ -48,5 +48,5 @@ function Members({ members }: { members: readonly (readonly [string, unknown])[]
 
 function leafText(value: unknown): string {
   const text = JSON.stringify(value) ?? 'missing';
-  return text.length > textChars ? `${text.slice(0, textChars)}…` : text;
+  return text.length > textCharsMax ? `${text.slice(0, textCharsMax)}…` : text;
 }

@@ -12,9 +12,10 @@ export interface Resource<T> {
 /** Sent to the window when a session that had ended is replaced. */
 export const signedInAgain = 'divan-signed-in-again';
 
+/** The pause after a failed first load whose result would say the interval. */
 const retryMs = 5_000;
 
-/** `load` is called again when one of `keys` changes. */
+/** `load` is called again when one of `keys` changes, and `everyMs` after each load; 0: not again. */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,
   keys: readonly unknown[] = [],
@@ -61,10 +62,10 @@ export function useResource<T>(
 export const asApiError = (error: unknown): ApiError =>
   error instanceof ApiError ? error : new ApiError(0, (error as Error).message);
 
-/** A change that a control starts: whether it runs, and why the last one failed. */
+/** A change that a control starts: whether it runs, and why the last run failed. */
 export interface Action {
   readonly isBusy: boolean;
-  /** Whether the last one succeeded. */
+  /** Whether the last run succeeded. */
   readonly isDone: boolean;
   readonly problem?: ApiError;
   /** Resolves with whether `act` succeeded. */

@@ -14,8 +14,8 @@ interface VirtualTableProps<T> {
 
 /** The height of a row, as the style sheet sets it. */
 const rowPixels = 40;
-/** Rows before and behind those in sight. */
-const margin = 15;
+/** Rows that are drawn before and behind those in sight. */
+const marginRows = 15;
 
 /** The first column names the row. Each row takes one line. */
 export function VirtualTable<T>({ caption, columns, rows, rowKey, hasMore, onEnd }: VirtualTableProps<T>) {
@@ -29,8 +29,8 @@ export function VirtualTable<T>({ caption, columns, rows, rowKey, hasMore, onEnd
     setHeight(element.clientHeight);
     return () => observer.disconnect();
   }, []);
-  const first = Math.max(0, Math.floor(top / rowPixels) - margin);
-  const last = Math.min(rows.length, Math.ceil((top + height) / rowPixels) + margin);
+  const first = Math.max(0, Math.floor(top / rowPixels) - marginRows);
+  const last = Math.min(rows.length, Math.ceil((top + height) / rowPixels) + marginRows);
   const isNearEnd = hasMore && last === rows.length;
   useEffect(() => {
     if (isNearEnd) onEnd();

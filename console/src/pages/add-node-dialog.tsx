@@ -1,4 +1,5 @@
-// Adds a node that runs and is not set up, or one whose administrator is named. A rebalance then moves documents to it.
+// Adds a running node to the cluster: one that is not set up yet, or one whose administrator the form names. A rebalance then moves documents to
+// the node.
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import { Field } from '../kit/controls.tsx';
@@ -28,13 +29,13 @@ export function AddNodeDialog({ onClose }: { onClose: () => void }) {
         required
         hint="Name or address, and the port of its REST API: 10.0.0.6:8091"
       />
-      <Field label="Its administrator" {...form.text('user')} required />
+      <Field label="Administrator of the node" {...form.text('user')} required />
       <Field
         label="Password"
         type="password"
         {...form.text('password')}
         required
-        hint="Any, if the node is not set up yet."
+        hint="Any password, if the node is not set up yet."
       />
       <ServicesChoice chosen={services} onChange={(chosen) => form.set('services', chosen)} />
     </FormDialog>

@@ -90,7 +90,7 @@ function AlertFields({ form }: { form: FormState<Values> }) {
       <Kinds
         chosen={form.values.alerts}
         all={form.values.pop_up_alerts}
-        onChange={(a) => form.set('alerts', a)}
+        onChange={(kinds) => form.set('alerts', kinds)}
       />
       <TestMail values={form.values} />
     </>
@@ -144,7 +144,7 @@ function TestMail({ values }: { values: Values }) {
         >
           {action.isBusy ? 'Sending…' : 'Send a test mail'}
         </Button>
-        <span role="status">{action.isDone && 'The mail server has taken the mail.'}</span>
+        <span role="status">{action.isDone && 'The mail server has accepted the mail.'}</span>
       </div>
     </>
   );

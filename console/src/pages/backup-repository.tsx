@@ -44,10 +44,10 @@ export function RepositoryView({ state, id }: RepositoryViewProps) {
   const [open, setOpen] = useState<OpenDialog>();
   const action = useAction();
   // Reading the backups takes the service some work, so only once a task has ended.
-  const newest = tasks.data?.find((task) => !isRunning(task))?.end;
+  const newestEnd = tasks.data?.find((task) => !isRunning(task))?.end;
   useEffect(() => {
-    if (newest !== undefined) backups.reload();
-  }, [newest]);
+    if (newestEnd !== undefined) backups.reload();
+  }, [newestEnd]);
   const close = () => {
     setOpen(undefined);
     backups.reload();

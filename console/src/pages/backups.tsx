@@ -150,7 +150,7 @@ function ArchiveDialog({ id, onClose }: { id: string; onClose: () => void }) {
         call(routes.archiveBackupRepository, { path: { repository: id }, json: { id: form.values.id } })
       }
     >
-      <p>No task writes to it any more. Its backups can still be restored.</p>
+      <p>No task writes to the repository any more. Its backups can still be restored.</p>
       <Field label="Name in the list of archived ones" {...form.text('id')} required />
     </FormDialog>
   );

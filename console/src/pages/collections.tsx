@@ -159,7 +159,8 @@ function DropDialog({ bucket, row, onClose }: { bucket: string; row: Row; onClos
   const name = collection ?? scope;
   return (
     <ConfirmByName title={`Drop ${name}`} name={name} action="Drop" onConfirm={drop} onClose={onClose}>
-      This deletes it with all its documents and indexes. It cannot be undone.
+      This deletes the {collection === null ? 'scope' : 'collection'} with all its documents and indexes. It
+      cannot be undone.
     </ConfirmByName>
   );
 }

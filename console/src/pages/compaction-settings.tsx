@@ -23,8 +23,8 @@ interface Compaction {
   readonly purgeInterval: number;
 }
 
-const share = 'databaseFragmentationThreshold[percentage]';
-const size = 'databaseFragmentationThreshold[size]';
+const shareField = 'databaseFragmentationThreshold[percentage]';
+const sizeField = 'databaseFragmentationThreshold[size]';
 /** How the API writes a number that is not set. */
 const unset = 'undefined';
 
@@ -33,8 +33,8 @@ function valuesOf({ autoCompactionSettings: settings, purgeInterval }: Compactio
   const { allowedTimePeriod: period } = settings;
   return {
     parallelDBAndViewCompaction: settings.parallelDBAndViewCompaction,
-    [share]: textOf(percentage),
-    [size]: textOf(sizeMb),
+    [shareField]: textOf(percentage),
+    [sizeField]: textOf(sizeMb),
     purgeInterval: String(purgeInterval),
     hasPeriod: period !== undefined,
     from: period ? timeText(period.fromHour, period.fromMinute) : '02:00',
@@ -51,7 +51,11 @@ const timeText = (hour: number, minute: number): string =>
 
 /** A change without the period removes the period. */
 function formOf({ hasPeriod, from, to, abortOutside, ...others }: Values) {
-  const form = { ...others, [share]: others[share] || unset, [size]: others[size] || unset };
+  const form = {
+    ...others,
+    [shareField]: others[shareField] || unset,
+    [sizeField]: others[sizeField] || unset,
+  };
   if (!hasPeriod) return form;
   const [fromHour, fromMinute] = from.split(':').map(Number);
   const [toHour, toMinute] = to.split(':').map(Number);
@@ -75,13 +79,13 @@ export function CompactionSettings() {
             <Field
               label="Compact files whose unused share in percent reaches"
               type="number"
-              {...form.text(share)}
+              {...form.text(shareField)}
               hint="Empty: the share does not count."
             />
             <Field
               label="Or whose unused size in MiB reaches"
               type="number"
-              {...form.text(size)}
+              {...form.text(sizeField)}
               hint="Empty: the size does not count."
             />
             <Field label="Remember deletions for so many days" {...form.text('purgeInterval')} />

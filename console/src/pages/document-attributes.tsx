@@ -22,7 +22,7 @@ export function Attributes({ path, stored, onSaved }: AttributesProps) {
   const save = () =>
     change(path, stored, {
       ...(isExpiryChanged && { expiration: secondsOf(form.values.expires) }),
-      xattrs: JSON.parse(form.values.xattrs) as Attributes,
+      xattrs: JSON.parse(form.values.xattrs) as AttributeValues,
     });
   const names = Object.keys(xattrs).sort();
   return (
@@ -58,17 +58,17 @@ function attributesProblem(text: string): string | undefined {
   const syntax = objectProblem(text, '{"name": value}');
   if (syntax !== undefined) return syntax;
   const name = Object.keys(JSON.parse(text) as object).find((each) => /[.[\]`]/.test(each));
-  // A statement would take them as the path of a part of an attribute.
+  // A statement would read these characters as the path of a part of an attribute.
   return name === undefined ? undefined : `The name “${name}” has one of the characters . [ ] \``;
 }
 
-type Attributes = Readonly<Record<string, unknown>>;
+type AttributeValues = Readonly<Record<string, unknown>>;
 
 /** Changes what differs, and nothing if another client has changed the document. */
 async function change(
   path: CollectionPath,
   { meta, xattrs: before }: StoredDocument,
-  { expiration, xattrs }: { readonly expiration?: number; readonly xattrs: Attributes },
+  { expiration, xattrs }: { readonly expiration?: number; readonly xattrs: AttributeValues },
 ): Promise<void> {
   const text = (value: unknown) => JSON.stringify(value);
   const changed = Object.keys(xattrs).filter((name) => text(xattrs[name]) !== text(before[name]));

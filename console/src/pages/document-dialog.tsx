@@ -13,9 +13,9 @@ import { asApiError } from '../kit/use-resource.ts';
 import { Attributes } from './document-attributes.tsx';
 import type { CollectionPath } from './document-pages.ts';
 
-/** Characters: with its form a larger document exceeds the limit of the REST API, and no browser edits it well. */
-const editedMax = 3_000_000;
-const shownMax = 2_000;
+/** With its form a larger document exceeds the limit of the REST API, and no browser edits it well. */
+const editedCharsMax = 3_000_000;
+const shownCharsMax = 2_000;
 
 interface DocumentDialogProps {
   readonly path: CollectionPath;
@@ -130,7 +130,7 @@ function Editor(props: EditorProps) {
   const { key, text, setText, problem, otherVersion, acceptOtherVersion } = editor;
   const [isDeleting, setDeleting] = useState(false);
   const isBinary = stored !== undefined && stored.json === undefined;
-  const isLarge = (stored?.json?.length ?? 0) > editedMax;
+  const isLarge = (stored?.json?.length ?? 0) > editedCharsMax;
   const isEdited = !isBinary && !isLarge;
   const syntax = isEdited ? jsonProblem(text) : undefined;
   return (
@@ -237,7 +237,7 @@ function Beginning({ text }: { text: string }) {
       </p>
       <Field
         label="Beginning of the document"
-        value={text.slice(0, shownMax)}
+        value={text.slice(0, shownCharsMax)}
         onInput={() => {}}
         rows={14}
         mono

@@ -132,7 +132,7 @@ interface Line {
   readonly number: number;
   /** Null: the line is too long. */
   readonly content: Uint8Array | null;
-  /** The bytes of the file up to its end. */
+  /** The bytes of the file up to the end of the line. */
   readonly end: number;
 }
 
@@ -188,6 +188,7 @@ function joined(parts: readonly Uint8Array[], bytes: number): Uint8Array {
   return whole;
 }
 
-const lastBlank = 32;
+/** The space; the characters below it are blank, or belong to no document. */
+const blankMax = 32;
 
-const isBlank = (content: Uint8Array): boolean => content.every((byte) => byte <= lastBlank);
+const isBlank = (content: Uint8Array): boolean => content.every((byte) => byte <= blankMax);

@@ -11,7 +11,7 @@ import { type CollectionPath, type DocumentRow, documentsFrom } from './document
 interface DocumentListProps {
   readonly path: CollectionPath;
   readonly prefix: string;
-  /** The list is read again when it changes. */
+  /** The list is read again when this number changes. */
   readonly changes: number;
   readonly onOpen: (key: string) => void;
 }
@@ -27,7 +27,7 @@ interface LoadedRows {
   readonly next: string | null;
 }
 
-/** More keys are found by their beginning. */
+/** The most rows that are listed: further keys are found by a filter. */
 const rowsMax = 200_000;
 
 export function DocumentList({ path, prefix, changes, onOpen }: DocumentListProps) {
@@ -88,7 +88,7 @@ export function DocumentList({ path, prefix, changes, onOpen }: DocumentListProp
       />
       <p class="quiet">
         {count(loaded.rows.length)} documents
-        {loaded.next !== null && (hasMore ? ', and more' : ' of more: filter them')}
+        {loaded.next !== null && (hasMore ? ', and more' : ', the first of more: filter them')}
       </p>
     </>
   );

@@ -47,7 +47,7 @@ type Row = readonly [title: string, metric: string, format: ChartSpec['format'],
 const boards: Readonly<Record<string, readonly Row[]>> = {
   nodes: [
     ['CPU', 'sys_cpu_utilization_rate', percent],
-    ['Memory that is free', 'sys_mem_actual_free', size],
+    ['Free memory', 'sys_mem_actual_free', size],
     ['Memory of the processes', 'sysproc_mem_resident', size],
     ['Requests to the REST API a second', 'cm_http_requests_total', count, 'irate', 'sum'],
     ['Connections of data clients', 'kv_curr_connections', count],
@@ -55,7 +55,7 @@ const boards: Readonly<Record<string, readonly Row[]>> = {
   queries: [
     ['Statements a second', 'n1ql_requests', perSecond, 'irate'],
     ['Failed statements a second', 'n1ql_errors', perSecond, 'irate'],
-    ['Statements that run', 'n1ql_active_requests', count],
+    ['Running statements', 'n1ql_active_requests', count],
     ['Statements of more than a second, per second', 'n1ql_requests_1000ms', perSecond, 'irate'],
     ['Rows of indexes a second', 'index_num_rows_returned', perSecond, 'irate', 'sum'],
   ],

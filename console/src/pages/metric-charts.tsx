@@ -21,15 +21,15 @@ interface MetricChartsProps {
   readonly seconds: number;
 }
 
-/** Samples in a chart. */
-const points = 60;
+/** Samples of each series in a chart. */
+const samplesInChart = 60;
 
 export function MetricCharts({ specs, seconds }: MetricChartsProps) {
-  const asked = specs.map((spec) => rangeOf(spec, seconds));
+  const requested = specs.map((spec) => rangeOf(spec, seconds));
   const ranges = useResource(
-    (signal) => call<Range[]>(routes.ranges, { json: asked, signal }),
-    [JSON.stringify(asked)],
-    Math.max(5_000, (seconds / points) * 1_000),
+    (signal) => call<Range[]>(routes.ranges, { json: requested, signal }),
+    [JSON.stringify(requested)],
+    Math.max(5_000, (seconds / samplesInChart) * 1_000),
   );
   return (
     <Loaded from={ranges}>
@@ -60,7 +60,7 @@ const rangeOf = ({ metric, labels, applyFunctions }: ChartSpec, seconds: number)
   metric: Object.entries({ name: metric, ...labels }).map(([label, value]) => ({ label, value })),
   ...(applyFunctions.length > 0 && { applyFunctions }),
   start: -seconds,
-  step: Math.max(1, Math.round(seconds / points)),
+  step: Math.max(1, Math.round(seconds / samplesInChart)),
 });
 
 function seriesOf({ metric, values }: Range['data'][number]): Series {

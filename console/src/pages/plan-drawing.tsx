@@ -37,8 +37,9 @@ function Steps({ steps }: { steps: readonly Step[] }) {
 
 /** Operators that only group others. */
 const groupingOperators: ReadonlySet<string> = new Set(['Sequence', 'Parallel', 'Authorize', 'Stream']);
-/** Members of an operator with the operators that run before it: in one line with it, or as branches beside each other. */
+/** The members of an operator with the operators that run before it, drawn above it in one line. */
 const inLine = ['~children', '~child', 'plan'];
+/** The members with the operators that are drawn as branches beside each other. */
 const beside = ['scan', 'scans', 'first', 'second', '~subqueries'];
 
 function stepsOf(value: unknown): Step[] {

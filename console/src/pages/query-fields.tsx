@@ -26,8 +26,8 @@ export function InferredFields() {
   const action = useAction();
   const infer = async () => {
     const { rows } = await runStatement(`INFER ${collection}`, '', new AbortController().signal);
-    const flavours = (rows[0] ?? []) as readonly Property[];
-    setFound(flavours.flatMap(({ properties = {} }) => fieldsOf(properties, '')));
+    const flavors = (rows[0] ?? []) as readonly Property[];
+    setFound(flavors.flatMap(({ properties = {} }) => fieldsOf(properties, '')));
   };
   return (
     <details>

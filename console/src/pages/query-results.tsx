@@ -55,20 +55,20 @@ export function Results({ outcome }: { outcome: Outcome }) {
   );
 }
 
-interface Numbered {
+interface NumberedRow {
   readonly row: unknown;
   readonly index: number;
 }
 
-function columnsOf(rows: readonly unknown[]): readonly Column<Numbered>[] {
+function columnsOf(rows: readonly unknown[]): readonly Column<NumberedRow>[] {
   const names = [...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : [])))];
-  const number: Column<Numbered> = { label: 'Row', value: ({ index }) => index + 1 };
+  const number: Column<NumberedRow> = { label: 'Row', value: ({ index }) => index + 1 };
   if (names.length === 0) return [number, { label: 'Value', value: ({ row }) => textOf(row) }];
   return [
     number,
     ...names.slice(0, columnsMax).map((name) => ({
       label: name,
-      value: ({ row }: Numbered) => (isObject(row) && name in row ? textOf(row[name]) : ''),
+      value: ({ row }: NumberedRow) => (isObject(row) && name in row ? textOf(row[name]) : ''),
     })),
   ];
 }

@@ -17,7 +17,7 @@ interface SectionProps<T, V extends object> {
   readonly write: Call;
   /** The values of the form. */
   readonly from: (settings: T) => V;
-  /** The body of the request; without it the values are its form. */
+  /** The body of the request; absent: the values are sent as a form. */
   readonly to?: (values: V) => RequestBody;
   readonly children: (form: FormState<V>) => ComponentChildren;
 }

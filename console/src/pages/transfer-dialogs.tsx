@@ -11,7 +11,7 @@ import { type ExportState, exportLines } from './document-export.ts';
 import { type ImportState, importLines, type Refusal } from './document-import.ts';
 import type { CollectionPath } from './document-pages.ts';
 
-const keyField = '_key';
+const keyFieldDefault = '_key';
 
 interface TransferProps {
   readonly path: CollectionPath;
@@ -19,7 +19,7 @@ interface TransferProps {
 }
 
 export function ImportDialog({ path, onClose }: TransferProps) {
-  const form = useForm({ keyField, dropsKey: true });
+  const form = useForm({ keyField: keyFieldDefault, dropsKey: true });
   const [file, setFile] = useState<File>();
   const [state, setState] = useState<ImportState>();
   const work = useCancellable();
@@ -76,7 +76,7 @@ function importText({ written, refused }: ImportState, { isRunning, isCancelled 
 }
 
 export function ExportDialog({ path, prefix, onClose }: TransferProps & { readonly prefix: string }) {
-  const form = useForm({ keyField });
+  const form = useForm({ keyField: keyFieldDefault });
   const [state, setState] = useState<ExportState>();
   const [address, setAddress] = useState<string>();
   const work = useCancellable();

@@ -19,7 +19,7 @@ export interface Reference {
   readonly demandEncryption: boolean;
 }
 
-/** A change sends all fields again. */
+/** Adds or changes a reference; a change sends all fields again. */
 export function ReferenceDialog({ reference, onClose }: { reference?: Reference; onClose: () => void }) {
   const form = useForm({
     name: reference?.name ?? '',

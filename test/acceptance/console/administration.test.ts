@@ -71,7 +71,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     await page.getByText('Saved statements (1)').click();
     await page.getByRole('button', { name: 'By name', exact: true }).click();
     assert.match(await codeIn(page.getByLabel('Statement', { exact: true })), /^SELECT t.name/);
-    await page.getByText('Statements before').click();
+    await page.getByText('Earlier statements').click();
     await page.getByRole('button', { name: 'CREATE INDEX by_name ON travel(name)' }).waitFor();
 
     await goTo(page, 'Indexes');

@@ -129,7 +129,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     await section.getByLabel('Mail server', { exact: true }).fill('127.0.0.1');
     await section.getByLabel('Port of the mail server').fill(String(server.port));
     await section.getByRole('button', { name: 'Send a test mail' }).click();
-    await section.getByText('The mail server has taken the mail.').waitFor();
+    await section.getByText('The mail server has accepted the mail.').waitFor();
     assert.match(server.mails[0]?.raw ?? '', /Test mail from Divan/);
     await section.getByRole('button', { name: 'Save' }).click();
     await section.getByText('Saved.').waitFor();

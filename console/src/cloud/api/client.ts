@@ -26,7 +26,7 @@ export async function call<O extends Declared>(route: Route<O>, options: Options
   return (await sendTo(route.call, options)).body as AnswerOf<O>;
 }
 
-/** Resolves with the id of the operation that carries the change out; null if there is nothing to wait for. */
+/** Resolves with the ids of the cluster and of the operation that carries the change out; null if there is nothing to wait for. */
 export async function change<O extends Declared>(
   route: Route<O>,
   options: OptionsOf<O>,

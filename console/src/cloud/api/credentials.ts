@@ -12,7 +12,7 @@ export type Credentials = string | KeyPair;
 const algorithm = { name: 'HMAC', hash: 'SHA-256' } as const;
 
 export async function keyPair(accessKey: string, secretKey: string): Promise<KeyPair> {
-  // Browsers offer it to pages that came over TLS or from the same machine.
+  // Browsers have this interface only for pages that came over TLS or from the same machine.
   if (!globalThis.crypto?.subtle)
     throw new ApiError(
       0,

@@ -88,7 +88,7 @@ const route = <O extends Declared>(
 
 export const routes = {
   caller: route<typeof ShowCaller>('GET /v3/caller'),
-  members: route<typeof ListOrganizationUsers>('GET /v2/users'),
+  organizationUsers: route<typeof ListOrganizationUsers>('GET /v2/users'),
   clouds: route<typeof ListClouds>('GET /v2/clouds'),
 
   projects: route<typeof ListProjects>('GET /v2/projects'),

@@ -16,7 +16,7 @@ type OpenDialog =
   | { readonly dialog: 'remove'; readonly entry: AllowlistEntry };
 
 const [whilePendingMs, whileIdleMs] = [1_000, 10_000];
-const kinds = { active: 'good', pending: 'caution', failed: 'wrong', expired: 'plain' } as const;
+const badgeKinds = { active: 'good', pending: 'caution', failed: 'wrong', expired: 'plain' } as const;
 
 export function Allowlist({ cluster: { id } }: PartProps) {
   const entries = useResource(
@@ -37,7 +37,7 @@ export function Allowlist({ cluster: { id } }: PartProps) {
     });
   const columns: readonly Column<AllowlistEntry>[] = [
     { label: 'Address', value: ({ cidrBlock }) => <span class="mono">{cidrBlock}</span> },
-    { label: 'State', value: ({ state }) => <Badge kind={kinds[state]}>{state}</Badge> },
+    { label: 'State', value: ({ state }) => <Badge kind={badgeKinds[state]}>{state}</Badge> },
     { label: 'Until', value: ({ expiresAt }) => (expiresAt ? time(expiresAt) : 'permanent') },
     { label: 'Comment', value: ({ comment }) => comment },
     {
@@ -123,7 +123,7 @@ function AddDialog({ cluster, address, onClose }: AddDialogProps) {
         hint={
           address === ''
             ? 'Such as 203.0.113.7 or 10.1.0.0/16.'
-            : 'From here the cloud sees your requests come. Behind a proxy this is the proxy.'
+            : 'Your requests reach the cloud from this address. Behind a proxy it is the address of the proxy.'
         }
       />
       <Select

@@ -118,7 +118,7 @@ function CreateDialog({ cluster, onClose }: DialogProps) {
 
 function EditDialog({ cluster, bucket, onClose }: DialogProps & { bucket: Bucket }) {
   const form = useForm({ memoryQuota: String(bucket.memoryQuota), replicas: String(bucket.replicas) });
-  // The cloud takes a list of buckets, and names the field of the first one by its place in it.
+  // The cloud takes a list of buckets, and begins the name of a field with the number of the bucket in the list.
   const problemOf = (field: string) => form.problemOf(`0.${field}`) ?? form.problemOf(field);
   const submit = () =>
     call(routes.changeBuckets, {

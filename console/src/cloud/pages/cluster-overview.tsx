@@ -48,7 +48,7 @@ export function ClusterOverview({ cluster, reload }: PartProps) {
         caption="Nodes"
         columns={[
           { label: 'Number', value: ({ size }) => size },
-          { label: 'Instance', value: ({ compute }) => compute || 'the usual one' },
+          { label: 'Instance', value: ({ compute }) => compute || 'default' },
           { label: 'Services', value: ({ services }) => services.join(', ') },
         ]}
         rows={cluster.servers}

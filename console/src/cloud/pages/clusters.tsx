@@ -100,7 +100,7 @@ const nameOf = async (id: string, signal: AbortSignal) =>
 const statusOf = async (id: string, signal: AbortSignal) =>
   (await call(routes.clusterStatus, { path: { id }, signal })).status;
 
-/** What is deleted between two requests is shown without its details. */
+/** A detail that cannot be read, as of a cluster that is deleted between two requests, is shown as unknown. */
 const readOr = <T,>(reading: Promise<T>): Promise<T | undefined> => reading.catch(() => undefined);
 
 const columns: readonly Column<ShownCluster>[] = [

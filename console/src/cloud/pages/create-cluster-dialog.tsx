@@ -10,7 +10,7 @@ import { call, change } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import { type Group, newGroup, type Provider, ServerGroups, serversOf } from './server-groups.tsx';
 
-const usualRegion: Readonly<Record<Provider, string>> = {
+const defaultRegion: Readonly<Record<Provider, string>> = {
   aws: 'us-east-1',
   azure: 'eastus',
   gcp: 'us-east1',
@@ -41,17 +41,17 @@ export function CreateClusterDialog({ projectId, onClose }: CreateClusterDialogP
     projectId: projectId ?? '',
     environment: 'hosted',
     provider: 'aws',
-    region: usualRegion.aws,
+    region: defaultRegion.aws,
     CIDR: '10.0.16.0/20',
     groups: [newGroup('aws')],
   });
   const { values, problemOf } = form;
   const isHosted = values.environment === 'hosted';
   const chosenProject = values.projectId || (projects[0]?.id ?? '');
-  const useProvider = (provider: Provider) => {
+  const chooseProvider = (provider: Provider) => {
     if (provider === values.provider) return;
     form.set('provider', provider);
-    form.set('region', usualRegion[provider]);
+    form.set('region', defaultRegion[provider]);
     form.set('groups', [newGroup(provider)]);
   };
   const submit = async () => {
@@ -83,8 +83,8 @@ export function CreateClusterDialog({ projectId, onClose }: CreateClusterDialogP
         problem={problemOf('projectId')}
         hint={isLoaded && projects.length === 0 ? 'There is no project yet: create one first.' : ''}
       />
-      <EnvironmentChoice form={form} clouds={clouds} onProvider={useProvider} />
-      {isHosted && <HostedFields form={form} onProvider={useProvider} />}
+      <EnvironmentChoice form={form} clouds={clouds} onProvider={chooseProvider} />
+      {isHosted && <HostedFields form={form} onProvider={chooseProvider} />}
       <ServerGroups
         provider={values.provider}
         groups={values.groups}

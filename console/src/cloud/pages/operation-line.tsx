@@ -26,7 +26,7 @@ const stepNames: Readonly<Record<string, string>> = {
   certificate: 'Read the certificate',
   probe: 'Write and read a document',
   publish: 'Open for clients',
-  free: 'Free what it used',
+  free: 'Delete its records',
 };
 
 const nameOf = (step: string): string => stepNames[step] ?? step;
@@ -72,7 +72,7 @@ function Line({ operation }: { operation: Operation }) {
       </ol>
       <p class="quiet">
         Started {time(createdAt)}
-        {state === 'open' && `; given up at ${time(deadline)}`}
+        {state === 'open' && `; retried until ${time(deadline)}`}
       </p>
       {lastError !== undefined && state !== 'done' && (
         <p class={`notice ${state === 'failed' ? 'wrong' : 'caution'}`}>

@@ -8,8 +8,8 @@ export function Content() {
   const clouds = usePaged((query, signal) =>
     call(routes.clouds, { query: { ...query, sortBy: 'name.asc' }, signal }),
   );
-  const members = usePaged((query, signal) =>
-    call(routes.members, { query: { ...query, sortBy: 'name.asc' }, signal }),
+  const people = usePaged((query, signal) =>
+    call(routes.organizationUsers, { query: { ...query, sortBy: 'name.asc' }, signal }),
   );
   return (
     <Page title="Organization">
@@ -36,7 +36,7 @@ export function Content() {
           { label: 'Name', value: ({ name }) => name },
           { label: 'Mail', value: ({ email }) => email },
         ]}
-        paged={members}
+        paged={people}
         rowKey={({ id }) => id}
         empty={
           <CommandHint text="There are no people. The operator adds them:" command="divan cloud user add" />

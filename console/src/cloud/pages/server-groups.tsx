@@ -10,7 +10,7 @@ const instances: Readonly<Record<Provider, Readonly<Record<string, number>>>> = 
   azure: azureInstances,
   gcp: gcpInstances,
 };
-const usualInstance = { aws: 'm5.xlarge', azure: 'Standard_D4s_v3', gcp: 'n2-standard-4' } as const;
+const defaultInstance = { aws: 'm5.xlarge', azure: 'Standard_D4s_v3', gcp: 'n2-standard-4' } as const;
 const offeredServices = ['data', 'index', 'query'] as const;
 const storageTypes = ['GP3', 'IO2', 'PD-SSD'] as const;
 const storageMinGib = 50;
@@ -26,7 +26,7 @@ export interface Group {
 
 export const newGroup = (provider: Provider): Group => ({
   size: '1',
-  compute: usualInstance[provider],
+  compute: defaultInstance[provider],
   services: offeredServices,
   storage: { type: 'GP3', IOPS: 3_000, size: storageMinGib },
 });
