@@ -3,15 +3,18 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
+import { vbucketOf } from '#client/document-key.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { TestIndexes } from '../../../test/support/index-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
+import { IndexProgress } from '../shared/index-progress.ts';
 import type { IndexFile, IndexStore } from '../store/index-store.ts';
 
-/** Id of the collection `orders`. */
+/** Ids of collections. */
 const orders = 8;
+const carts = 9;
 /** Result codes of SQLite. */
 const diskFull = 13;
 const corrupt = 11;
@@ -89,9 +92,14 @@ test('a service that stops closes all its files, even if the last positions of o
   await client.storeMany(orders, [writing('a', 1)]);
   await indexes.want(first, second);
   await indexes.online(first, second);
-  await client.storeMany(orders, [writing('no row', 1)]);
-  await indexes.caughtUp(client, first);
-  await indexes.caughtUp(client, second);
+  // A change in another collection moves a position without a commit.
+  await client.storeMany(carts, [writing('elsewhere', 1)]);
+  const vb = vbucketOf('elsewhere');
+  const seqno = (await client.highSeqnos(carts))[vb] as number;
+  await eventually(() => {
+    for (const index of [first, second])
+      assert.ok(new IndexProgress(indexes.reportOf(index)?.shared).completeSeqno(vb) >= seqno);
+  });
   faults.errcode = diskFull;
   await indexes.service.stop();
   assert.deepEqual([faults.thrown, faults.closed], [2, 2]);
