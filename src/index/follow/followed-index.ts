@@ -159,11 +159,6 @@ export class FollowedIndex {
     }
   }
 
-  private setConfirmed(vb: number, isConfirmed: 0 | 1): void {
-    this.unconfirmed += (this.confirmed[vb] as number) - isConfirmed;
-    this.confirmed[vb] = isConfirmed;
-  }
-
   snapshot(vb: number, start: number, end: number): void {
     if (this.firstSnapshotEnd[vb] === Infinity) this.firstSnapshotEnd[vb] = end;
     this.positions.beginSnapshot(vb, start, end);
@@ -275,6 +270,11 @@ export class FollowedIndex {
   private completed(vb: number, before: number): void {
     const end = this.target?.[vb] ?? 0;
     if (before < end && numberAt(this.positions.complete, vb) >= end) this.vbucketsBehind--;
+  }
+
+  private setConfirmed(vb: number, isConfirmed: 0 | 1): void {
+    this.unconfirmed += (this.confirmed[vb] as number) - isConfirmed;
+    this.confirmed[vb] = isConfirmed;
   }
 
   private markMoved(vb: number): void {

@@ -55,8 +55,8 @@ export class IndexGroup implements FollowerHandler {
   private commitTookMs = 0;
   /** The vbuckets whose rows each index must remove. */
   private readonly rolledBack = new Map<FollowedIndex, Set<number>>();
-  /** The removal of these rows that is running. */
-  private undoing: Promise<void> | null = null;
+  /** The removal of the rows of `rolledBack` that is running. */
+  private removal: Promise<void> | null = null;
   /** The request for the target seqnos of builds that is running. */
   private targets: Promise<void> | null = null;
   /** Incremented when a vbucket gets another history: seqnos requested before are invalid. */
@@ -172,7 +172,10 @@ export class IndexGroup implements FollowerHandler {
     return this.removeRows(vb, hasLostChanges ? this.indexes : []);
   }
 
-  /** Changes that the server lost are undone together for all vbuckets of one turn, since that scans the whole index. */
+  /**
+   * Removes the rows of vbuckets whose history differs from that of the indexes: together for all that are reported in one turn of the event
+   * loop, since a removal scans the whole index.
+   */
   private removeRows(vb: number, indexes: readonly FollowedIndex[]): Promise<void> {
     for (const index of indexes) {
       // Until the stream is opened again the index gets no changes: those of this stream come after the removed ones.
@@ -180,10 +183,10 @@ export class IndexGroup implements FollowerHandler {
       const vbuckets = this.rolledBack.get(index) ?? new Set();
       this.rolledBack.set(index, vbuckets.add(vb));
     }
-    this.undoing ??= this.undo().finally(() => {
-      this.undoing = null;
+    this.removal ??= this.removeRolledBack().finally(() => {
+      this.removal = null;
     });
-    return this.undoing;
+    return this.removal;
   }
 
   drained(): void {
@@ -223,7 +226,7 @@ export class IndexGroup implements FollowerHandler {
     if (isCompleted) changed();
   }
 
-  private async undo(): Promise<void> {
+  private async removeRolledBack(): Promise<void> {
     const { clock, log, bucket, changed } = this.options;
     const { signal } = this.stopped;
     await nextTurn(clock);

@@ -46,9 +46,9 @@ export function managerIndexRecord(
 ): Record<string, unknown> {
   const hosts = copies.map(({ address }) => address);
   const unfinished = copies.find(({ state }) => state !== 'online');
-  const unreached = isBuilt ? 'offline' : 'deferred';
+  const stateIfUnreached = isBuilt ? 'offline' : 'deferred';
   // Ready only once every node has built the index.
-  const state = unfinished?.state ?? (copies.length > 0 ? 'online' : unreached);
+  const state = unfinished?.state ?? (copies.length > 0 ? 'online' : stateIfUnreached);
   return {
     ...definitionFields(definition),
     hosts,

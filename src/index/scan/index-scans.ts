@@ -97,6 +97,16 @@ export class IndexScans implements Indexes {
       }
   }
 
+  figures({ id }: IndexDefinition): Promise<IndexFigures> {
+    const found = this.options.catalog.find(id);
+    return Promise.resolve({ rows: found?.progress?.rows ?? 0, diskBytes: found?.report?.fileBytes ?? 0 });
+  }
+
+  close(): void {
+    this.changes.stop();
+    this.pool.close();
+  }
+
   /** @throws IncompleteIndexError before the first row: the scan must wait until the index is built again. */
   private async *scanComplete(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {
     const progress = this.progressNow(scan) ?? (await this.ready(scan));
@@ -178,16 +188,6 @@ export class IndexScans implements Indexes {
     const { clock } = this.options;
     const micros = (clock.monotonicMs() - startedMs) * 1_000;
     progress.addScan({ rows, micros, atMs: clock.wallMs() });
-  }
-
-  figures({ id }: IndexDefinition): Promise<IndexFigures> {
-    const found = this.options.catalog.find(id);
-    return Promise.resolve({ rows: found?.progress?.rows ?? 0, diskBytes: found?.report?.fileBytes ?? 0 });
-  }
-
-  close(): void {
-    this.changes.stop();
-    this.pool.close();
   }
 
   private async *interval(

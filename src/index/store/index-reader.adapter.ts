@@ -69,6 +69,17 @@ export class SqliteIndexReader implements IndexReader {
     }));
   }
 
+  refresh(): void {
+    if (!this.isReading) return;
+    this.isReading = false;
+    this.singlePages = 0;
+    this.statement('commit').run();
+  }
+
+  close(): void {
+    if (this.db.isOpen) this.db.close();
+  }
+
   private packedPage(
     range: PageRange,
     values: readonly SQLInputValue[],
@@ -110,17 +121,6 @@ export class SqliteIndexReader implements IndexReader {
     const statement = this.statement(pageText(shape));
     this.pages.set(number, statement);
     return statement;
-  }
-
-  refresh(): void {
-    if (!this.isReading) return;
-    this.isReading = false;
-    this.singlePages = 0;
-    this.statement('commit').run();
-  }
-
-  close(): void {
-    if (this.db.isOpen) this.db.close();
   }
 
   /** Begins no transaction, which takes as long as a page, unless many single pages of the same state are read. */

@@ -7,7 +7,8 @@ import { sql } from './file-schema.ts';
 /** About two microseconds a row, during which the index follows no changes. */
 const pageRows = 1_000;
 
-type Row = readonly [first: Uint8Array, second: Uint8Array];
+/** The columns of a table in the order of its primary key, which the statements of file-schema.ts call `a` and `b`. */
+type Row = readonly [a: Uint8Array, b: Uint8Array];
 
 const nothing = new Uint8Array();
 const start: Row = [nothing, nothing];

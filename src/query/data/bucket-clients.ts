@@ -110,19 +110,6 @@ export class BucketClients {
     return this.connected(scansOf(bucket), bucket);
   }
 
-  private async connected(key: string, bucket: string): Promise<BucketClient> {
-    const earlier = this.clients.get(key);
-    if (earlier !== undefined) {
-      this.recordUse(key);
-      const client = await earlier;
-      if (!client.isClosed) return client;
-      // Another call may have begun to open the next connection while this one waited.
-      const current = this.clients.get(key);
-      if (current !== undefined && current !== earlier) return await current;
-    }
-    return await this.open(key, bucket);
-  }
-
   /** The newest seqno of each vbucket of a collection, with the uuid of its history. */
   async positionsOf(bucket: string, collectionId: number): Promise<CollectionPositions> {
     const client = await this.clientOf(bucket);
@@ -140,6 +127,19 @@ export class BucketClients {
 
   closeAll(): void {
     for (const key of [...this.clients.keys()]) this.close(key);
+  }
+
+  private async connected(key: string, bucket: string): Promise<BucketClient> {
+    const earlier = this.clients.get(key);
+    if (earlier !== undefined) {
+      this.recordUse(key);
+      const client = await earlier;
+      if (!client.isClosed) return client;
+      // Another call may have begun to open the next connection while this one waited.
+      const current = this.clients.get(key);
+      if (current !== undefined && current !== earlier) return await current;
+    }
+    return await this.open(key, bucket);
   }
 
   /** Statements that use the present connections finish with them. */

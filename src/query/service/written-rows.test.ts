@@ -53,9 +53,9 @@ test('a request that ends during a pause writes no further rows', async () => {
 
 test('a long row is written in parts, with pauses, and waits for a client that does not read', async () => {
   const parts = ['', '', '', '', ...'abcdef'].map((text) => text.repeat(100 << 10));
-  const { events, state, parts: of } = target(0, parts);
+  const { events, state, parts: rowsTarget } = target(0, parts);
   state.isReady = false;
-  await writeRows([1], of);
+  await writeRows([1], rowsTarget);
   assert.deepEqual(events, ['pause', 'ready', 'begin', 'a', 'b', 'c', 'pause', 'd', 'e', 'f', 'pause']);
 });
 
@@ -65,9 +65,9 @@ test('an aborted request writes a long row that it has begun to its end, and beg
     [parts, ['begin', 'a', 'b', 'c', 'pause', 'd', 'e', 'f', 'pause']],
     [['', '', '', '', ...parts], ['pause']],
   ] as const) {
-    const { events, abort, state, parts: of } = target(0, text);
+    const { events, abort, state, parts: rowsTarget } = target(0, text);
     state.isReady = false;
-    const writing = writeRows([1, 2], of);
+    const writing = writeRows([1, 2], rowsTarget);
     abort();
     await assert.rejects(writing as Promise<void>, { message: 'aborted' });
     assert.deepEqual(
