@@ -52,7 +52,7 @@ export interface IndexReport {
   readonly scanMicros: number;
   /** The shared memory of an `IndexProgress`; absent before the build. */
   readonly shared?: SharedArrayBuffer;
-  /** Changes when the file is replaced, also if a restarted index thread does it: readers then close the old file. */
+  /** Changes when the file is replaced, even if a restarted index thread does it: readers then close the old file. */
   readonly generation: number;
 }
 

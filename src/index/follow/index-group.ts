@@ -79,7 +79,7 @@ export class IndexGroup implements FollowerHandler {
       clock,
       collections: [...new Set(indexes.map(({ collectionId }) => collectionId))],
       withXattrs: true,
-      // An index that has rows needs the deletions of their documents, also where the stream begins at seqno 0 for another index.
+      // An index that has rows needs the deletions of their documents, even if the stream begins at seqno 0 for another index.
       documentsOnly: indexes.every(({ hasChanges }) => !hasChanges),
       handler: this,
     };

@@ -142,7 +142,7 @@ test('an index that was dropped and whose file is gone is reported as not found,
   scans.close();
 });
 
-test('a scan of spans without rows gives the thread to other requests between them, also while it encodes them', async () => {
+test('a scan of spans without rows gives the thread to other requests between them, and while it encodes them', async () => {
   const found = { report: { state: 'online', generation: 1 }, progress: complete() };
   const scans = new IndexScans({
     catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,

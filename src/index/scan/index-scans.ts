@@ -217,7 +217,7 @@ export class IndexScans implements Indexes {
     }
   }
 
-  /** Refreshes the snapshot of a scan by a timer, also while no client reads its rows. */
+  /** Refreshes the snapshot of a scan by a timer, even while no client reads its rows. */
   private limitSnapshotAge(reader: IndexReader): { end(): void } {
     const refresh = (): void => {
       reader.refresh();

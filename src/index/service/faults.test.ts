@@ -157,7 +157,7 @@ test('damage in a file that is too large to check when it is opened is found whi
   client.close();
 });
 
-test('the service says how many changes had keys above the limits, also once their documents are gone', async () => {
+test('the service says how many changes had keys above the limits, even after their documents are gone', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);

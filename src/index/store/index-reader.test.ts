@@ -66,7 +66,7 @@ test('the log of a file stays short while single pages share snapshots at each c
   file.close();
 });
 
-test('pages of ids alone have the same ids as pages with keys, also after an id with a comma', () => {
+test('pages of ids alone have the same ids as pages with keys, even after an id with a comma', () => {
   const text = fc.string({ unit: 'binary', maxLength: 20, size: 'max' });
   const texts = fc.sample(text, { numRuns: 700, seed: printedSeed(console.log) });
   const anyIds = texts.map((id, at) => `${at}${id}`.toWellFormed());

@@ -226,7 +226,7 @@ test('a name that does not resolve fails the call alone', async () => {
   assert.equal(await call('http://nosuch.invalid/', { silent: true }, { of }), null);
 });
 
-test('a look-up counts until it answers, also when its call has ended', async () => {
+test('a look-up counts until it answers, even when its call has ended', async () => {
   const lookups = new Lookups((_name, _options, done) => void pending.push(done));
   const pending: Parameters<Resolve>[2][] = [];
   const of = aFunction({ lookups });

@@ -147,6 +147,9 @@ export interface ReadCall {
   readonly isSilent: boolean;
 }
 
+/** The most characters that an error shows of an unknown option. */
+const shownNameMax = 100;
+
 /** @throws CurlError */
 export function readCall(address: string, given: Value, userAgent: string): ReadCall {
   const draft: Draft = {
@@ -163,7 +166,7 @@ export function readCall(address: string, given: Value, userAgent: string): Read
   for (const [sent, value] of Object.entries((given ?? {}) as Record<string, Value>)) {
     const name = nameOf(sent);
     const read = Object.hasOwn(options, name) ? options[name] : undefined;
-    if (read === undefined) throw new CurlError(`option ${sent.slice(0, 100)}: it is not supported`);
+    if (read === undefined) throw new CurlError(`option ${sent.slice(0, shownNameMax)}: it is not supported`);
     read(value, draft, name);
   }
   return { request: requestOf(urlOf(address), draft), isSilent: draft.isSilent };

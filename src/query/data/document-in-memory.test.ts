@@ -7,7 +7,7 @@ import { DocumentInMemory } from './document-in-memory.ts';
 
 const memory = Buffer.alloc(600_000);
 
-/** The next document is copied over the one before. */
+/** Copies a document into `memory`, over the previous one. */
 function found(value: Uint8Array, datatype: number): MemoryDocument {
   memory.fill('x').set(value, 10);
   const end = 10 + value.length;

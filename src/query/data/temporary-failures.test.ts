@@ -52,7 +52,7 @@ test('writes that the data service refuses temporarily are sent again, other wri
   assert.deepEqual(finals, [success, success, keyExists, keyExists]);
 });
 
-test('of several writes of one key the last one remains, also when an earlier one was refused', async () => {
+test('of several writes of one key the last one remains, even when an earlier one was refused', async () => {
   for (const [kind, sent, remains] of [
     ['set', ['first', 'other', 'last', 'first', 'last'], 'last'],
     ['add', ['first', 'other', 'last', 'first'], 'last'],
@@ -187,7 +187,7 @@ test('the replies to other writes are known after the connection was lost while 
   );
 });
 
-test('writes of a node that cannot be reached are sent again, at most for 15 seconds, also after others were refused', async () => {
+test('writes of a node that cannot be reached are sent again, at most for 15 seconds, even after others were refused', async () => {
   const clock = new ManualClock();
   const unsent = new UnsentError('no route');
   let sends = 0;

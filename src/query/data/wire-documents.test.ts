@@ -83,7 +83,7 @@ test('above the limit of connections the least recently used one is closed', asy
   }
 });
 
-test('calls at the same time share one connection, also after it has closed', () =>
+test('calls at the same time share one connection, and once it has closed the next one', () =>
   withDocuments(async (_documents, clients) => {
     const connected = async () => new Set(await Promise.all([1, 2, 3, 4].map(() => clients.clientOf('b'))));
     const [first, ...others] = await connected();

@@ -47,7 +47,7 @@ test('a stop answers requests that wait for the first buckets, or for the config
   }
 });
 
-test('a request after a failed load, as for lack of file handles, loads the service again', async (t) => {
+test('a request after a failed load, for example for lack of file handles, loads the service again', async (t) => {
   let loads = 0;
   const logged: string[] = [];
   let port = 0;

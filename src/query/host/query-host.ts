@@ -167,7 +167,7 @@ export class QueryHost {
     await runtime.handler.serve(request, response);
   }
 
-  /** Null if the service cannot be loaded now, as for lack of file handles: the next call tries again. */
+  /** Null if the service cannot be loaded now, for example for lack of file handles: the next call tries again. */
   private load(start: QueryStart, state: QueryState): Promise<QueryRuntime | null> {
     this.loading ??= this.loadNow(start, state).catch((error: unknown) => {
       this.logNotLoaded(String(error));

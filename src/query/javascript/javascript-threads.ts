@@ -69,7 +69,7 @@ class Thread {
 export class JavaScriptThreads {
   private readonly options: JavaScriptThreadsOptions;
   private readonly threads = new Set<Thread>();
-  /** A job has its place until its thread is free, also when its caller no longer waits. */
+  /** A job has its place until its thread is free, even when its caller no longer waits. */
   private readonly places: UserPlaces;
   private readonly queue = new UserQueue<PendingRun>(() => ({ places: waitingMax, spare: spareWaiting }));
   private isStopped = false;

@@ -53,7 +53,7 @@ async function execute(name: string, argument: string) {
   return { rows, requests, failure };
 }
 
-test('an argument is evaluated once, also if the function fails', async () => {
+test('an argument is evaluated once, even if the function fails', async () => {
   const kept = await execute('kept', 'CURL("http://a")');
   assert.deepEqual(kept, { rows: ['answer'], requests: ['http://a'], failure: undefined });
   const { requests, failure } = await execute('refusing', 'CURL("http://a")');

@@ -22,7 +22,7 @@ function aQueue(places = 100) {
   return { clock, queue, plan, planned, signal };
 }
 
-test('a long statement is planned once the thread has been free for as long as the one before took', async () => {
+test('a long statement is planned once the thread has been free for as long as the previous one took', async () => {
   const { clock, plan, planned } = aQueue();
   const all = [plan(1, 200), plan(2, 50), plan(3, 10)];
   await soon();

@@ -22,8 +22,8 @@ export interface CleanUpOptions {
 }
 
 /**
- * Safe to repeat and to run concurrently: every write requires the CAS that was read. Resolves with false if changes remain, as of a locked
- * document: then the attempt stays recorded, to be cleaned up again.
+ * Safe to repeat and to run concurrently: every write requires the CAS that was read. Resolves with false if changes remain, for example of a
+ * locked document: then the attempt stays recorded, to be cleaned up again.
  */
 export async function cleanUp(
   options: CleanUpOptions,

@@ -114,7 +114,7 @@ test('lost attempts are cleaned up several at a time, so that those whose nodes 
   lost.stop();
 });
 
-test('transactions whose end fails again and again do not postpone the search', async () => {
+test('transactions whose end fails repeatedly do not postpone the search', async () => {
   const { clock, lost, atMs } = searches([], () => keyspace);
   for (let second = 0; second < 61; second++) {
     lost.began(name);
@@ -173,7 +173,7 @@ test('a search is not begun while another runs, which must not decide that no at
   reads[1]?.resolve([{ attempts: new Map([['lost', entry]]), nowMs: Date.UTC(2026) }]);
 });
 
-test('once another node has gone, its attempts are cleaned up in whatever collection they are recorded', async () => {
+test('once another node has gone, its attempts are cleaned up, whichever collection they are recorded in', async () => {
   const cas = (ms: number): string => {
     const bytes = Buffer.alloc(8);
     bytes.writeBigUInt64BE(BigInt(ms) * 1_000_000n);

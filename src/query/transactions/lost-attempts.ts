@@ -138,7 +138,7 @@ export class LostAttempts {
     return Math.min(Math.max(this.options.windowMs(), retryMs), windowMsMax);
   }
 
-  /** A search that is due earlier stays: attempts that fail again and again must not postpone it without end. */
+  /** A search that is due earlier stays: attempts that fail repeatedly must not postpone it without end. */
   private sweepIn(ms: number): void {
     const { clock } = this.options;
     const dueMs = clock.monotonicMs() + ms;

@@ -163,7 +163,7 @@ export class TransactionData {
     );
   }
 
-  /** `use` asks for the connection each time that it repeats requests: the one before may have ended. */
+  /** `use` asks for the connection each time that it repeats requests: the previous one may have ended. */
   private async withTimeout<T>(
     { name }: Keyspace,
     { kvTimeoutMs }: Pick<DataLimits, 'kvTimeoutMs'>,
