@@ -11,19 +11,19 @@ export function readTime(text: string): bigint | undefined {
   const rfcParts = rfc3339.exec(text);
   if (rfcParts !== null) {
     const [, year, month, day, hour, minute, second = '0', fraction = '', zone = 'Z'] = rfcParts;
-    const time = utcOf([year, month, day, hour, minute, second]);
-    const shift = minutesOf(zone);
-    if (time === undefined || shift === undefined) return undefined;
-    return BigInt(time - shift * 60_000) * nanosecondsPerMs + BigInt(fraction.padEnd(9, '0'));
+    const utcMs = utcMsOf([year, month, day, hour, minute, second]);
+    const offsetMinutes = offsetMinutesOf(zone);
+    if (utcMs === undefined || offsetMinutes === undefined) return undefined;
+    return BigInt(utcMs - offsetMinutes * 60_000) * nanosecondsPerMs + BigInt(fraction.padEnd(9, '0'));
   }
   const parts = shortForm.exec(text);
   if (parts === null) return undefined;
   const [, year, , month = '1', day = '1', hour = '0', minute = '0', second = '0'] = parts;
-  const time = utcOf([year, month, day, hour, minute, second]);
-  return time === undefined ? undefined : BigInt(time) * nanosecondsPerMs;
+  const utcMs = utcMsOf([year, month, day, hour, minute, second]);
+  return utcMs === undefined ? undefined : BigInt(utcMs) * nanosecondsPerMs;
 }
 
-function utcOf(texts: readonly (string | undefined)[]): number | undefined {
+function utcMsOf(texts: readonly (string | undefined)[]): number | undefined {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = texts.map(Number);
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
@@ -32,7 +32,7 @@ function utcOf(texts: readonly (string | undefined)[]): number | undefined {
   return isSame && minute < 60 && second < 60 ? date.getTime() : undefined;
 }
 
-function minutesOf(zone: string): number | undefined {
+function offsetMinutesOf(zone: string): number | undefined {
   if (zone.toUpperCase() === 'Z') return 0;
   const hours = Number(zone.slice(1, 3));
   const minutes = Number(zone.slice(4));

@@ -36,20 +36,20 @@ export function refuseLowerCase(token: Token, names: ReadonlySet<string>): void 
 }
 
 /** A field, metadata, a constant or a function; `nested` reads what is in the parentheses of a function. */
-export function readOperand(reader: FilterTokens, nested: () => Operand): Operand {
-  const token = reader.current;
-  if (token.kind === 'number') return numberOf(reader.next());
-  if (token.kind === 'string') return literal(reader.next().text);
-  if (token.kind === 'name') return readPath(reader);
+export function readOperand(tokens: FilterTokens, nested: () => Operand): Operand {
+  const token = tokens.current;
+  if (token.kind === 'number') return numberOf(tokens.next());
+  if (token.kind === 'string') return literal(tokens.next().text);
+  if (token.kind === 'name') return readPath(tokens);
   if (token.kind !== 'word')
     throw new FilterError(token.at, `${shownToken(token)}; expected a field, a constant or a function`);
   if (['TRUE', 'true', 'FALSE', 'false'].includes(token.text))
-    return literal(reader.next().text.toUpperCase() === 'TRUE');
-  if (reader.following.text === '(' && reader.following.kind === 'sign') {
+    return literal(tokens.next().text.toUpperCase() === 'TRUE');
+  if (tokens.following.text === '(' && tokens.following.kind === 'sign') {
     refuseLowerCase(token, new Set([...functionNames, 'META']));
-    if (token.text !== 'META') return readCall(reader, nested);
+    if (token.text !== 'META') return readCall(tokens, nested);
   }
-  return readPath(reader);
+  return readPath(tokens);
 }
 
 export const literal = (value: string | number | boolean | bigint, isFloat = false): Operand => ({
@@ -64,27 +64,27 @@ function numberOf({ text, at }: Token): Operand {
   return literal(value, /[.eE]/.test(text));
 }
 
-function readCall(reader: FilterTokens, nested: () => Operand): Operand {
-  const { text: name, at } = reader.next();
+function readCall(tokens: FilterTokens, nested: () => Operand): Operand {
+  const { text: name, at } = tokens.next();
   const arity = name === 'DATE' ? 1 : numberFunctions[name]?.length;
   if (!Object.hasOwn(numberFunctions, name) && name !== 'DATE')
     throw new FilterError(
       at,
       `there is no function ${name} here; the functions are ${[...functionNames].sort().join(', ')}`,
     );
-  reader.take('(');
+  tokens.take('(');
   const args: Operand[] = [];
-  const from = reader.current.at;
+  const from = tokens.current.at;
   while (args.length < (arity as number)) {
-    if (args.length > 0) reader.take(',');
+    if (args.length > 0) tokens.take(',');
     args.push(nested());
   }
-  if (reader.current.text === ',')
+  if (tokens.current.text === ',')
     throw new FilterError(
-      reader.current.at,
+      tokens.current.at,
       `${name} has ${arity} ${arity === 1 ? 'argument' : 'arguments'}`,
     );
-  reader.take(')');
+  tokens.take(')');
   return name === 'DATE' ? dateOf(args[0] as Operand, from) : { kind: 'call', name, args };
 }
 
@@ -99,39 +99,39 @@ function dateOf(arg: Operand, at: number): Operand {
   return literal(time);
 }
 
-export function readPath(reader: FilterTokens): Path {
-  const first = reader.current;
-  if (first.kind === 'word' && first.text === 'META') return readMeta(reader);
+export function readPath(tokens: FilterTokens): Path {
+  const first = tokens.current;
+  if (first.kind === 'word' && first.text === 'META') return readMeta(tokens);
   if (first.kind !== 'word' && first.kind !== 'name')
     throw new FilterError(first.at, `${shownToken(first)}; expected a field`);
   if (first.kind === 'word') refuseReserved(first);
-  return { kind: 'path', root: 'body', steps: [reader.next().text, ...readSteps(reader)] };
+  return { kind: 'path', root: 'body', steps: [tokens.next().text, ...readSteps(tokens)] };
 }
 
-function readSteps(reader: FilterTokens): (string | number)[] {
+function readSteps(tokens: FilterTokens): (string | number)[] {
   const steps: (string | number)[] = [];
   for (;;) {
-    if (reader.accept('.')) {
-      const token = reader.next();
+    if (tokens.accept('.')) {
+      const token = tokens.next();
       if (token.kind !== 'word' && token.kind !== 'name')
         throw new FilterError(token.at, `${shownToken(token)}; expected the name of a field`);
       if (token.kind === 'word') refuseReserved(token);
       steps.push(token.text);
-    } else if (reader.accept('[')) {
-      const token = reader.next();
+    } else if (tokens.accept('[')) {
+      const token = tokens.next();
       if (token.kind !== 'number' || !/^\d{1,9}$/.test(token.text))
         throw new FilterError(token.at, `${shownToken(token)}; expected the index of an element, from 0`);
       steps.push(Number(token.text));
-      reader.take(']');
+      tokens.take(']');
     } else return steps;
   }
 }
 
-function readMeta(reader: FilterTokens): Path {
-  const { at } = reader.next();
-  reader.take('(');
-  reader.take(')');
-  const [part, ...steps] = readSteps(reader);
+function readMeta(tokens: FilterTokens): Path {
+  const { at } = tokens.next();
+  tokens.take('(');
+  tokens.take(')');
+  const [part, ...steps] = readSteps(tokens);
   if (part === 'xattrs' && typeof steps[0] === 'string') return { kind: 'path', root: 'xattrs', steps };
   if ((part === 'id' || part === 'expiration') && steps.length === 0)
     return { kind: 'path', root: part, steps };

@@ -13,7 +13,7 @@ const workMax = 10_000_000;
 const workMaxWithLookaround = workMax / 8;
 
 export class TextPattern {
-  /** Longer texts would take too long. */
+  /** The most characters of a text: the search of a longer one would take too long. */
   readonly textMax: number;
   private readonly expression: RE2JS;
   private readonly isMirrored: boolean;

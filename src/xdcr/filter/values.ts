@@ -35,7 +35,7 @@ export interface Side {
   readonly isConstant: boolean;
 }
 
-/** Negative, 0 or positive; undefined if one is missing, or if both are no values: then no comparison holds. */
+/** Negative, 0 or positive; undefined if one is missing, or if both are no values: then no comparison holds but `!=`. */
 export function compareSides(left: Side, right: Side): number | undefined {
   if (left.value === undefined || right.value === undefined) return undefined;
   if (left.value === noValue && right.value === noValue) return undefined;

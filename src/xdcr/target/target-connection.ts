@@ -27,6 +27,8 @@ export interface TargetConnectionOptions {
 }
 
 const kib = 1024;
+/** After this many versions that were taken from the queue, the queue is shortened. */
+const compactAt = 1024;
 const failedCounters = countersOf('failed_cr_source');
 const writtenCounters = countersOf('docs_written');
 
@@ -36,6 +38,7 @@ export class TargetConnection {
   queuedBytes = 0;
   private readonly options: TargetConnectionOptions;
   private readonly queue: OutgoingVersion[] = [];
+  /** Index in `queue` of the next version to send. */
   private next = 0;
   private client: BucketClient | null = null;
   private inFlight = 0;
@@ -110,7 +113,7 @@ export class TargetConnection {
 
   private takeNext(): OutgoingVersion {
     const outgoing = this.queue[this.next++] as OutgoingVersion;
-    if (this.next === this.queue.length || this.next >= 1024) {
+    if (this.next === this.queue.length || this.next >= compactAt) {
       this.queue.splice(0, this.next);
       this.next = 0;
     }
