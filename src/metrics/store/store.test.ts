@@ -58,3 +58,23 @@ test('series beyond the limit of samples by the second are logged once', (t) => 
     { event: 'metrics.too_many_series', limit: recentSeriesMax, resolutionMs: 1_000 },
   ]);
 });
+
+test('a read computes the key of each series once, although its series are sorted by the keys', async (t) => {
+  const count = 200;
+  const store = aStore(aFolder(t));
+  await store.open();
+  const samples = Array.from({ length: count }, (_, n) => ({
+    name: 'ops',
+    labels: { bucket: `b${(n * 7) % count}` },
+    value: n,
+  }));
+  store.append(startMs, samples);
+  const stringify = t.mock.method(JSON, 'stringify');
+  const { series } = await store.select([], startMs, startMs);
+  assert.equal(stringify.mock.callCount(), count);
+  stringify.mock.restore();
+  const buckets = series.map(({ labels }) => labels['bucket'] ?? '');
+  assert.deepEqual(buckets, buckets.toSorted());
+  assert.equal(buckets.length, count);
+  await store.close();
+});

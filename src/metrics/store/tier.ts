@@ -151,23 +151,29 @@ export class Tier {
     }
     const damaged = this.#damages.filter(({ startMs }) => this.#overlaps(startMs, fromMs, toMs));
     return {
-      series: await this.#decode([...compressed.values()], fromMs, toMs),
+      series: await this.#decode(compressed, fromMs, toMs),
       problems: [...damaged.map(({ text }) => text), ...problems],
     };
   }
 
-  async #decode(compressed: readonly CompressedSeries[], fromMs: number, toMs: number): Promise<Series[]> {
+  /** `compressed`: series by their keys, the order of the result. */
+  async #decode(
+    compressed: ReadonlyMap<string, CompressedSeries>,
+    fromMs: number,
+    toMs: number,
+  ): Promise<Series[]> {
     const { clock } = this.#options;
     const found: Series[] = [];
     let sliceStart = clock.monotonicMs();
-    for (const { labels, runs } of compressed) {
+    const inOrder = [...compressed].sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const [, { labels, runs }] of inOrder) {
       const samples = samplesOfRuns(runs, fromMs, toMs);
       if (samples.timesMs.length > 0) found.push({ labels, ...samples });
       if (clock.monotonicMs() - sliceStart < sliceMs) continue;
       await nextTurn(clock);
       sliceStart = clock.monotonicMs();
     }
-    return found.sort((a, b) => (labelsKey(a.labels) < labelsKey(b.labels) ? -1 : 1));
+    return found;
   }
 
   /** Resolves once everything appended so far is on disk. */
