@@ -51,6 +51,7 @@ export class Sampler {
     this.#log = log;
   }
 
+  /** Schedules the next collection. */
   start(): void {
     const isWatched = this.#clock.monotonicMs() < this.#watchedUntilMs;
     const intervalMs = this.#isBusy || isWatched ? stepMs : quietStepMs;

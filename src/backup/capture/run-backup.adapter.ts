@@ -298,7 +298,7 @@ class BackupTask {
     }
   }
 
-  /** Opens the data file of a bucket, behind what an interrupted backup wrote. */
+  /** Opens the data file of a bucket, to append after what an interrupted backup wrote; makes the file if there is none. */
   private openDataFile(index: number): {
     writer: DataWriter;
     completed: ReadonlyMap<number, CountedVbucket>;

@@ -40,7 +40,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Returns the reason with which it was interrupted. */
+/** Runs a backup, which is interrupted; resolves with the reason. */
 async function interruptedBackup(): Promise<string> {
   const { signal } = new AbortController();
   const request = { folder, buckets: [], isFull: false, purges: false };

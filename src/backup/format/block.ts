@@ -22,7 +22,7 @@ const magic = 0x44564231;
 const hashOffset = 36;
 const lastFlag = 1;
 const encryptedFlag = 2;
-/** An encrypted block has a nonce of 12 bytes in front and a tag of 16 bytes behind. */
+/** The nonce of 12 bytes before the encrypted bytes of a block, and the tag of 16 bytes after them. */
 export const sealBytes = 28;
 const zstdLevel = 1;
 
@@ -39,7 +39,7 @@ export interface BlockOwner {
 /** Encrypts and decrypts blocks; `associatedData` is authenticated with them and not encrypted. */
 export interface BlockCipher {
   seal(associatedData: Buffer, plain: Buffer): Buffer;
-  /** Null if they were changed. */
+  /** Null if the bytes were changed. */
   open(associatedData: Buffer, sealed: Buffer): Buffer | null;
 }
 

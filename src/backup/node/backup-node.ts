@@ -371,7 +371,7 @@ function ownRoutes(
   });
 }
 
-/** What the bucket was created with, as the form that creates it again. */
+/** `settings` of the result: the form that creates such a bucket. */
 function bucketOf(raw: RawBucket): NodeBucket {
   const isEphemeral = raw.bucketType === 'ephemeral';
   const settings: Record<string, string | number | undefined> = {

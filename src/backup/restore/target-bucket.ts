@@ -262,7 +262,7 @@ const valueOfVbucket = <T>(
 
 const missingRole = 'the user may not write metadata (role data_backup)';
 
-/** The data port answers noAccess for a bucket that it does not know yet, too: the REST API knows the rights. */
+/** Asks the REST API for the rights: the data port answers noAccess also for a bucket that it does not know yet. */
 async function checkRights({ node, bucket: { name } }: TargetOptions): Promise<void> {
   if (!(await node.mayWriteMetadata(name))) throw new ArchiveError(`bucket "${name}": ${missingRole}`);
 }

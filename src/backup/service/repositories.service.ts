@@ -326,7 +326,7 @@ function checkFree({ repositories }: BackupState, kind: RepositoryKind, id: stri
     throw backupRefusals.tooMany(`at most ${repositoriesMax} repositories are possible`);
 }
 
-/** Whether two paths of archives are equal, apart from a slash at the end, which they may have. */
+/** Whether two paths of archives are equal; a slash at their end makes no difference. */
 function isSameFolder(a: string, b: string): boolean {
   const withoutSlash = (path: string): string => path.replace(/\/$/, '');
   return withoutSlash(a) === withoutSlash(b);

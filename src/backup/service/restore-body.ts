@@ -53,7 +53,7 @@ export interface RestoreCall {
 
 const restPort = 8091;
 const restTlsPort = 18_091;
-/** Schemes of addresses, and whether they stand for TLS. */
+/** Schemes of addresses, and whether each means TLS. */
 const schemes: ReadonlyMap<string, boolean> = new Map([
   ['http', false],
   ['couchbase', false],

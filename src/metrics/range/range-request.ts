@@ -26,6 +26,7 @@ export type ParseResult<T> = { readonly value: T } | { readonly problems: Proble
 const defaults = { startSeconds: -60, step: '10', timeWindow: '60', timeoutMs: 300_000 };
 /** The last second of the year 9999. */
 const latestSecond = 253_402_300_799;
+/** Times of `alignTimestamps` are multiples of this. */
 const alignmentMs = 10_000;
 
 const options = [
@@ -84,9 +85,11 @@ function readOptions(
   const endSeconds = integer('end', nowSeconds, -latestSecond, latestSecond);
   const endMs = (endSeconds < 0 ? nowSeconds + endSeconds : endSeconds) * 1000;
   const startSeconds = integer('start', defaults.startSeconds, -latestSecond, latestSecond);
-  const sentMs = startSeconds < 0 ? endMs + startSeconds * 1000 : startSeconds * 1000;
-  const startMs = isAligned(sent, problems) ? Math.ceil(sentMs / alignmentMs) * alignmentMs : sentMs;
-  if (sentMs > endMs) problems['end'] ??= 'should be greater or equal than start';
+  const unalignedMs = startSeconds < 0 ? endMs + startSeconds * 1000 : startSeconds * 1000;
+  const startMs = isAligned(sent, problems)
+    ? Math.ceil(unalignedMs / alignmentMs) * alignmentMs
+    : unalignedMs;
+  if (unalignedMs > endMs) problems['end'] ??= 'should be greater or equal than start';
   else if (startMs > endMs)
     problems['start'] ??= `[start, end] interval doesn't contain any aligned datapoints`;
   const value: RangeRequest = {

@@ -54,7 +54,7 @@ export class RunningReplication {
   private link: TargetLink | null = null;
   private failure: Deferred<Error> = deferred();
   private recording: Promise<void> | null = null;
-  /** Last position of each vbucket of the target; a lower one means that it lost documents. */
+  /** Last position of each vbucket of the target; a lower one later means that the target lost documents. */
   private readonly targetSeen = new Map<number, ReplicatedPosition['target']>();
   /** Serves the reports, which continue while the replication is paused. */
   private sourceClient: BucketClient | null = null;

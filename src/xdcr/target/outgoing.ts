@@ -25,9 +25,9 @@ export interface OutgoingVersion {
   routeId: string | null;
   /** The key with the collection at the target in front; made for each route. */
   targetKey: Buffer;
-  /** How often the target has refused it. */
+  /** How often the target has refused the version. */
   attempts: number;
-  /** Called once: the target has stored or rejected it, or it is not sent at all. */
+  /** Called once: the target has stored or rejected the version, or the version is not sent at all. */
   readonly done: () => void;
 }
 

@@ -32,7 +32,7 @@ test('the mode of the reference decides which ports are used', () => {
   }
 });
 
-test('alternate addresses are used for all ports if the reference says so; where one has no REST port, that of the node counts', () => {
+test('alternate addresses are used for all ports if the reference says so; one without a REST port has that of its node', () => {
   const access = { authority: 'pem', encryptsData: true, usesAlternateAddresses: true };
   const { nodes, hosts } = targetMapOf(bucket, 'one', access);
   assert.deepEqual(nodes[1], { host: 'out', port: 6 });
