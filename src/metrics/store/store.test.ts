@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Clock } from '#ports/clock.ts';
 import { type Log, silentLog } from '#ports/log.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { FlatSample } from '../sample.ts';
 import { FolderStoreFiles } from './files.adapter.ts';
 import { recentSeriesMax, TimeSeriesStore } from './store.ts';
 
@@ -18,12 +20,30 @@ function aFolder(t: TestContext): string {
   return folder;
 }
 
-function aStore(folder: string, log: Log = silentLog): TimeSeriesStore {
+/** Each reading advances the time, so that every check finds the time slice used up. */
+class BusyClock extends ManualClock {
+  turns = 0;
+
+  override monotonicMs(): number {
+    this.advance(10);
+    return super.monotonicMs();
+  }
+
+  override soon(fire: () => void): void {
+    this.turns++;
+    super.soon(fire);
+  }
+}
+
+function aStore(
+  folder: string,
+  { log = silentLog, clock = new ManualClock(startMs) }: { log?: Log; clock?: Clock } = {},
+): TimeSeriesStore {
   const files = {
     fine: new FolderStoreFiles(join(folder, 'fine')),
     coarse: new FolderStoreFiles(join(folder, 'coarse')),
   };
-  return new TimeSeriesStore({ files, clock: new ManualClock(startMs), log });
+  return new TimeSeriesStore({ files, clock, log });
 }
 
 test('a series continues from five-minute to ten-second samples in whatever order its labels are', async (t) => {
@@ -48,7 +68,7 @@ test('a series continues from five-minute to ten-second samples in whatever orde
 test('series beyond the limit of samples by the second are logged once', (t) => {
   const logged: unknown[] = [];
   const log = { ...silentLog, warn: (event: string, fields?: object) => logged.push({ event, ...fields }) };
-  const store = aStore(aFolder(t), log as Log);
+  const store = aStore(aFolder(t), { log: log as Log });
   const samples = (count: number) =>
     Array.from({ length: count }, (_, n) => ({ name: 'ops', labels: { bucket: String(n) }, value: 1 }));
   store.appendRecent(startMs, samples(recentSeriesMax));
@@ -59,16 +79,19 @@ test('series beyond the limit of samples by the second are logged once', (t) => 
   ]);
 });
 
-test('a read computes the key of each series once, although its series are sorted by the keys', async (t) => {
-  const count = 200;
-  const store = aStore(aFolder(t));
-  await store.open();
-  const samples = Array.from({ length: count }, (_, n) => ({
+/** Samples of so many series, not in the order of their labels. */
+const manySeries = (count: number): FlatSample[] =>
+  Array.from({ length: count }, (_, n) => ({
     name: 'ops',
     labels: { bucket: `b${(n * 7) % count}` },
     value: n,
   }));
-  store.append(startMs, samples);
+
+test('a read computes the key of each series once, although its series are sorted by the keys', async (t) => {
+  const count = 200;
+  const store = aStore(aFolder(t));
+  await store.open();
+  store.append(startMs, manySeries(count));
   const stringify = t.mock.method(JSON, 'stringify');
   const { series } = await store.select([], startMs, startMs);
   assert.equal(stringify.mock.callCount(), count);
@@ -76,5 +99,17 @@ test('a read computes the key of each series once, although its series are sorte
   const buckets = series.map(({ labels }) => labels['bucket'] ?? '');
   assert.deepEqual(buckets, buckets.toSorted());
   assert.equal(buckets.length, count);
+  await store.close();
+});
+
+test('a read of many series yields to other work while it collects them, and while it decodes them', async (t) => {
+  const count = 50;
+  const clock = new BusyClock(startMs);
+  const store = aStore(aFolder(t), { clock });
+  await store.open();
+  store.append(startMs, manySeries(count));
+  clock.turns = 0;
+  assert.equal((await store.select([], startMs, startMs)).series.length, count);
+  assert.equal(clock.turns, 2 * count);
   await store.close();
 });

@@ -35,7 +35,7 @@ interface Span extends SpanId {
 const pendingMax = 360;
 /** The most ended spans that wait for their block to be written. With one more, the oldest is dropped from memory. */
 const endedMax = 2;
-/** How long the thread replays records, or decodes samples, before it yields. */
+/** How long the thread replays records, or collects or decodes series, before it yields. */
 const sliceMs = 5;
 
 /** After a smaller backward step of the clock, samples are dropped until the time is reached again. */
@@ -138,9 +138,14 @@ export class Tier {
       if (existing) existing.runs.push(chunks);
       else compressed.set(key, { labels, runs: [chunks] });
     };
-    for (const { labels, chunks } of series) add(labels, chunks);
+    const pause = pausesOf(this.#options.clock);
+    for (const { labels, chunks } of series) {
+      add(labels, chunks);
+      await pause();
+    }
     for (const { head } of inHead) {
       for (const oneSeries of head.series) {
+        await pause();
         if (!matches(oneSeries.labels)) continue;
         const chunks = oneSeries
           .chunks()
@@ -162,16 +167,13 @@ export class Tier {
     fromMs: number,
     toMs: number,
   ): Promise<Series[]> {
-    const { clock } = this.#options;
     const found: Series[] = [];
-    let sliceStart = clock.monotonicMs();
+    const pause = pausesOf(this.#options.clock);
     const inOrder = [...compressed].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [, { labels, runs }] of inOrder) {
       const samples = samplesOfRuns(runs, fromMs, toMs);
       if (samples.timesMs.length > 0) found.push({ labels, ...samples });
-      if (clock.monotonicMs() - sliceStart < sliceMs) continue;
-      await nextTurn(clock);
-      sliceStart = clock.monotonicMs();
+      await pause();
     }
     return found;
   }
@@ -326,14 +328,12 @@ export class Tier {
   async #replay(bytes: Buffer, head: Head, span: SpanId): Promise<number> {
     const { clock, log } = this.#options;
     let end = 0;
-    let sliceStart = clock.monotonicMs();
+    const pause = pausesOf(clock);
     try {
       for (const record of replay(bytes, head)) {
         end = record.end;
         this.#lastMs = record.timeMs;
-        if (clock.monotonicMs() - sliceStart < sliceMs) continue;
-        await nextTurn(clock);
-        sliceStart = clock.monotonicMs();
+        await pause();
       }
     } catch (error) {
       const text = `metrics file ${logName(span)}: ${(error as Error).message}`;
@@ -348,4 +348,14 @@ export class Tier {
     this.#hasReportedRefused = true;
     this.#options.log.warn('metrics.too_many_series', { limit: this.#options.bounds.seriesMax });
   }
+}
+
+/** Returns a function that lets other work of the thread run once a slice of time is used up. */
+function pausesOf(clock: Clock): () => Promise<void> {
+  let sliceStartMs = clock.monotonicMs();
+  return async () => {
+    if (clock.monotonicMs() - sliceStartMs < sliceMs) return;
+    await nextTurn(clock);
+    sliceStartMs = clock.monotonicMs();
+  };
 }
