@@ -49,7 +49,7 @@ describe('a name with dots', () => {
     );
   });
 
-  it('is refused in backquotes that do not fit', () => {
+  it('is refused with unpaired backquotes, and with another number of names on the other side', () => {
     assert.throws(() => new NameMap(['`a.b=x'], records), /no bucket, scope or collection "`a\.b"/);
     assert.throws(() => new NameMap(['`a.b`=`x`.y'], records), /as many names/);
     assert.throws(() => new NameMap(['`a`.b=x'], records), /as many names/);

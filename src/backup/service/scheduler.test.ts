@@ -118,7 +118,7 @@ describe('the schedule of a repository', () => {
     await planning.end();
   });
 
-  it('after a restart, runs a task only once that was due several times meanwhile', async () => {
+  it('runs a task once after a restart, although it was due several times before', async () => {
     using planning = new BackupPlanning(start);
     await planning.begin([minutely('backup', 60)]);
     await planning.end();
@@ -161,7 +161,7 @@ describe('the schedule of a repository', () => {
     await planning.end();
   });
 
-  it('stops while it is paused, and leaves out what was missed then', async () => {
+  it('runs nothing while it is paused, and leaves out the runs that it missed', async () => {
     using planning = new BackupPlanning(start);
     await planning.begin([minutely('backup', 60)]);
     await planning.service.repositories.pause('travel');
