@@ -396,11 +396,11 @@ test('canonical text parses to the same tree', () => {
             ([of, low, high, isNegated]): Expression => ({ kind: 'between', of, low, high, isNegated, at }),
           ),
         fc.tuple(inner, inner, fc.option(inner, { nil: undefined }), fc.boolean()).map(
-          ([of, pattern, escape_, isNegated]): Expression => ({
+          ([of, pattern, escaping, isNegated]): Expression => ({
             kind: 'like',
             of,
             pattern,
-            escape: escape_,
+            escape: escaping,
             isNegated,
             at,
           }),

@@ -181,10 +181,10 @@ class LoopRun<Kept> {
       }
     }
     if (failure !== null) throw failure.error;
-    for (let which = 0; which < list.length; which++) {
-      const { value, position } = list[which] as CompiledRange;
-      [value.value] = before[which] as readonly [Value, Value];
-      if (position !== undefined) position.value = before[which]?.[1];
+    for (let index = 0; index < list.length; index++) {
+      const { value, position } = list[index] as CompiledRange;
+      [value.value] = before[index] as readonly [Value, Value];
+      if (position !== undefined) position.value = before[index]?.[1];
     }
     return loop.result(kept);
   }
@@ -197,14 +197,15 @@ class LoopRun<Kept> {
 }
 
 function setVariables(list: readonly CompiledRange[], ranges: readonly LoopRange[], at: number): void {
-  for (let which = 0; which < ranges.length; which++) {
-    const { value, position } = list[which] as CompiledRange;
-    const range = ranges[which] as LoopRange;
+  for (let index = 0; index < ranges.length; index++) {
+    const { value, position } = list[index] as CompiledRange;
+    const range = ranges[index] as LoopRange;
     value.value = range.values[at];
     if (position !== undefined) position.value = range.positions?.[at];
   }
 }
 
+/** The values of a range; undefined for a value without elements: other than an array, or with WITHIN or a position variable an object. */
 function rangeOf(value: Value, compiled: CompiledRange, context: EvaluationContext): LoopRange | undefined {
   if (compiled.position !== undefined) {
     const pairs = compiled.isDeep ? descendantPairs(value) : pairsOf(value);

@@ -143,14 +143,14 @@ interface TestedPattern {
 export function compileLike(node: Like, compiler: ExpressionCompiler): Evaluate {
   const of = compiler.compileParsed(node.of);
   const pattern = compiler.compileParsed(node.pattern);
-  const escape_ = node.escape === undefined ? undefined : compiler.compileParsed(node.escape);
+  const escapeOf = node.escape === undefined ? undefined : compiler.compileParsed(node.escape);
   const longPatterns = new WeakMap<EvaluationContext, TestedPattern>();
   let lastPattern: TestedPattern | undefined;
   const isConstant = node.pattern.kind === 'constant';
   return (row, context) => {
     const value = of(row, context);
     const text = pattern(row, context);
-    const escaping = escape_ === undefined ? '\\' : escape_(row, context);
+    const escaping = escapeOf === undefined ? '\\' : escapeOf(row, context);
     if (value === undefined || text === undefined || escaping === undefined) return undefined;
     if (typeof value !== 'string' || typeof text !== 'string' || typeof escaping !== 'string') return null;
     const isKept = isConstant || text.length <= keptPatternMax;

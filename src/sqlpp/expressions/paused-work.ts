@@ -31,6 +31,7 @@ export const noTasks: PausedTasks = [];
 let tasks = noTasks;
 /** How many tasks the row, or the round, has begun. */
 let position = 0;
+/** Whether the caller of the expression can wait. */
 let mayPause = false;
 
 /** The state before `allowPauses`, for `restore`. */
@@ -63,6 +64,7 @@ export const rowTasks = (): PausedTasks => tasks;
 /** Call when a task begins; returns its position. */
 export const enter = (): number => ++position;
 
+/** The task of this owner that paused or ended at the position in an earlier evaluation of the row. */
 export function pausedAt<State>(own: number, owner: object): PausedTask<State> | undefined {
   if (tasks === noTasks) return undefined;
   return tasks.find((task) => task.position === own && task.owner === owner) as PausedTask<State> | undefined;

@@ -85,9 +85,9 @@ const or: Implementation = (values) => {
   return values.includes(null) ? null : values.includes(undefined) ? undefined : false;
 };
 
-const like: Implementation = ([text, pattern, escape_ = '\\']) => {
-  if (typeof text !== 'string' || typeof pattern !== 'string' || typeof escape_ !== 'string') return null;
-  return likePattern(pattern, escapeCharacter(escape_))(text);
+const like: Implementation = ([text, pattern, escaping = '\\']) => {
+  if (typeof text !== 'string' || typeof pattern !== 'string' || typeof escaping !== 'string') return null;
+  return likePattern(pattern, escapeCharacter(escaping))(text);
 };
 
 const isIn: Implementation = ([value, list]) => {

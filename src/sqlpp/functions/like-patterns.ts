@@ -12,7 +12,7 @@ type Piece =
 const patternSteps = 8;
 
 /** Characters, `_` for any one, `%` for any number; `escape` makes the next character literal. */
-function likePieces(pattern: string, escape_: string): Piece[] {
+function likePieces(pattern: string, escaping: string): Piece[] {
   countText(patternSteps * pattern.length);
   const pieces: Piece[] = [];
   let text = '';
@@ -22,17 +22,17 @@ function likePieces(pattern: string, escape_: string): Piece[] {
   };
   let isEscaped = false;
   for (const character of pattern) {
-    if (isEscaped || (character !== escape_ && character !== '%' && character !== '_')) {
+    if (isEscaped || (character !== escaping && character !== '%' && character !== '_')) {
       text += character;
       isEscaped = false;
-    } else if (character === escape_) isEscaped = true;
+    } else if (character === escaping) isEscaped = true;
     else {
       flush();
       const isRepeated = character === '%' && pieces.at(-1)?.kind === 'any';
       if (!isRepeated) pieces.push({ kind: character === '%' ? 'any' : 'one' });
     }
   }
-  if (isEscaped) throw sqlError(5010, `LIKE: Trailing escape character (${escape_}) in pattern`);
+  if (isEscaped) throw sqlError(5010, `LIKE: Trailing escape character (${escaping}) in pattern`);
   flush();
   return pieces;
 }
@@ -44,8 +44,8 @@ export function escapeCharacter(text: string): string {
 }
 
 /** Tests texts against a LIKE pattern. Where that takes the product of both lengths, its steps are counted. */
-export function likePattern(pattern: string, escape_: string): (text: string) => boolean {
-  const pieces = likePieces(pattern, escape_);
+export function likePattern(pattern: string, escaping: string): (text: string) => boolean {
+  const pieces = likePieces(pattern, escaping);
   const [first, second, third] = pieces;
   if (pieces.length === 0) return (text) => text === '';
   if (pieces.length === 1 && first?.kind === 'text') return (text) => text === first.text;
@@ -140,19 +140,19 @@ function countComparison(piece: Run[number]): void {
 /** The literal prefix of a LIKE pattern, and whether it is the whole pattern. */
 export function likePrefix(
   pattern: string,
-  escape_: string,
+  escaping: string,
 ): { readonly prefix: string; readonly isWhole: boolean } {
-  const [first, ...others] = likePieces(pattern, escape_);
+  const [first, ...others] = likePieces(pattern, escaping);
   if (first === undefined) return { prefix: '', isWhole: true };
   if (first.kind !== 'text') return { prefix: '', isWhole: false };
   return { prefix: first.text, isWhole: others.length === 0 };
 }
 
 /** The part of a LIKE pattern from its first literal character on. */
-export function likeSuffix(pattern: string, escape_: string): string {
-  likePieces(pattern, escape_); // refuses a pattern that ends with the escape character
+export function likeSuffix(pattern: string, escaping: string): string {
+  likePieces(pattern, escaping); // refuses a pattern that ends with the escape character
   let at = 0;
-  while (at < pattern.length && isWildcard(pattern.charAt(at)) && pattern.charAt(at) !== escape_) at++;
+  while (at < pattern.length && isWildcard(pattern.charAt(at)) && pattern.charAt(at) !== escaping) at++;
   return pattern.slice(at);
 }
 

@@ -61,10 +61,10 @@ function stopOf({ prefix, isWhole }: { readonly prefix: string; readonly isWhole
 }
 
 const ofLike =
-  (of: (pattern: string, escape_: string) => Value): Implementation =>
-  ([pattern, escape_ = '\\']) => {
-    if (typeof pattern !== 'string' || typeof escape_ !== 'string') return null;
-    return of(pattern, escapeCharacter(escape_));
+  (of: (pattern: string, escaping: string) => Value): Implementation =>
+  ([pattern, escaping = '\\']) => {
+    if (typeof pattern !== 'string' || typeof escaping !== 'string') return null;
+    return of(pattern, escapeCharacter(escaping));
   };
 
 const ofRegular =
@@ -150,13 +150,13 @@ export const patterns = new Declarations('pattern')
     'like_prefix',
     'pattern [, escape]',
     'The text that every match begins with.',
-    ofLike((pattern, escape_) => likePrefix(pattern, escape_).prefix),
+    ofLike((pattern, escaping) => likePrefix(pattern, escaping).prefix),
   )
   .add(
     'like_stop',
     'pattern [, escape]',
     'A value that collates after all strings that can match.',
-    ofLike((pattern, escape_) => stopOf(likePrefix(pattern, escape_))),
+    ofLike((pattern, escaping) => stopOf(likePrefix(pattern, escaping))),
   )
   .add(
     'like_suffix',

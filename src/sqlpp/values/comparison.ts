@@ -62,8 +62,3 @@ export function compare(a: Value, b: Value): number | null | undefined {
   if (rankOf(a) === rankOf(b) && isObject(a) && isObject(b)) return compareObjects(a, b, compare);
   return collate(a, b);
 }
-
-/** Whether two values are the same for DISTINCT, grouping and set operations: NULL equals NULL. */
-export function isSame(a: Value, b: Value): boolean {
-  return a === b || collate(a, b) === 0;
-}

@@ -19,6 +19,7 @@ export class ParseNeeded {
 interface ParsedText {
   readonly raw: RawJson;
   readonly value: Value;
+  /** The row that is evaluated has read the value. */
   isUsed: boolean;
 }
 

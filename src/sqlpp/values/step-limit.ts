@@ -14,9 +14,11 @@ export const roundSteps = 3;
 
 /** False in threads without statements. */
 let isLimited = false;
+/** The steps that are allowed before the next pause. */
 let left = stepsMax;
 /** Steps between two readings of the clock: less than a tenth of a millisecond. */
 const timedSteps = 2_048;
+/** The value of `left` when the clock was last read. */
 let timedAt = stepsMax;
 
 /** Whether so many steps were counted since this was last true that it is worth reading the clock. */

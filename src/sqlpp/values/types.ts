@@ -2,7 +2,7 @@
 import { resolve } from './json-parse.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
-/** In collation order. */
+/** The ranks of types in collation order. */
 const missingRank = 1;
 const nullRank = 2;
 export const booleanRank = 3;
@@ -50,6 +50,7 @@ function rawRank({ bytes, start }: RawJson): number {
   }
 }
 
+/** The names of types by their ranks. */
 const names = ['', 'missing', 'null', 'boolean', 'number', 'string', 'array', 'object', 'binary'] as const;
 
 export type TypeName = Exclude<(typeof names)[number], ''>;
