@@ -31,7 +31,6 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'Step',
     'Access',
     'scan',
-    'casOf',
     'bodyOf',
   ],
   'both REST APIs, or a REST API and the data port, offer it under its published name': [

@@ -64,7 +64,7 @@ export type FunctionGroup =
   | 'type';
 
 /** Any number of arguments. */
-export const many = 32_767;
+const many = 32_767;
 
 interface Options {
   readonly synonyms?: readonly string[];

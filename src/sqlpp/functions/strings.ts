@@ -131,7 +131,7 @@ function replaced(text: string, searched: string, by: string, times: number): st
 }
 
 /** Reverses the characters; combining marks stay after their letters. */
-export function reverse(text: string): string {
+function reverse(text: string): string {
   if (isAscii(text)) return Buffer.from(text, 'latin1').reverse().toString('latin1');
   countSteps(writtenSteps * text.length);
   return (text.match(/\P{M}\p{M}*|\p{M}+/gsu) ?? []).reverse().join('');

@@ -238,7 +238,7 @@ function termsInSteps(
 }
 
 /** The name of every term: its alias, the last name of its path, or `$1`, `$2`, …; empty for stars. */
-export function namesOf(projection: Projection): string[] {
+function namesOf(projection: Projection): string[] {
   let unnamed = 0;
   return projection.terms.map((term) => {
     if (term.kind === 'star') return '';

@@ -92,7 +92,7 @@ const booleanFunctions = new Set([
 const aggregateTypes: Readonly<Record<string, string>> = { array_agg: 'array', max: 'json', min: 'json' };
 
 /** The type of the expression's values; `json` if it is not known. */
-export function typeOf(node: Expression): string {
+function typeOf(node: Expression): string {
   switch (node.kind) {
     case 'constant':
       return typeOfValue(node.value);

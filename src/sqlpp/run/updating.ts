@@ -82,7 +82,7 @@ function xattrsOf(
   };
 }
 
-export function casOf(meta: Value): bigint {
+function casOf(meta: Value): bigint {
   const cas = (meta as ValueObject | undefined)?.['cas'];
   return typeof cas === 'number' || typeof cas === 'bigint' ? BigInt.asUintN(64, BigInt(cas)) : 0n;
 }

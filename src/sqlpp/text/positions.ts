@@ -4,7 +4,7 @@
 const wordMax = 1_000;
 
 /** Line and column of an offset, both from 0. */
-export function placeOf(text: string, offset: number): { readonly line: number; readonly column: number } {
+function placeOf(text: string, offset: number): { readonly line: number; readonly column: number } {
   let line = 0;
   let lineStart = 0;
   for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) {
