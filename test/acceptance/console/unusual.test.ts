@@ -117,6 +117,8 @@ describe('the console with unusual data', { skip: needs('chromium') }, () => {
       });
       await page.route('**/pools/default', async (route) => {
         const response = await route.fetch();
+        // Before the sign-in the node refuses this read, and its answer is no JSON.
+        if (!response.ok()) return await route.fulfill({ response });
         const alerts = [{ msg: 'the disk is full', serverTime: '2026-01-01T00:00:00.000Z' }];
         await route.fulfill({ response, json: { ...(await response.json()), alerts } });
       });
