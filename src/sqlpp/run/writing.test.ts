@@ -117,9 +117,14 @@ test('META() of a document that the SELECT of an INSERT returns is that of the d
     datastore,
     'UPSERT INTO t (KEY "x" || META(d).id, VALUE {"d": d, "id": META(d).id}) SELECT s AS d FROM s ORDER BY s.n DESC LIMIT 1',
   );
+  await query(
+    datastore,
+    'INSERT INTO t (KEY "y" || META(d).id, VALUE {"id": FIRST META(d).id FOR d IN [1] END}) SELECT s AS d FROM s WHERE s.n = "a"',
+  );
   assert.deepEqual(await query(datastore, 'SELECT META(t).id, t FROM t ORDER BY META(t).id'), [
     { id: 'a', t: { n: 'a' } },
     { id: 'xb', t: { d: { n: 'b' }, id: 'b' } },
+    { id: 'ya', t: {} },
   ]);
 });
 
