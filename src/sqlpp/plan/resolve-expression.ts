@@ -12,7 +12,7 @@ import {
   near,
   type ResolvedSubquery,
 } from './resolving.ts';
-import { type Scope, slotOf, sourceSlot } from './scope.ts';
+import { type Scope, type SourceInScope, slotOf, sourceSlot } from './scope.ts';
 import { mapChildren } from './walk.ts';
 
 export function resolveExpression(resolver: NameResolver, node: Expression, scope: Scope): Expression {
@@ -89,11 +89,10 @@ function recordXattr({ of, name }: Field, scope: Scope): void {
 }
 
 /** The source whose metadata META() reads, and the scope of the source. */
-function sourceOfMeta(node: Call, scope: Scope): { source: Source; owner: Scope } | undefined {
+function sourceOfMeta(node: Call, scope: Scope): SourceInScope | undefined {
   const [argument] = node.arguments;
   if (!argument) return scope.defaultSource && { source: scope.defaultSource, owner: scope };
-  const found = argument.kind === 'identifier' ? scope.find(argument.name) : undefined;
-  return found?.binding.kind === 'source' ? { source: found.binding.source, owner: found.scope } : undefined;
+  return scope.sourceOf(argument);
 }
 
 /** META() of an alias reads the metadata slot of its source. `isPlain`: only a member of `plainMembers` is read of it. */

@@ -200,7 +200,7 @@ function resolveLet(
     const resolved = resolver.expression(expression, scope);
     refuseDuplicate(resolver.text, name, scope, at);
     const slot = scope.block.allocate();
-    scope.bindVariable(name, slotOf(slot, identifierOf(name, at)));
+    scope.bindLet(name, slotOf(slot, identifierOf(name, at)), scope.sourceOf(expression));
     return { name, slot, expression: resolved };
   });
 }

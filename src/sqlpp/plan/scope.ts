@@ -6,9 +6,21 @@ import type { Block, Source } from './block.ts';
 export type NameBinding =
   | { readonly kind: 'source'; readonly source: Source }
   /** LET, LETTING, WITH and aliases of groups: the expression that replaces the name. */
-  | { readonly kind: 'variable'; readonly expression: Expression; readonly isWith: boolean }
+  | {
+      readonly kind: 'variable';
+      readonly expression: Expression;
+      readonly isWith: boolean;
+      /** LET: the source whose document the variable is. */
+      readonly document?: SourceInScope | undefined;
+    }
   /** A variable of ANY, ARRAY …: remains an identifier for the compiler. */
   | { readonly kind: 'local' };
+
+/** A source, and the scope that binds its alias. */
+export interface SourceInScope {
+  readonly source: Source;
+  readonly owner: Scope;
+}
 
 export class Scope {
   readonly block: Block;
@@ -42,6 +54,18 @@ export class Scope {
 
   bindVariable(name: string, expression: Expression, isWith = false): void {
     this.names.set(name, { kind: 'variable', expression, isWith });
+  }
+
+  /** As `bindVariable`, for LET: META() of a variable that is a document is that of the document. */
+  bindLet(name: string, expression: Expression, document: SourceInScope | undefined): void {
+    this.names.set(name, { kind: 'variable', expression, isWith: false, document });
+  }
+
+  /** The source whose document the expression is. */
+  sourceOf(node: Expression): SourceInScope | undefined {
+    const found = node.kind === 'identifier' ? this.find(node.name) : undefined;
+    if (found?.binding.kind === 'source') return { source: found.binding.source, owner: found.scope };
+    return found?.binding.kind === 'variable' ? found.binding.document : undefined;
   }
 
   /** Whether the first name of a path in FROM is an alias or a variable, and not a keyspace. */
