@@ -118,8 +118,8 @@ export class TargetLink {
         for (const [vb, log] of logs) found.set(vb, { log, high: highs[vb] ?? 0 });
       }),
     );
-    // A vbucket without an active may get one, although nothing is sent to it meanwhile.
-    if (found.size < vbuckets.length) this.refreshMap();
+    // A vbucket without an active may get one, although nothing is sent to it meanwhile. The next call asks again where no node answers.
+    if (found.size < vbuckets.length) this.refreshMap(() => {});
     return found;
   }
 
@@ -175,7 +175,7 @@ export class TargetLink {
       this.options.failed(new Error(`the target refused a document with status ${statusName(status)}`));
       return;
     }
-    if (status === Status.notMyVbucket) this.refreshMap();
+    if (status === Status.notMyVbucket) this.refreshMap(this.options.failed);
     if (outgoing.attempts === attemptsUntilHeldUp) this.options.heldUp(status);
     const delayMs = Math.min(retryMs.first * 2 ** Math.min(outgoing.attempts, 10), retryMs.most);
     this.options.clock.after(delayMs, () => this.send(outgoing));
@@ -192,7 +192,7 @@ export class TargetLink {
   }
 
   /** Only one read of the map runs at a time: it serves all versions that were refused meanwhile. */
-  private refreshMap(): void {
+  private refreshMap(failed: (reason: Error) => void): void {
     this.refreshing ??= this.options
       .readMap()
       .then(
@@ -200,7 +200,7 @@ export class TargetLink {
           this.map = map;
         },
         (reason: Error) => {
-          if (!this.isClosed) this.options.failed(reason);
+          if (!this.isClosed) failed(reason);
         },
       )
       .finally(() => {
