@@ -1,6 +1,6 @@
 // The finished and running tasks of a repository: one line of JSON each, in a file beside it, so that every node that reaches the archive
 // can show them. The newest are in memory too, for an archive that cannot be written.
-import { appendFile, open, rename, rm, stat } from 'node:fs/promises';
+import { appendFile, type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -92,7 +92,10 @@ export class TaskHistory {
     }
   }
 
-  /** Removes records that are too old, and the older half of a file that is too large. */
+  /**
+   * Removes records that are too old, and the older half of a file that is too large. Other nodes may add lines to the old file until the new one has
+   * its name: those are copied as well, the last ones afterwards.
+   */
   async #rotate(path: string): Promise<void> {
     const { history_rotation_period: days, history_rotation_size: size } = this.#settings();
     const found = await stat(path).catch(() => null);
@@ -102,21 +105,31 @@ export class TaskHistory {
     const first = await this.#firstStart(path);
     if (!isTooLarge && (first === null || first >= oldestMs)) return;
     const start = isTooLarge ? found.size - Math.floor((size * mib) / 2) : 0;
-    const file = await open(`${path}.new`, 'w', 0o600);
+    const old = await open(path);
     try {
-      let kept = '';
-      for await (const { record, line } of this.#lines(path, start)) {
-        if (record.startMs < oldestMs) continue;
-        kept += `${line}\n`;
-        if (kept.length < chunkBytes) continue;
-        await file.write(kept);
-        kept = '';
-      }
-      await file.write(kept);
+      const position = { next: start, end: found.size };
+      await writeFile(`${path}.new`, this.#kept(old, position, oldestMs), { mode: 0o600 });
+      position.end = (await old.stat()).size;
+      await writeFile(`${path}.new`, this.#kept(old, position, oldestMs), { flag: 'a' });
+      await rename(`${path}.new`, path);
+      position.end = Infinity;
+      await writeFile(path, this.#kept(old, position, oldestMs), { flag: 'a' });
     } finally {
-      await file.close();
+      await old.close();
     }
-    await rename(`${path}.new`, path);
+  }
+
+  /** Lines of records that are not too old, about a chunk at a time. */
+  async *#kept(file: FileHandle, position: LinePosition, oldestMs: number): AsyncGenerator<string> {
+    let kept = '';
+    for await (const { record, line } of this.#linesOf(file, position)) {
+      if (record.startMs < oldestMs) continue;
+      kept += `${line}\n`;
+      if (kept.length < chunkBytes) continue;
+      yield kept;
+      kept = '';
+    }
+    if (kept !== '') yield kept;
   }
 
   async #firstStart(path: string): Promise<number | null> {
@@ -124,30 +137,43 @@ export class TaskHistory {
     return null;
   }
 
-  /** Yields the records whose lines begin at `start` or later, without lines that are damaged, such as the last one after a crash. */
-  async *#lines(path: string, start = 0): AsyncGenerator<StoredLine> {
+  async *#lines(path: string): AsyncGenerator<StoredLine> {
     const file = await open(path).catch(() => null);
     if (file === null) return;
     try {
-      // With the byte before `start`, to know whether a line begins there.
-      let at = Math.max(0, start - 1);
-      const splitter = new LineSplitter(start > 0);
-      const chunk = Buffer.allocUnsafe(chunkBytes);
-      for (;;) {
-        const { bytesRead } = await file.read(chunk, 0, chunkBytes, at);
-        at += bytesRead;
-        const lines = bytesRead === 0 ? splitter.end() : splitter.add(chunk.subarray(0, bytesRead));
-        for (const line of lines) {
-          const record = recordIn(line);
-          if (record !== null) yield { record, line, bytes: Buffer.byteLength(line) };
-        }
-        if (bytesRead === 0) return;
-        await nextTurn(this.#clock);
-      }
+      yield* this.#linesOf(file, { next: 0, end: Infinity });
     } finally {
       await file.close();
     }
   }
+
+  /** Yields the records whose lines begin at the position or later, without lines that are damaged, such as the last one after a crash. */
+  async *#linesOf(file: FileHandle, position: LinePosition): AsyncGenerator<StoredLine> {
+    // With the byte before the position, to know whether a line begins there.
+    let at = Math.max(0, position.next - 1);
+    const splitter = new LineSplitter(position.next > 0);
+    const chunk = Buffer.allocUnsafe(chunkBytes);
+    for (;;) {
+      const { bytesRead } = await file.read(chunk, 0, Math.min(chunkBytes, position.end - at), at);
+      const newest = chunk.lastIndexOf(newline, bytesRead - 1);
+      if (bytesRead > 0 && newest >= 0) position.next = at + newest + 1;
+      at += bytesRead;
+      const lines = bytesRead === 0 ? splitter.end() : splitter.add(chunk.subarray(0, bytesRead));
+      for (const line of lines) {
+        const record = recordIn(line);
+        if (record !== null) yield { record, line, bytes: Buffer.byteLength(line) };
+      }
+      if (bytesRead === 0) return;
+      await nextTurn(this.#clock);
+    }
+  }
+}
+
+interface LinePosition {
+  /** Where the first line begins that is not read yet. */
+  next: number;
+  /** Where the read ends, if not at the end of the file. */
+  end: number;
 }
 
 interface StoredLine {

@@ -1,6 +1,14 @@
 // The history of a repository's tasks: reads of a large file share the thread with other work and return a bounded answer.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -124,6 +132,22 @@ describe('the history of tasks', () => {
     } finally {
       rmSync(path, { recursive: true });
     }
+  });
+
+  it('keeps what other nodes add while it removes old records', async () => {
+    const old = range(50_000).map((number) => lineOf(taskRecord(number, { startMs: 0 })));
+    writeFileSync(path, old.join(''));
+    let isDone = false;
+    const noted = history.note(place, taskRecord(0)).finally(() => (isDone = true));
+    let added = 0;
+    while (!isDone) {
+      appendFileSync(path, lineOf(taskRecord(++added)));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await noted;
+    const kept = readFileSync(path, 'utf8').trim().split('\n');
+    const runs = new Set(kept.map((line) => (JSON.parse(line) as TaskRecord).run));
+    assert.deepEqual([runs.size, kept.length], [added + 1, added + 1]);
   });
 
   it('keeps the newer half of a file that is too large, in whole lines', async () => {
