@@ -13,7 +13,8 @@ import { SettingsSection } from './settings-section.tsx';
 interface Certificate {
   readonly node: string;
   readonly subject: string;
-  readonly expires: string;
+  /** Absent where the certificate cannot be read. */
+  readonly expires?: string;
   readonly type: string;
   readonly warnings: readonly { readonly message: string }[];
 }
@@ -113,7 +114,7 @@ const certificateColumns: readonly Column<Certificate>[] = [
   { label: 'Node', value: ({ node }) => node },
   { label: 'Subject', value: ({ subject }) => subject },
   { label: 'Kind', value: ({ type }) => type },
-  { label: 'Valid until', value: ({ expires }) => time(expires) },
+  { label: 'Valid until', value: ({ expires }) => (expires === undefined ? 'unknown' : time(expires)) },
   { label: 'Notes', value: ({ warnings }) => warnings.map(({ message }) => message).join(' ') },
 ];
 

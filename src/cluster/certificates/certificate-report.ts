@@ -99,7 +99,8 @@ export class CertificateReport {
     return {
       warnings: warnings.map(shownWarning),
       subject: chain[0] ? subjectOf(chain[0]) : '',
-      expires: timeOf(Math.min(...chain.map(notAfterMs))),
+      // A chain that cannot be read, from a damaged store for example, has no date of expiry.
+      ...(chain.length > 0 && { expires: timeOf(Math.min(...chain.map(notAfterMs))) }),
       type: stored.origin === 'generated' ? 'generated' : 'uploaded',
       pem: stored.chain,
       privateKeyPassphrase: stored.passphrase,

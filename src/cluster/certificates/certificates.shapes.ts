@@ -25,9 +25,16 @@ export const authorityShape = named(
   ),
 );
 
-const ofNode = { ...root, warnings, privateKeyPassphrase: shape.record(shape.any) };
-export const nodeCertificateShape = object(ofNode);
-export const nodeCertificatesShape = array(object({ node: string, ...ofNode }));
+const ofNode = {
+  type,
+  ...each(string, 'pem', 'subject'),
+  warnings,
+  privateKeyPassphrase: shape.record(shape.any),
+};
+/** Absent where the certificate cannot be read. */
+const expiry = { expires: time };
+export const nodeCertificateShape = object(ofNode, expiry);
+export const nodeCertificatesShape = array(object({ node: string, ...ofNode }, expiry));
 
 export const clientAuthShape = object({
   state: oneOf('disable', 'enable', 'mandatory'),
