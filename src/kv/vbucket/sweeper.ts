@@ -131,6 +131,11 @@ export class Sweeper {
     return true;
   }
 
+  /** Whether this node sweeps the vbucket: it does not sweep copies, which receive the tombstones from their active. */
+  sweeps(vb: number): boolean {
+    return makesSeqnos(this.options.vbuckets.columns, vb);
+  }
+
   private isOnDisk(address: number, state: number): boolean {
     const { items, columns } = this.options.vbuckets;
     return (state & Bit.dirty) === 0 && items.seqno(address) <= (columns.persistedSeqno[this.vb] as number);

@@ -81,3 +81,33 @@ test('a vbucket that becomes active is swept of what was dropped while it was a 
   await until(b, () => b.bucket.stats().dirtyItems === 0);
   await b.bucket.stop();
 });
+
+test('a vbucket that becomes active is swept also of documents that are on disk only', async () => {
+  const copy = 5;
+  const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
+    Array.from({ length: 64 }, (_, shard) => ({
+      state: shard === copy ? state : 'active',
+      epoch: shard === copy ? epoch : 1,
+      replicas: [],
+    }));
+  const storage = { disk: new MemoryDisk().engine(), files };
+  const manifest = manifestOf('1', '0', '8');
+  const active = shards('active', 1);
+  const options = { storage, rules, manifest, shards: active, evictionPolicy: 'fullEviction' } as const;
+  const b = await new BucketUnderTest(options).start();
+  await fill(b, '8', 3000);
+  await fill(b, '0', 3000);
+  await until(b, () => b.bucket.stats().dirtyItems === 0 && b.bucket.stats().nonResident > 3000);
+  await b.bucket.followShards(shards('replica', 2));
+  b.bucket.applyManifest(manifestOf('2', '0'));
+  const itemsOf = (vb: number): number => b.bucket.columns.items[vb] as number;
+  const isSwept = (vb: number): boolean => itemsOf(vb) <= 3000 / 64 + 1;
+  await until(b, () => Array.from({ length: 64 }, (_, vb) => vb).every((vb) => vb === copy || isSwept(vb)));
+  await until(b, () => b.bucket.stats().dirtyItems === 0);
+  assert.ok(!isSwept(copy), 'a copy was swept, although its active makes the tombstones');
+  const promoted = b.bucket.followShards(shards('active', 3));
+  await until(b, () => isSwept(copy));
+  await promoted;
+  await until(b, () => b.bucket.stats().dirtyItems === 0);
+  await b.bucket.stop();
+});

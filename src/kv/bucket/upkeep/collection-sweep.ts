@@ -32,6 +32,8 @@ export class CollectionSweep {
   private timer: Timer | null = null;
   /** Dropped collections that may have documents on disk only. */
   private readonly onDisk = new Set<number>();
+  /** Dropped collections of which the files had documents in vbuckets that this node did not sweep. */
+  private readonly skipped = new Set<number>();
   /** Raised at each start and stop: results of reads for an earlier run are ignored. */
   private run = 0;
 
@@ -41,10 +43,10 @@ export class CollectionSweep {
 
   /**
    * Starts over: first in memory, in `vbs` and the vbuckets left from before, or in all without `vbs`; then in the files, for the collections
-   * `removed` and those left from before.
+   * `removed` and those left from before. `vbs` have become active, so that documents that were skipped before are removed.
    */
   begin(removed: readonly number[], vbs?: readonly number[]): void {
-    for (const id of removed) this.onDisk.add(id);
+    for (const id of vbs === undefined ? removed : [...removed, ...this.skipped]) this.onDisk.add(id);
     this.run++;
     this.options.sweeper.begin(vbs);
     this.schedule(0, () => this.sweepMemory());
@@ -68,6 +70,7 @@ export class CollectionSweep {
   private async sweepDisk(run: number): Promise<void> {
     const { disk } = this.options;
     for (const id of this.onDisk) {
+      this.skipped.delete(id);
       for (let file = 0; file < (disk?.fileCount ?? 0); file++) {
         await this.sweepFile(run, file, id).catch(() => {});
         if (run !== this.run) return;
@@ -87,6 +90,7 @@ export class CollectionSweep {
       });
       if (run !== this.run) return;
       tick();
+      if (keys.some(({ vb }) => !sweeper.sweeps(vb))) this.skipped.add(id);
       const isDone = keys.every((key) => sweeper.deleteStored(key.vb, key.key));
       if (isDone && keys.length < sweptKeysMax) return;
       // When memory had no room for a tombstone, the same keys are read again.
