@@ -81,8 +81,11 @@ export class BucketsService {
     // No map is written for a bucket that will be refused.
     if (!problems.any && this.#isRebalancing) throw bucketRefusals.createDuringRebalance();
     const hasMap = !problems.any && choices.type !== 'cache';
+    const { endedPlan } = view.buckets;
     if (hasMap) await maps.create(uuid, view.dataNodes, choices.replicaNumber);
     const created = store.change((state) => {
+      // The map may name a node that left by a rebalance which began after the check above, and has ended.
+      if (hasMap && state.endedPlan !== endedPlan) throw bucketRefusals.createDuringRebalance();
       const read = readNewBucket(form, this.#ruleContext(state, null));
       const tooMany = tooManyBuckets(state, this.#bucketCountMax);
       if (tooMany || read.problems.any) {

@@ -192,6 +192,8 @@ export interface BucketsState {
   /** Megabytes per node for all buckets together. */
   memoryQuotaMb: number;
   byUuid: Record<string, StoredBucket>;
+  /** Id of the plan of a rebalance or failover that ended last: a bucket whose map was made before is not stored after it. Absent: none has ended. */
+  endedPlan?: string;
 }
 
 export interface StoredBucket {

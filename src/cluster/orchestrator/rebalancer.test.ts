@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aSeed } from '../../../test/support/random.ts';
 import { buckets, cluster, plan } from '../../../test/support/rebalanced-cluster.ts';
-import { type BucketMap, clusterKey, mapKey, type ShardPlacement } from '../config/cluster-state.ts';
+import {
+  type BucketMap,
+  type BucketsState,
+  bucketsKey,
+  clusterKey,
+  mapKey,
+  type ShardPlacement,
+} from '../config/cluster-state.ts';
 import { promotedShard } from '../topology/promoted-shard.ts';
 import { pendingRetry } from './rebalance-retry.ts';
 
@@ -43,9 +50,10 @@ describe('the rebalancer', () => {
   });
 
   it('moves every bucket to the nodes that stay, and removes the others', async () => {
-    const { orchestrator, change, untilEnded, map, state, ended } = await cluster('a b c', 'a b');
+    const { orchestrator, change, untilEnded, map, server, state, ended } = await cluster('a b c', 'a b');
     await orchestrator(1);
-    await change({ balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
+    const balance = plan({ nodes: ['b', 'c'], ejected: ['a'] });
+    await change({ balance });
     await untilEnded();
     await checkMaps(map, ['b', 'c']);
     const { nodes, left, lastBalance } = await state();
@@ -56,6 +64,8 @@ describe('the rebalancer', () => {
     const named = { kept: ['ns_1@b', 'ns_1@c'], ejected: ['ns_1@a'], failed: [] };
     assert.deepEqual([left, lastBalance?.outcome, lastBalance?.named], [['a'], 'completed', named]);
     assert.deepEqual(ended, [lastBalance]);
+    // Refuses buckets that are being created on the nodes of before.
+    assert.equal((await server.get<BucketsState>(bucketsKey))?.value.endedPlan, balance.id);
   });
 
   it('takes the next steps as soon as a data service has changed the map', async () => {

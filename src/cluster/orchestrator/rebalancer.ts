@@ -139,7 +139,7 @@ export class Rebalancer {
       if (!(await this.#moveShards(cluster, plan, bucket, entry))) return true;
     }
     if (await this.#awaitsClients(cluster, plan, found)) return true;
-    return !(await this.#clearGoals(found)) || !(await this.#end(plan));
+    return !(await this.#clearGoals(plan, found)) || !(await this.#end(plan));
   }
 
   /**
@@ -267,15 +267,15 @@ export class Rebalancer {
 
   /**
    * Removes the goals from the maps. Writes each map and the list of buckets, because reads may be stale and only a write proves that
-   * a value was not changed; false: a value was changed.
+   * a value was not changed; false: a value was changed. The id in the list of buckets stops buckets that are being created on the nodes of before.
    */
-  async #clearGoals({ buckets, maps }: Maps): Promise<boolean> {
+  async #clearGoals({ id }: RebalancePlan, { buckets, maps }: Maps): Promise<boolean> {
     const { store, term } = this.#deps;
     for (const { entry } of maps) {
       if (term() === null) return false;
       if ((await store.put(entry.key, endMoves(entry.value), entry.revision)) === null) return false;
     }
-    return (await store.put(bucketsKey, buckets.value, buckets.revision)) !== null;
+    return (await store.put(bucketsKey, { ...buckets.value, endedPlan: id }, buckets.revision)) !== null;
   }
 
   /** If another write came first, the next round reads it. */

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { update } from '#replog/config-store.ts';
+import { memoryCluster, ownNodeId } from '../../../test/support/cluster.ts';
+import { type BucketsState, bucketsKey, mapPrefix, noBuckets } from '../config/cluster-state.ts';
+import { BucketMaps } from './bucket-maps.ts';
+import { BucketsService } from './buckets.service.ts';
+import { BucketsStore } from './buckets.store.ts';
+
+test('a new bucket is refused if a rebalance ended after its map was made, which may name a node that has left', async () => {
+  const cluster = await memoryCluster(1024);
+  const { store } = cluster;
+  const service = new BucketsService({
+    isReplicated: () => false,
+    ...cluster,
+    store: new BucketsStore(store),
+    maps: new BucketMaps(store, ownNodeId),
+    disk: async () => ({ totalBytes: 1024 ** 4, usedBytes: 0 }),
+    edition: 'enterprise',
+    wireNames: 'branded',
+  });
+  const put = store.put.bind(store);
+  store.put = async (key: string, value: unknown, revision: number) => {
+    const written = await put(key, value, revision);
+    if (!key.startsWith(mapPrefix)) return written;
+    store.put = put;
+    await update<BucketsState>(store, bucketsKey, noBuckets(0), (state) => ({ ...state, endedPlan: 'p' }));
+    return written;
+  };
+  const form = { name: 'b', ramQuotaMB: '100' };
+  await assert.rejects(service.create(form, false), { status: 503, message: /during rebalance/ });
+  assert.deepEqual(await store.list(mapPrefix), []);
+  assert.equal((await service.create(form, false)).name, 'b');
+});
