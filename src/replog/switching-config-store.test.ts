@@ -48,3 +48,28 @@ it('after a switch watchers see the entries of the new store, and changes are ma
   await after.put('d', 1, 0);
   assert.deepEqual(seen, []);
 });
+
+it('a watcher that begins while the store is replaced watches the new store only', async () => {
+  const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
+  await before.put('a', 1, 0);
+  await after.put('a', 2, 0);
+  const { promise: replaced, resolve: wasReplaced } = Promise.withResolvers<void>();
+  const slow = before.watch.bind(before);
+  before.watch = async (prefix, changed) => {
+    await replaced;
+    return slow(prefix, changed);
+  };
+  const store = new SwitchingConfigStore(before);
+  const seen: unknown[] = [];
+  const begun = store.watch('', (_, entry) => seen.push(entry?.value ?? null));
+  const dispose = before[Symbol.asyncDispose].bind(before);
+  before[Symbol.asyncDispose] = async () => {};
+  await store.switchTo(after);
+  wasReplaced();
+  const watching = await begun;
+  assert.deepEqual(seen.splice(0), [2]);
+  watching.stop();
+  await after.put('a', 3, 1);
+  assert.deepEqual(seen, []);
+  await dispose();
+});

@@ -17,6 +17,8 @@ interface Watcher {
   /** The keys that the watcher was called with and that were not deleted. */
   keys: Set<string>;
   watch: { stop(): void } | null;
+  /** Resolves when the newest watch of the watcher has begun. */
+  begun: Promise<void>;
 }
 
 export class SwitchingConfigStore implements ConfigStore {
@@ -57,7 +59,8 @@ export class SwitchingConfigStore implements ConfigStore {
     this.#current = next;
     for (const watcher of [...this.#watchers]) {
       const had = watcher.keys;
-      await this.#watch(watcher);
+      watcher.begun = this.#watch(watcher);
+      await watcher.begun;
       for (const key of had) if (!watcher.keys.has(key)) watcher.changed(key, null);
     }
     await before[Symbol.asyncDispose]();
@@ -95,9 +98,10 @@ export class SwitchingConfigStore implements ConfigStore {
   }
 
   async watch(prefix: string, changed: Watcher['changed']): Promise<{ stop(): void }> {
-    const watcher: Watcher = { prefix, changed, keys: new Set(), watch: null };
+    const watcher: Watcher = { prefix, changed, keys: new Set(), watch: null, begun: Promise.resolve() };
     this.#watchers.add(watcher);
-    await this.#watch(watcher);
+    watcher.begun = this.#watch(watcher);
+    await this.#begun(watcher);
     return {
       stop: () => {
         this.#watchers.delete(watcher);
@@ -128,16 +132,32 @@ export class SwitchingConfigStore implements ConfigStore {
     }
   }
 
+  /** Resolves when the watcher has the values of its store: of the next one, if that replaces the store before the watch has begun. */
+  async #begun(watcher: Watcher): Promise<void> {
+    const { begun } = watcher;
+    try {
+      await begun;
+    } catch (error) {
+      if (begun === watcher.begun) {
+        this.#watchers.delete(watcher);
+        throw error;
+      }
+    }
+    if (begun !== watcher.begun) await this.#begun(watcher);
+  }
+
   async #watch(watcher: Watcher): Promise<void> {
     watcher.watch?.stop();
+    watcher.watch = null;
     const keys = new Set<string>();
     watcher.keys = keys;
     const watch = await this.#current.watch(watcher.prefix, (key, entry) => {
+      if (watcher.keys !== keys) return; // the watch of a store that was replaced before it had begun
       if (entry === null) keys.delete(key);
       else keys.add(key);
       watcher.changed(key, entry);
     });
-    if (this.#watchers.has(watcher)) watcher.watch = watch;
+    if (this.#watchers.has(watcher) && watcher.keys === keys) watcher.watch = watch;
     else watch.stop();
   }
 }
