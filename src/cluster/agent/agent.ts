@@ -19,7 +19,12 @@ import { atMost } from '#ports/within.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { BucketMaps } from '../buckets/bucket-maps.ts';
 import { BucketsStore, withBucket } from '../buckets/buckets.store.ts';
-import { type ManifestState, manifestKey, type StoredBucket } from '../config/cluster-state.ts';
+import {
+  type BucketMap,
+  type ManifestState,
+  manifestKey,
+  type StoredBucket,
+} from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type {
   CompactionOrigin,
@@ -84,8 +89,8 @@ export class Agent implements DataService {
   readonly #createdFiles: CreatedFiles;
   readonly #mapWriter: MapWriter;
   readonly #samples = new Samples();
-  /** By bucket: the revision of the map that was sent last. */
-  readonly #sentMaps = new Map<string, number>();
+  /** The revisions of maps that were sent. Replaced maps and those of removed buckets leave by themselves. */
+  readonly #sentMaps = new WeakMap<BucketMap, number>();
   readonly #listeners = new Set<() => void>();
   readonly #subscriptions: { stop(): void }[] = [];
   /** The newest revision of the configuration that the data service has applied; -1: none. */
@@ -198,8 +203,8 @@ export class Agent implements DataService {
     if (view.cluster.nodes.length < 2 || !view.isActive) return;
     for (const { uuid } of view.liveBuckets()) {
       const [map, revision] = [view.map(uuid), view.mapRevision(uuid)];
-      if (map === null || this.#sentMaps.get(uuid) === revision) continue;
-      this.#sentMaps.set(uuid, revision);
+      if (map === null || this.#sentMaps.get(map) === revision) continue;
+      this.#sentMaps.set(map, revision);
       const shards = wantedShards(map, view.self.uuid);
       // A failure has no effect: the desired state, which is sent next, contains the map, too.
       kv.followMap({ bucketUuid: uuid, revision, shards }).catch(() => {});
