@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { callerOf } from '#auth/authenticator.ts';
 import type { Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
-import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import { type SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { Authority } from '../access/session.ts';
 import type { Credential } from '../request/query-request.ts';
 import type { KnownCaller, QueryCall, QueryMessage, QueryQuestion } from './query-messages.ts';
@@ -54,10 +54,9 @@ export class KnownCallers implements Authority {
   }
 
   /** Takes the main thread's reply that it could not check the caller. */
-  fail({ callId, isBusy, reason }: Extract<QueryCall, { kind: 'caller not checked' }>): void {
-    const error = isBusy ? sqlErrorWith(1182, { isRetryable: true }) : sqlError(5000, reason);
-    this.unanswered.get(callId)?.answer.reject(error);
-    this.unanswered.delete(callId);
+  fail(reply: NotChecked): void {
+    this.unanswered.get(reply.callId)?.answer.reject(errorOf(reply));
+    this.unanswered.delete(reply.callId);
   }
 
   discard(watch: number): void {
@@ -94,4 +93,12 @@ export class KnownCallers implements Authority {
       this.sendMessage({ kind: 'unwatch', watch });
     }
   }
+}
+
+type NotChecked = Extract<QueryCall, { kind: 'caller not checked' }>;
+
+/** A client of a cluster that the node has left repeats the statement, at another node once it knows the configuration without this one. */
+function errorOf({ isBusy, hasNoAccounts, reason }: NotChecked): SqlError {
+  if (isBusy) return sqlErrorWith(1182, { isRetryable: true });
+  return sqlErrorWith(5000, hasNoAccounts ? { isRetryable: true } : {}, reason);
 }

@@ -136,6 +136,8 @@ export type QueryCall =
       readonly kind: 'caller not checked';
       readonly callId: number;
       readonly isBusy: boolean;
+      /** Whether the node has no accounts, since it was not set up or has left its cluster. */
+      readonly hasNoAccounts: boolean;
       readonly reason: string;
     }
   /** A port to the index service; transferred. */

@@ -10,7 +10,7 @@ import type { QueryCall } from './query-messages.ts';
 import { WorkerQuery, type WorkerQueryOptions } from './worker-query.ts';
 
 /** Authenticates the user `u` in a query thread, while the authority of the main thread rejects with the error. */
-function aLogin(error: Error) {
+function aLogin(error: Error, { provisioned = true } = {}) {
   const thread = Object.assign(new EventEmitter(), {
     postMessage: (call: QueryCall) => {
       if (call.kind === 'caller not checked') callers.fail(call);
@@ -18,7 +18,7 @@ function aLogin(error: Error) {
   });
   const callers = new KnownCallers(Buffer.alloc(32), (message) => void thread.emit('message', message));
   const authority: Partial<Authority> = {
-    provisioned: () => true,
+    provisioned: () => provisioned,
     authenticate: () => Promise.reject(error),
   };
   const options: Partial<WorkerQueryOptions> = {
@@ -32,5 +32,11 @@ function aLogin(error: Error) {
 
 test('a request whose login cannot be checked is refused with the reason, and the node continues', async () => {
   await assert.rejects(aLogin(generalRefusals.busyHashing()), { code: 1182, status: 503, isRetryable: true });
-  await assert.rejects(aLogin(new Error('no memory')), { code: 5000, message: /no memory/ });
+  const unexpected = { code: 5000, message: /no memory/, isRetryable: false };
+  await assert.rejects(aLogin(new Error('no memory')), unexpected);
+});
+
+test('a client of a cluster that the node has left may repeat its statement, at another node', async () => {
+  const left = aLogin(new Error('has no accounts'), { provisioned: false });
+  await assert.rejects(left, { code: 5000, message: /This node is in no cluster/, isRetryable: true });
 });

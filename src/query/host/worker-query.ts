@@ -54,6 +54,10 @@ const stopMs = 5_000;
 
 type WithoutId<T> = T extends { readonly id: number } ? Omit<T, 'id'> : never;
 
+class NoAccountsError extends Error {
+  override readonly name = 'NoAccountsError';
+}
+
 export class WorkerQuery {
   private readonly options: WorkerQueryOptions;
   private readonly worker: Worker;
@@ -152,9 +156,13 @@ export class WorkerQuery {
       }
       case 'authenticate':
         this.answerCaller(message.callId, message.question).catch((error: Error) => {
-          const [isBusy, reason] = [error instanceof AppError, error.message];
-          const reply = { kind: 'caller not checked', callId: message.callId, isBusy, reason } as const;
-          this.worker.postMessage(reply satisfies QueryCall);
+          this.worker.postMessage({
+            kind: 'caller not checked',
+            callId: message.callId,
+            isBusy: error instanceof AppError,
+            hasNoAccounts: error instanceof NoAccountsError,
+            reason: error.message,
+          } satisfies QueryCall);
         });
         return;
       case 'change function':
@@ -271,7 +279,7 @@ export class WorkerQuery {
 
   private async callerOf(question: QueryQuestion): Promise<Caller | null> {
     const authority = this.options.authority();
-    if (!authority.provisioned()) return null;
+    if (!authority.provisioned()) throw new NoAccountsError('This node is in no cluster.');
     if ('certificateName' in question) return authority.byCertificate(question.certificateName);
     return await authority.authenticate(question);
   }
