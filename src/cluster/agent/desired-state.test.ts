@@ -4,6 +4,7 @@ import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster, nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
 import { bucketsKey, type ClusterState, clusterKey, type RebalancePlan } from '../config/cluster-state.ts';
 import { ClusterView } from '../config/cluster-view.ts';
+import { nodeAddressOf } from '../peers/inter-node.ts';
 import { desiredState } from './desired-state.ts';
 
 async function desiredOf(changes: Partial<ClusterState>) {
@@ -53,4 +54,24 @@ test('a node keeps copies without a place in the maps while it is failed over or
   assert.equal(await keepsCopies({ nodes: recovered }), true);
   assert.equal(await keepsCopies({ nodes, balance: { ...balance, failing: [ownNodeId] } }), true);
   assert.equal(await keepsCopies({ nodes, balance: { ...balance, failing: ['b'] } }), false);
+});
+
+test('nodes without a name reach each other at the loopback address of their address family', async () => {
+  const ports = { ...nodeNamed('b').ports, replication: 7, distTLS: 8 };
+  const network = { afamily: 'inet6', nodeEncryption: false, afamilyOnly: false, listeners: [] } as const;
+  const others = [
+    nodeNamed('b', { hostname: null, ports, network }),
+    nodeNamed('c', { hostname: null, ports }),
+    nodeNamed('d', { hostname: 'd.example', ports, network }),
+  ];
+  const { cluster } = await desiredOf({ nodes: [...aCluster().nodes, ...others] });
+  const hosts = ['::1', '127.0.0.1', 'd.example'];
+  assert.deepEqual(
+    cluster?.peers.map(({ host }) => host),
+    hosts,
+  );
+  assert.deepEqual(
+    others.map((node) => nodeAddressOf(node).host),
+    hosts,
+  );
 });

@@ -23,6 +23,7 @@ import {
 } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
+import { loopbackOf } from '../config/node-network.ts';
 import { effectiveDataSettings } from '../data-settings/data-settings.ts';
 import { mappedText } from '../topology/vbucket-map.ts';
 import { wantedShards } from './wanted-shards.ts';
@@ -69,12 +70,12 @@ export function desiredState(
 /** Nothing while this node is the only one. */
 function clusterPart(view: ClusterView, { identity, nodeTls }: NodePart): { cluster?: KvCluster } {
   const { nodeId, bootId } = identity;
-  const peers = view.cluster.nodes.flatMap(({ uuid, membership, hostname, ports }) =>
-    uuid === nodeId || membership !== 'active' || ports.replication === undefined
-      ? []
-      : // A node without a name is on the same machine.
-        [{ node: uuid, host: hostname ?? '127.0.0.1', port: ports.replication }],
-  );
+  const peers = view.cluster.nodes.flatMap((node) => {
+    const { uuid, membership, hostname, ports } = node;
+    if (uuid === nodeId || membership !== 'active' || ports.replication === undefined) return [];
+    // A node without a name is on the same machine.
+    return [{ node: uuid, host: hostname ?? loopbackOf(node), port: ports.replication }];
+  });
   if (view.cluster.nodes.length < 2) return {};
   const { timeout } = view.setting('autoFailover', { timeout: autoFailoverSeconds });
   // A promise must end before another node can serve instead of this one, which is after the failover timeout.

@@ -15,6 +15,7 @@ import { StoreServer } from '#replog/served/store-server.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
+import { loopbackOf } from '../config/node-network.ts';
 import type { NodeCertificates } from './node-certificates.ts';
 import { Peers } from './peers.ts';
 
@@ -38,10 +39,10 @@ export interface InterNodeDeps {
 }
 
 /** Where other nodes reach the port between nodes. A node without a name is on the same machine. */
-export const nodeAddressOf = ({ uuid, hostname, ports }: NodeState): NodeAddress => ({
-  nodeId: uuid,
-  host: hostname ?? '127.0.0.1',
-  port: ports.distTLS,
+export const nodeAddressOf = (node: NodeState): NodeAddress => ({
+  nodeId: node.uuid,
+  host: node.hostname ?? loopbackOf(node),
+  port: node.ports.distTLS,
 });
 
 /**
