@@ -25,7 +25,7 @@ export interface Cluster {
   readonly alerts: readonly { readonly msg: string; readonly serverTime: string }[];
   readonly alertsSilenceURL: string;
   readonly nodes: readonly NodeInfo[];
-  readonly storageTotals?: {
+  readonly storageTotals: {
     readonly ram: StorageTotal & { readonly quotaTotal: number; readonly quotaUsed: number };
     readonly hdd: StorageTotal;
   };

@@ -1,4 +1,4 @@
-// Events on a line of time, drawn as SVG. What it shows is beside it as text too, usually in a table.
+// Events on a time line, drawn as SVG. The page shows the events as text too, usually in a table beside the line.
 import { time } from './format.ts';
 
 export interface TimeLineEvent {

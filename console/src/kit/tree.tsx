@@ -10,7 +10,7 @@ export function Tree({ name, value, isOpen = false }: { name: string; value: unk
   const [opened, setOpened] = useState(isOpen);
   if (typeof value !== 'object' || value === null)
     return (
-      <li class="leaf">
+      <li>
         <span class="quiet">{name}: </span>
         {leafText(value)}
       </li>

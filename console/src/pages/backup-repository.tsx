@@ -1,4 +1,4 @@
-// One repository: its backups on a line of time, what can be done with each, and its tasks.
+// One repository: its backups on a time line, what can be done with each, and its tasks.
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';

@@ -69,7 +69,7 @@ function Alerts({ cluster, onDismissed }: { cluster: Cluster; onDismissed: () =>
 }
 
 function Figures({ cluster, buckets }: { cluster: Cluster; buckets: Resource<Bucket[]> }) {
-  const { ram, hdd } = cluster.storageTotals ?? {};
+  const { ram, hdd } = cluster.storageTotals;
   const ofBuckets = (figure: (list: readonly Bucket[]) => number) => {
     if (buckets.data) return count(figure(buckets.data));
     return buckets.problem ? 'unknown' : '…';
@@ -83,11 +83,11 @@ function Figures({ cluster, buckets }: { cluster: Cluster; buckets: Resource<Buc
     ['Operations a second', sumOf(({ basicStats }) => basicStats.opsPerSec), 'all buckets'],
     [
       'Memory for documents',
-      size(ram?.usedByData),
-      `of ${size(ram?.quotaTotal)} that the data service may use`,
+      size(ram.usedByData),
+      `of ${size(ram.quotaTotal)} that the data service may use`,
     ],
-    ['Memory in use', size(ram?.used), `of ${size(ram?.total)} of the nodes`],
-    ['Disk for documents', size(hdd?.usedByData), `${size(hdd?.used)} of ${size(hdd?.total)} in use`],
+    ['Memory in use', size(ram.used), `of ${size(ram.total)} of the nodes`],
+    ['Disk for documents', size(hdd.usedByData), `${size(hdd.used)} of ${size(hdd.total)} in use`],
   ];
   return (
     <>
