@@ -4,7 +4,12 @@ import type { Log } from '#ports/log.ts';
 import { silentLog } from '#ports/log.ts';
 import { figures, memoryCluster } from '../../../test/support/cluster.ts';
 import { BucketsStore, withBucket } from '../buckets/buckets.store.ts';
-import type { ClusterAutoCompaction, StoredBucket } from '../config/cluster-state.ts';
+import {
+  type BucketMap,
+  type ClusterAutoCompaction,
+  mapKey,
+  type StoredBucket,
+} from '../config/cluster-state.ts';
 import type { CompactionRequest, MeasuredBucket } from '../config/data-service.ts';
 import { SettingsStore } from '../config/settings.store.ts';
 import { AutoCompactor, checkEveryMs } from './auto-compactor.ts';
@@ -94,6 +99,11 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
     change,
     /** Ends the compaction with these figures of the files. */
     end: (uuid: string, freeMb: number) => change(uuid, { ...fragmented(freeMb), compaction: null }),
+    nodeId: view.self.uuid,
+    setMap: async (uuid: string, map: BucketMap) => {
+      const entry = await store.get(mapKey(uuid));
+      await store.put(mapKey(uuid), map, entry?.revision ?? 0);
+    },
     set: (changes: Partial<ClusterAutoCompaction>) =>
       settings.change(compactionSetting, compactionDefaults, changes),
     changeBucket: (uuid: string, changes: Partial<StoredBucket>) =>
@@ -120,6 +130,26 @@ describe('auto-compaction', () => {
     assert.deepEqual(calls, ['compact uuid-a']);
     await pass(600_000);
     assert.equal(calls.length, 1, 'a running compaction is not started again');
+  });
+
+  it('starts no compaction while a rebalance moves shards away from the node', async () => {
+    const { calls, pass, setMap, nodeId } = await scheduled([aBucket('a')]);
+    const nodes = [nodeId, 'other'];
+    const forward = { plan: 'p', chains: [[0], [1]] };
+    await setMap('uuid-a', {
+      nodes,
+      shards: [0, 0].map((active) => ({ epoch: 1, chain: [active] })),
+      forward,
+    });
+    await pass(60_000);
+    assert.deepEqual(calls, []);
+    await setMap('uuid-a', {
+      nodes,
+      shards: [0, 1].map((active) => ({ epoch: 1, chain: [active] })),
+      forward,
+    });
+    await pass(checkEveryMs.idle);
+    assert.deepEqual(calls, ['compact uuid-a']);
   });
 
   it("uses thresholds in megabytes and a bucket's own settings", async () => {

@@ -3,9 +3,15 @@
 // parallel compaction.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { BucketAutoCompaction, ClusterAutoCompaction, StoredBucket } from '../config/cluster-state.ts';
+import type {
+  BucketAutoCompaction,
+  BucketMap,
+  ClusterAutoCompaction,
+  StoredBucket,
+} from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService, MeasuredBucket } from '../config/data-service.ts';
+import { shardMembers } from '../topology/promoted-shard.ts';
 import { CompactionAttempts } from './compaction-attempts.ts';
 import { type CompactionDecision, decideCompaction, type TimeOfDay } from './compaction-decision.ts';
 import { clusterCompaction, purgeBeforeSeconds } from './settings.ts';
@@ -107,6 +113,9 @@ export class AutoCompactor {
 
   async #begin(bucket: StoredBucket, rules: Rules, { freeDiskBytes }: MeasuredBucket): Promise<void> {
     const { uuid, name } = bucket;
+    const { view } = this.#deps;
+    // The compaction would copy rows that the rebalance is about to remove.
+    if (hasLeavingShards(view.map(uuid), view.self.uuid)) return;
     if (!this.#attempts.mayBegin(uuid, JSON.stringify(rules))) return;
     if (this.#isDiskBusy() && !rules.parallelDBAndViewCompaction) return;
     this.#attempts.begun(uuid, freeDiskBytes);
@@ -143,4 +152,14 @@ export class AutoCompactor {
     this.#attempts.removeExcept(live);
     for (const uuid of this.#purgedAtMs.keys()) if (!live.has(uuid)) this.#purgedAtMs.delete(uuid);
   }
+}
+
+/** Whether the node has copies of shards that a rebalance is moving to other nodes. */
+function hasLeavingShards(map: BucketMap | null, node: string): boolean {
+  if (!map?.forward) return false;
+  const position = map.nodes.indexOf(node);
+  const { chains } = map.forward;
+  return map.shards.some(
+    (shard, index) => shardMembers(shard).includes(position) && !chains[index]?.includes(position),
+  );
 }
