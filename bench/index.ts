@@ -1,19 +1,51 @@
-// Runs a benchmark by name: `npm run bench -- <name>`. Without one, lists them. `smoke` runs each briefly.
+// Runs a benchmark by name: `npm run bench -- <name>`. Without one, lists them. `smoke` runs each briefly, to see that it works: several at the
+// same time, since their figures count for nothing.
+import { execFile } from 'node:child_process';
 import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { promisify } from 'node:util';
+
+interface Benchmark {
+  run(options: { smoke: boolean }): Promise<void>;
+}
 
 const files = globSync('bench/*.bench.ts').sort();
 const names = files.map((file) => file.slice('bench/'.length, -'.bench.ts'.length));
-const requestedName = process.argv[2];
-if (requestedName !== 'smoke' && !names.includes(requestedName ?? '')) {
-  console.log(`usage: npm run bench -- <${['smoke', ...names].join('|')}>`);
-  process.exit(requestedName === undefined ? 0 : 1);
-}
-// `peers` contains these benchmarks as groups: `smoke` runs them only there.
+const [name = '', briefly] = process.argv.slice(2);
+/** `peers` contains these benchmarks as groups: `smoke` runs them only there. */
 const alsoInPeers = ['many', 'mixed'];
-for (const name of requestedName === 'smoke'
-  ? names.filter((each) => !alsoInPeers.includes(each))
-  : [requestedName]) {
+if (name === 'smoke') await runAllBriefly(names.filter((each) => !alsoInPeers.includes(each)));
+else if (names.includes(name)) await runOne(name, briefly === 'briefly');
+else {
+  console.log(`usage: npm run bench -- <${['smoke', ...names].join('|')}>`);
+  process.exit(name === '' ? 0 : 1);
+}
+
+async function runOne(name: string, smoke: boolean): Promise<void> {
   console.log(`# ${name}`);
-  const bench = (await import(`./${name}.bench.ts`)) as { run(options: { smoke: boolean }): Promise<void> };
-  await bench.run({ smoke: requestedName === 'smoke' });
+  const bench = (await import(`./${name}.bench.ts`)) as Benchmark;
+  await bench.run({ smoke });
+}
+
+/** Each runs in a process of its own, which prints when it has ended. The process ends with 1 when one fails. */
+async function runAllBriefly(names: readonly string[]): Promise<void> {
+  const left = [...names];
+  const runNext = async (): Promise<void> => {
+    for (let name = left.shift(); name !== undefined; name = left.shift()) await runBriefly(name);
+  };
+  await Promise.all(Array.from({ length: availableParallelism() + 1 }, runNext));
+}
+
+async function runBriefly(name: string): Promise<void> {
+  const args = [import.meta.filename, name, 'briefly'];
+  const options = { maxBuffer: 64 * 1024 * 1024 };
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, options);
+    process.stdout.write(stdout);
+    process.stderr.write(stderr);
+  } catch (error) {
+    const { stdout, stderr, message } = error as Error & { stdout: string; stderr: string };
+    console.error(`# ${name} failed: ${message}\n${stdout}${stderr}`);
+    process.exitCode = 1;
+  }
 }
