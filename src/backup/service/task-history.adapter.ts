@@ -1,6 +1,6 @@
 // The finished and running tasks of a repository: one line of JSON each, in a file beside it, so that every node that reaches the archive
 // can show them. The newest are in memory too, for an archive that cannot be written.
-import { appendFile, type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -14,6 +14,8 @@ const repositoriesInMemory = 1_000;
 const newline = 0x0a;
 const dayMs = 86_400_000;
 const mib = 1 << 20;
+/** A file that no node has written to for so long was left by a node that was killed during a rotation. */
+const abandonedMs = 600_000;
 /** The most bytes of a record: longer lines are ignored. */
 const lineMax = 256 << 10;
 /** The file is read in chunks of this size, one in each turn of the thread. */
@@ -92,28 +94,59 @@ export class TaskHistory {
     }
   }
 
-  /**
-   * Removes records that are too old, and the older half of a file that is too large. Other nodes may add lines to the old file until the new one has
-   * its name: those are copied as well, the last ones afterwards.
-   */
+  /** Removes records that are too old, and the older half of a file that is too large. Does nothing while another node does so. */
   async #rotate(path: string): Promise<void> {
+    if ((await this.#dueRotation(path)) === null) return;
+    const next = await this.#beginFile(`${path}.new`);
+    if (next === null) return;
+    try {
+      // Read again: another node may have rotated the file meanwhile.
+      const due = await this.#dueRotation(path);
+      if (due === null) await rm(`${path}.new`, { force: true });
+      else await this.#replace(path, next, due);
+    } catch (error) {
+      await rm(`${path}.new`, { force: true });
+      throw error;
+    } finally {
+      await next.close();
+    }
+  }
+
+  /** Null if the file needs no rotation. */
+  async #dueRotation(path: string): Promise<Rotation | null> {
     const { history_rotation_period: days, history_rotation_size: size } = this.#settings();
     const found = await stat(path).catch(() => null);
-    if (found === null) return;
+    if (found === null) return null;
     const oldestMs = this.#clock.wallMs() - days * dayMs;
     const isTooLarge = found.size > size * mib;
     const first = await this.#firstStart(path);
-    if (!isTooLarge && (first === null || first >= oldestMs)) return;
-    const start = isTooLarge ? found.size - Math.floor((size * mib) / 2) : 0;
+    if (!isTooLarge && (first === null || first >= oldestMs)) return null;
+    return { start: isTooLarge ? found.size - Math.floor((size * mib) / 2) : 0, end: found.size, oldestMs };
+  }
+
+  /** Null if another node has begun the file. */
+  async #beginFile(path: string): Promise<FileHandle | null> {
+    const begun = await stat(path).catch(() => null);
+    // What a node that was killed has left: the next rotation begins the file.
+    if (begun !== null && begun.mtimeMs < this.#clock.wallMs() - abandonedMs) await rm(path, { force: true });
+    if (begun !== null) return null;
+    return await open(path, 'ax', 0o600).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') return null;
+      throw error;
+    });
+  }
+
+  /** Other nodes may add lines to the old file until the new one has its name: those are copied as well, the last ones afterwards. */
+  async #replace(path: string, next: FileHandle, { start, end, oldestMs }: Rotation): Promise<void> {
     const old = await open(path);
     try {
-      const position = { next: start, end: found.size };
-      await writeFile(`${path}.new`, this.#kept(old, position, oldestMs), { mode: 0o600 });
+      const position = { next: start, end };
+      await next.writeFile(this.#kept(old, position, oldestMs));
       position.end = (await old.stat()).size;
-      await writeFile(`${path}.new`, this.#kept(old, position, oldestMs), { flag: 'a' });
+      await next.writeFile(this.#kept(old, position, oldestMs));
       await rename(`${path}.new`, path);
       position.end = Infinity;
-      await writeFile(path, this.#kept(old, position, oldestMs), { flag: 'a' });
+      await next.writeFile(this.#kept(old, position, oldestMs));
     } finally {
       await old.close();
     }
@@ -167,6 +200,13 @@ export class TaskHistory {
       await nextTurn(this.#clock);
     }
   }
+}
+
+interface Rotation {
+  /** The bytes of the file from which records are kept. */
+  readonly start: number;
+  readonly end: number;
+  readonly oldestMs: number;
 }
 
 interface LinePosition {

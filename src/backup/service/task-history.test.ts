@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import {
   appendFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,9 +49,7 @@ const range = (count: number): number[] => Array.from({ length: count }, (_, num
 describe('the history of tasks', () => {
   let turns: number;
   let history: TaskHistory;
-  beforeEach(() => {
-    turns = 0;
-    rmSync(path, { force: true });
+  const newHistory = (): TaskHistory => {
     const clock = {
       ...realClock,
       wallMs: () => nowMs,
@@ -59,7 +59,12 @@ describe('the history of tasks', () => {
       },
     };
     const settings = () => ({ history_rotation_period: 1, history_rotation_size: 5 });
-    history = new TaskHistory({ clock, log: silentLog, settings });
+    return new TaskHistory({ clock, log: silentLog, settings });
+  };
+  beforeEach(() => {
+    turns = 0;
+    rmSync(path, { force: true });
+    history = newHistory();
   });
 
   it('is read in parts of a bounded size, one in each turn of the thread', async () => {
@@ -148,6 +153,28 @@ describe('the history of tasks', () => {
     const kept = readFileSync(path, 'utf8').trim().split('\n');
     const runs = new Set(kept.map((line) => (JSON.parse(line) as TaskRecord).run));
     assert.deepEqual([runs.size, kept.length], [added + 1, added + 1]);
+  });
+
+  it('keeps every record when several nodes remove old ones at the same time', async () => {
+    const old = range(20_000).map((number) => lineOf(taskRecord(number, { startMs: 0 })));
+    const before = range(1_000).map((number) => lineOf(taskRecord(number)));
+    writeFileSync(path, old.concat(before).join(''));
+    const nodes = range(3).map(newHistory);
+    const notes = range(30).map((number) => nodes[number % 3]?.note(place, taskRecord(1_000 + number)));
+    await Promise.all(notes);
+    const kept = readFileSync(path, 'utf8').trim().split('\n');
+    const runs = new Set(kept.map((line) => (JSON.parse(line) as TaskRecord).run));
+    assert.deepEqual([runs.size, kept.length], [1_030, 1_030]);
+    assert.equal(existsSync(`${path}.new`), false);
+  });
+
+  it('removes old records again after a node was killed while it removed some', async () => {
+    writeFileSync(path, lineOf(taskRecord(0, { startMs: 0 })));
+    writeFileSync(`${path}.new`, '');
+    utimesSync(`${path}.new`, 0, nowMs / 1_000 - 3_600);
+    await history.note(place, taskRecord(1));
+    await history.note(place, taskRecord(2));
+    assert.equal(readFileSync(path, 'utf8'), [1, 2].map((number) => lineOf(taskRecord(number))).join(''));
   });
 
   it('keeps the newer half of a file that is too large, in whole lines', async () => {
