@@ -152,6 +152,16 @@ describe('auto-compaction', () => {
     assert.deepEqual(calls, ['compact uuid-a']);
   });
 
+  it('waits at most ten minutes for a rebalance that moves shards away', async () => {
+    const { calls, pass, setMap, nodeId } = await scheduled([aBucket('a')]);
+    const forward = { plan: 'p', chains: [[1]] };
+    await setMap('uuid-a', { nodes: [nodeId, 'other'], shards: [{ epoch: 1, chain: [0] }], forward });
+    await pass(600_000);
+    assert.deepEqual(calls, []);
+    await pass(20_000);
+    assert.deepEqual(calls, ['compact uuid-a']);
+  });
+
   it("uses thresholds in megabytes and a bucket's own settings", async () => {
     const { calls, pass, set, changeBucket } = await scheduled([aBucket('a')]);
     await set({ databaseFragmentationThreshold: { percentage: null, sizeMb: 41 } });

@@ -20,6 +20,8 @@ import { clusterCompaction, purgeBeforeSeconds } from './settings.ts';
 export const checkEveryMs = { idle: 10_000, busy: 1_000 };
 /** How often an ephemeral bucket purges tombstones: twice per purge interval, within these bounds. */
 const purgeEveryMs = { min: 30_000, max: 3_600_000 };
+/** The longest wait for a rebalance, during which the files of the bucket may grow. */
+const waitForMovesMsMax = 600_000;
 const dayMs = 86_400_000;
 const mib = 1024 * 1024;
 
@@ -38,6 +40,8 @@ export class AutoCompactor {
   readonly #deps: AutoCompactorDeps;
   readonly #attempts: CompactionAttempts;
   readonly #purgedAtMs = new Map<string, number>();
+  /** By bucket: since when it waits for a rebalance. */
+  readonly #waitsSinceMs = new Map<string, number>();
   #timer: Timer | null = null;
   #stopped = false;
 
@@ -113,14 +117,25 @@ export class AutoCompactor {
 
   async #begin(bucket: StoredBucket, rules: Rules, { freeDiskBytes }: MeasuredBucket): Promise<void> {
     const { uuid, name } = bucket;
-    const { view } = this.#deps;
-    // The compaction would copy rows that the rebalance is about to remove.
-    if (hasLeavingShards(view.map(uuid), view.self.uuid)) return;
+    if (this.#waitsForMoves(uuid)) return;
     if (!this.#attempts.mayBegin(uuid, JSON.stringify(rules))) return;
     if (this.#isDiskBusy() && !rules.parallelDBAndViewCompaction) return;
     this.#attempts.begun(uuid, freeDiskBytes);
     this.#deps.log.info('auto_compaction.begun', { bucket: name, freeBytes: freeDiskBytes });
     await this.#compact(bucket);
+  }
+
+  /** While shards move away, for a limited time: a compaction would copy rows that the rebalance is about to remove. */
+  #waitsForMoves(uuid: string): boolean {
+    const { clock, view } = this.#deps;
+    if (!hasLeavingShards(view.map(uuid), view.self.uuid)) {
+      this.#waitsSinceMs.delete(uuid);
+      return false;
+    }
+    const now = clock.monotonicMs();
+    const since = this.#waitsSinceMs.get(uuid) ?? now;
+    this.#waitsSinceMs.set(uuid, since);
+    return now - since < waitForMovesMsMax;
   }
 
   async #purge(bucket: StoredBucket): Promise<void> {
@@ -150,7 +165,8 @@ export class AutoCompactor {
   #discardDeleted(buckets: readonly StoredBucket[]): void {
     const live = new Set(buckets.map(({ uuid }) => uuid));
     this.#attempts.removeExcept(live);
-    for (const uuid of this.#purgedAtMs.keys()) if (!live.has(uuid)) this.#purgedAtMs.delete(uuid);
+    for (const byBucket of [this.#purgedAtMs, this.#waitsSinceMs])
+      for (const uuid of byBucket.keys()) if (!live.has(uuid)) byBucket.delete(uuid);
   }
 }
 
