@@ -271,6 +271,12 @@ export class BucketParts {
     });
   }
 
+  /** Ends the waits of a vbucket's requests for durability and persistence, since another node serves it from now on. */
+  depose(vb: number): void {
+    this.durableWrites.depose(vb);
+    this.progress.failWaitsOf(vb);
+  }
+
   /** Ends the wait of all requests for durability, persistence and reads from disk. */
   failWaiters(): void {
     this.durableWrites.clear();

@@ -231,14 +231,14 @@ export class Bucket {
   }
 
   private makeShards(): ShardStates {
-    const { changes, durableWrites, vbuckets } = this.parts;
+    const { changes, vbuckets } = this.parts;
     return new ShardStates({
       vbuckets,
       random: this.options.random,
       shards: this.options.shards,
       activated: (vbs) => this.recordMissedEvents(vbs),
       writeStates: (vbs, withChanges) => this.writeStates(vbs, withChanges),
-      deposed: (vb) => durableWrites.depose(vb),
+      deposed: (vb) => this.parts.depose(vb),
       changed: (vb) => changes.stateChanged(vb),
       servedUntilMs: (vb) => this.servedUntilMs(vb),
     });

@@ -5,6 +5,7 @@ import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import { eventually } from '../../../../test/support/node-process.ts';
+import type { ShardSpec } from '../../admin.ts';
 import { VbucketState } from '../../data/vbucket-state.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
 import { VbucketColumns } from '../../vbucket/columns.ts';
@@ -124,6 +125,18 @@ describe('VbucketProgress', () => {
     progress.failWaits();
   });
 
+  it('ends the waits of one vbucket, and only those', () => {
+    const { progress } = aProgress(1);
+    const answers: string[] = [];
+    for (const vb of [0, 1])
+      progress.wait(vb, 8, 1000, (isPersisted) => answers.push(`${vb} ${isPersisted}`));
+    progress.failWaitsOf(0);
+    progress.advance(0, 12);
+    assert.deepEqual(answers, ['0 false']);
+    progress.advance(1, 12);
+    assert.deepEqual(answers, ['0 false', '1 true']);
+  });
+
   it('refuses durable writes with three copies', () => {
     const { progress } = aProgress(3);
     progress.setMembers(0, { others: ['b', 'c', 'd'], size: 4, isFrozen: false });
@@ -196,4 +209,21 @@ test('a client that polls for persistence is told of none while another node wou
   assert.deepEqual([documents.persistedSeqno(0), documents.watchPersisted(0), answers], [1, 0, []]);
   progress.setMembers(0, set);
   assert.deepEqual([documents.watchPersisted(0), answers], [1, [true]]);
+});
+
+test('a client that waits for persistence is told of none once another node is the active', async () => {
+  const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] => [{ state, epoch, replicas: [] }];
+  const storage = { disk: new MemoryDisk().engine(), files };
+  const b = await new BucketUnderTest({ storage, shards: shards('active', 1) }).start();
+  const { documents, progress } = b.bucket;
+  progress.setMembers(0, { others: [], size: 1, isFrozen: false, isUnwritten: true });
+  b.store('k');
+  await b.bucket.writeAll();
+  const answers: boolean[] = [];
+  documents.whenPersisted(0, 1, 1000, (answer) => answers.push(answer));
+  assert.deepEqual([documents.persistedSeqno(0), answers], [1, []]);
+  await b.bucket.followShards(shards('replica', 2));
+  // As after a rollback, with the changes of the new active on disk.
+  progress.advance(0, 4);
+  assert.deepEqual(answers, [false]);
 });

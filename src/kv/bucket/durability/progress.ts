@@ -191,7 +191,12 @@ export class VbucketProgress {
   failWaits(): void {
     this.timer?.cancel();
     this.timer = null;
-    for (const vb of [...this.waits.keys()]) this.release(vb, false, () => true);
+    for (const vb of [...this.waits.keys()]) this.failWaitsOf(vb);
+  }
+
+  /** As `failWaits`, for one vbucket: another node is its active, whose changes may get the seqnos of those that the calls wait for. */
+  failWaitsOf(vb: number): void {
+    this.release(vb, false, () => true);
   }
 
   private reportCommitted(vb: number): void {
