@@ -3,9 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import type { ShardSpec } from '../../admin.ts';
+import type { CollectionKeysRequest } from '../../data/disk-engine.ts';
+import type { DocumentKey } from '../../data/document-keys.ts';
 import { DurabilityLevel } from '../../data/documents.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
+import { CollectionSweep } from './collection-sweep.ts';
 
 const files = { folder: '/s', bucketUuid: 's', incarnation: 1, fileCount: 4 };
 const quotaBytes = 2 * 1024 * 1024;
@@ -110,4 +114,61 @@ test('a vbucket that becomes active is swept also of documents that are on disk 
   await promoted;
   await until(b, () => b.bucket.stats().dirtyItems === 0);
   await b.bucket.stop();
+});
+
+/** A sweep with nothing in memory, and with one file, whose rows `rowsOf` gives; `read` lists the collections that were read. */
+function aSweep(rowsOf: (collection: number) => DocumentKey[], sweeps: (vb: number) => boolean) {
+  const clock = new ManualClock();
+  const read: number[] = [];
+  const sweeper = {
+    begin: () => {},
+    restart: () => {},
+    slice: () => 'done' as const,
+    deleteStored: () => true,
+    sweeps,
+  };
+  const keys = async (_file: number, { prefix }: CollectionKeysRequest): Promise<DocumentKey[]> => {
+    read.push(prefix[0] as number);
+    return rowsOf(prefix[0] as number);
+  };
+  const sweep = new CollectionSweep({ sweeper, clock, tick: () => {}, disk: { fileCount: 1, keys } });
+  /** The collections that were read until no timer and no promise has work left. */
+  const settled = async (): Promise<number[]> => {
+    while (clock.pending > 0) {
+      clock.advance(100);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return read.splice(0);
+  };
+  return { sweep, settled };
+}
+
+const aRow = (vb: number): DocumentKey => ({ vb, key: Buffer.from('k') });
+
+test('a later drop forgets collections that were skipped and have their tombstones, so that a promotion does not read them', async () => {
+  const left = new Set([8, 9]);
+  const { sweep, settled } = aSweep(
+    (collection) => (left.has(collection) ? [aRow(5)] : []),
+    () => false,
+  );
+  sweep.begin([8]);
+  assert.deepEqual(await settled(), [8]);
+  left.delete(8);
+  sweep.begin([9]);
+  assert.deepEqual(await settled(), [9, 8]);
+  sweep.begin([], [5]);
+  assert.deepEqual(await settled(), [9], 'the other has no documents on disk any longer');
+});
+
+test('a sweep that starts over during its run does not read again what it has finished', async () => {
+  let starts = 0;
+  const { sweep, settled } = aSweep(
+    (collection) => {
+      if (collection === 9 && starts++ < 2) sweep.begin([], [starts]);
+      return [aRow(5)];
+    },
+    () => true,
+  );
+  sweep.begin([8, 9]);
+  assert.deepEqual(await settled(), [8, 9, 9, 9]);
 });

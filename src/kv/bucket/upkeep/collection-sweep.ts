@@ -16,7 +16,7 @@ const sweptKeysMax = 2000;
 const diskPauseMs = 40;
 
 export interface CollectionSweepOptions {
-  sweeper: Sweeper;
+  sweeper: Pick<Sweeper, 'begin' | 'deleteStored' | 'restart' | 'slice' | 'sweeps'>;
   clock: Clock;
   /** Reads the clock before a slice of work. */
   tick: () => void;
@@ -43,10 +43,12 @@ export class CollectionSweep {
 
   /**
    * Starts over: first in memory, in `vbs` and the vbuckets left from before, or in all without `vbs`; then in the files, for the collections
-   * `removed` and those left from before. `vbs` have become active, so that documents that were skipped before are removed.
+   * `removed` and those left from before. `vbs` have become active, so that documents that were skipped before are removed. The next drop also
+   * reads again the collections that were skipped: most have their tombstones by then, and are forgotten.
    */
   begin(removed: readonly number[], vbs?: readonly number[]): void {
-    for (const id of vbs === undefined ? removed : [...removed, ...this.skipped]) this.onDisk.add(id);
+    const again = vbs === undefined && removed.length === 0 ? [] : this.skipped;
+    for (const id of [...removed, ...again]) this.onDisk.add(id);
     this.run++;
     this.options.sweeper.begin(vbs);
     this.schedule(0, () => this.sweepMemory());
@@ -75,8 +77,9 @@ export class CollectionSweep {
         await this.sweepFile(run, file, id).catch(() => {});
         if (run !== this.run) return;
       }
+      // Not at the end only: with each shard that becomes active, in a rebalance many, the sweep starts over.
+      this.onDisk.delete(id);
     }
-    this.onDisk.clear();
     this.begin([]);
   }
 
