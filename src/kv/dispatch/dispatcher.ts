@@ -78,6 +78,7 @@ export class Dispatcher {
       heldReply.documents?.provideFetched(null);
       this.request.resumed = null;
       this.request.found = null;
+      this.request.partial = null;
       this.request.heavy = null;
     }
   }
