@@ -28,7 +28,7 @@ export const pageQuery = {
     .meta(described('how many items on a page', perPageMax)),
 };
 
-export interface Page {
+export interface PageParameters {
   readonly page: number;
   readonly perPage: number;
 }
@@ -76,7 +76,7 @@ export const cursorSchema = z
 
 /** An empty list has one page without items. */
 export function cursorOf(
-  { page, perPage }: Page,
+  { page, perPage }: PageParameters,
   totalItems: number,
   url: URL,
 ): z.output<typeof cursorSchema> {

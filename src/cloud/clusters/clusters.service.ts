@@ -2,14 +2,14 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../answers/api-error.ts';
-import type { Page, Sort } from '../answers/paging.ts';
+import type { PageParameters, Sort } from '../answers/paging.ts';
 import { lockRow } from '../store/lock-row.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { ClusterRow, Store } from '../store/tables.ts';
 import type { ClusterSpec, Environment } from './cluster-spec.ts';
 import type { clusterSortKeys } from './v2.contract.ts';
 
-export interface ClusterFilter extends Page {
+export interface ClusterFilter extends PageParameters {
   readonly cloudId?: string | undefined;
   readonly projectId?: string | undefined;
 }

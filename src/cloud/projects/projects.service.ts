@@ -3,7 +3,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { Caller } from '../access/caller.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
-import type { Page, Sort } from '../answers/paging.ts';
+import type { PageParameters, Sort } from '../answers/paging.ts';
 import { lockRow } from '../store/lock-row.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { ProjectRow, Store } from '../store/tables.ts';
@@ -27,7 +27,7 @@ export class ProjectsService {
     this.options = options;
   }
 
-  list(caller: Caller, page: Page, sort: ProjectSort | undefined) {
+  list(caller: Caller, page: PageParameters, sort: ProjectSort | undefined) {
     const { key, direction } = sort ?? { key: 'createdAt', direction: 'asc' };
     const where = { id: caller.onlyProject };
     return pageOf(this.options.store, { table: 'projects', where, column: columns[key], direction }, page);

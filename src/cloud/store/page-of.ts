@@ -1,5 +1,5 @@
 // One page of a table in a given order and the total count, from one snapshot; ids break ties, so that the order is total.
-import type { Page } from '../answers/paging.ts';
+import type { PageParameters } from '../answers/paging.ts';
 import type { Store, Tables } from './tables.ts';
 
 type Listed = 'clouds' | 'members' | 'projects' | 'clusters';
@@ -16,7 +16,7 @@ export interface List<T extends Listed> {
 export async function pageOf<T extends Listed>(
   store: Store,
   list: List<T>,
-  { page, perPage }: Page,
+  { page, perPage }: PageParameters,
 ): Promise<{ rows: Tables[T][]; total: number }> {
   const { column, direction = 'asc' } = list;
   // The query builder cannot type columns for a union of tables.

@@ -2,13 +2,13 @@
 import { type BoundRoute, bind, type Context, type Params, reply } from '#contract/route.ts';
 import * as contract from './documents.contract.ts';
 import type { CollectionPath, DocumentsService } from './documents.service.ts';
-import { readPage } from './page-query.ts';
+import { readPageQuery } from './page-query.ts';
 
 export function documentRoutes(service: DocumentsService): BoundRoute[] {
   return [
     ...[contract.ListDocuments, contract.ListCollectionDocuments].map((route) =>
       bind(route, async ({ params, query }, { signal }) =>
-        reply.json({ rows: await service.list(pathIn(params), readPage(query), signal) }),
+        reply.json({ rows: await service.list(pathIn(params), readPageQuery(query), signal) }),
       ),
     ),
     ...[contract.ReadDocument, contract.ReadCollectionDocument].map((route) =>

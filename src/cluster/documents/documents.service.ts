@@ -10,7 +10,7 @@ import { content, readDocument } from './document-reader.ts';
 import { badRequest, refusalOf } from './document-refusals.ts';
 import { jsonFlagsForAll } from './json-flags.ts';
 import { type OpenBucketDeps, openBucket } from './open-bucket.ts';
-import type { Page } from './page-query.ts';
+import type { DocumentPageQuery } from './page-query.ts';
 
 export interface DocumentsDeps extends OpenBucketDeps {
   readonly view: ClusterView;
@@ -41,7 +41,7 @@ export class DocumentsService {
     this.deps = deps;
   }
 
-  list(path: CollectionPath, page: Page, signal: AbortSignal) {
+  list(path: CollectionPath, page: DocumentPageQuery, signal: AbortSignal) {
     return this.withCollection(path, async ({ client, collectionId }) => {
       const { listKeys } = await import('./list-keys.ts');
       const ids = await listKeys(client, collectionId, page, signal);

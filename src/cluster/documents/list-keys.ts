@@ -7,7 +7,7 @@ import { GetKeys } from '#wire/commands/bucket.ts';
 import { responseStatus } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
 import { KeyPage } from './key-page.ts';
-import type { Page } from './page-query.ts';
+import type { DocumentPageQuery } from './page-query.ts';
 
 /** The limit of all outstanding replies, from which `vbucketsAtOnce` follows. */
 const repliesBytesMax = 4 << 20;
@@ -18,7 +18,7 @@ const vbucketsMax = 64;
 export async function listKeys(
   client: BucketClient,
   collectionId: number,
-  page: Page,
+  page: DocumentPageQuery,
   signal: AbortSignal,
 ): Promise<string[]> {
   const count = page.skip + page.limit;
@@ -56,7 +56,7 @@ export async function listKeys(
   return keys.names(page.skip);
 }
 
-function isBeforeEnd(key: Buffer, { endKey, includesEnd }: Page): boolean {
+function isBeforeEnd(key: Buffer, { endKey, includesEnd }: DocumentPageQuery): boolean {
   if (endKey === null) return true;
   const order = key.compare(endKey);
   return includesEnd ? order <= 0 : order < 0;

@@ -3,7 +3,7 @@ import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import { badRequest } from './document-refusals.ts';
 
-export interface Page {
+export interface DocumentPageQuery {
   readonly skip: number;
   readonly limit: number;
   /** The first possible key if none was sent. */
@@ -20,7 +20,7 @@ const limitDefault = 1000;
 /** The limit of a key without its collection id. */
 const keyBytesMax = 246;
 
-export function readPage(query: Form): Page {
+export function readPageQuery(query: Form): DocumentPageQuery {
   const skip = countIn(query, 'skip', 0);
   const limit = countIn(query, 'limit', limitDefault);
   if (skip + limit > keysMax)

@@ -7,7 +7,7 @@ import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import { printedSeed } from '../../../test/support/seed.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
-import type { IndexReader, Page, StoredRow } from '../store/index-store.ts';
+import type { IndexReader, PageRequest, StoredRow } from '../store/index-store.ts';
 import { withChanges } from './changed-rows.ts';
 
 const index: IndexDefinition = {
@@ -46,11 +46,11 @@ const documentOf = (id: string, a: number): StoredDocument => ({
 const byKeyAndId = (a: StoredRow, b: StoredRow): number =>
   Buffer.compare(a.key, b.key) || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
 
-/** A page, as an index file with these rows has it. */
+/** The page that an index file with these rows returns. */
 function pageOf(
   rows: readonly StoredRow[],
   { start, end }: KeyInterval,
-  { after, isReverse, limit }: Page,
+  { after, isReverse, limit }: PageRequest,
 ): StoredRow[] {
   const sign = isReverse ? -1 : 1;
   return rows

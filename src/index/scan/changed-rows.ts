@@ -6,7 +6,7 @@ import { firstIndex } from '#sqlpp/run/first-index.ts';
 import { compileDefinition } from '../entries/compile-definition.ts';
 import { RowMaker } from '../entries/row-maker.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
-import type { IndexReader, Page, StoredRow } from '../store/index-store.ts';
+import type { IndexReader, PageRequest, StoredRow } from '../store/index-store.ts';
 
 type ChangedById = ReadonlyMap<string, StoredDocument | null>;
 
@@ -22,7 +22,7 @@ class ChangedRowsReader implements IndexReader {
     this.changedRows = rowsOf(index, changed).sort(byKeyAndId);
   }
 
-  page(interval: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
+  page(interval: KeyInterval, { after, isReverse, limit }: PageRequest): StoredRow[] {
     const stored = this.storedPage(interval, { after, isReverse, limit });
     const changedInPage = this.changedPage(interval, { after, isReverse, limit });
     if (changedInPage.length === 0) return stored;
@@ -31,7 +31,10 @@ class ChangedRowsReader implements IndexReader {
   }
 
   /** The first `limit` rows of the page among those of the changed documents, in index order also for a reverse scan. */
-  private changedPage({ start, end }: KeyInterval, { after, isReverse, limit }: Page): readonly StoredRow[] {
+  private changedPage(
+    { start, end }: KeyInterval,
+    { after, isReverse, limit }: PageRequest,
+  ): readonly StoredRow[] {
     const rows = this.changedRows;
     const firstFrom = (holds: (row: StoredRow) => boolean): number =>
       firstIndex(rows.length, (index) => holds(rows[index] as StoredRow));
@@ -61,7 +64,7 @@ class ChangedRowsReader implements IndexReader {
   }
 
   /** Up to `limit` stored rows of other documents. */
-  private storedPage(interval: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
+  private storedPage(interval: KeyInterval, { after, isReverse, limit }: PageRequest): StoredRow[] {
     const others: StoredRow[] = [];
     let last = after;
     for (;;) {

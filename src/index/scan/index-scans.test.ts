@@ -8,7 +8,7 @@ import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
 import { IndexProgress } from '../shared/index-progress.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
-import { MissingIndexFileError, type Page, type StoredRow } from '../store/index-store.ts';
+import { MissingIndexFileError, type PageRequest, type StoredRow } from '../store/index-store.ts';
 import { IndexScans } from './index-scans.ts';
 
 function complete(): IndexProgress {
@@ -213,9 +213,9 @@ test('a scan has all rows of its intervals once, in order, for every number of r
   const firstPageRows = 64;
   for (const count of [0, 1, firstPageRows - 1, firstPageRows, firstPageRows + 1, 1_300]) {
     const stored = Array.from({ length: count }, (_, at): StoredRow => ({ key: keyOf(at), id: `d${at}` }));
-    const pages: Page[] = [];
+    const pages: PageRequest[] = [];
     const reader = {
-      page: (interval: KeyInterval, page: Page) => {
+      page: (interval: KeyInterval, page: PageRequest) => {
         pages.push(page);
         return pageOf(stored, interval, page);
       },
@@ -262,7 +262,7 @@ test('scans of one page may share a snapshot for a second, but no consistent sca
   const found = { report: { state: 'online', generation: 1 }, progress };
   let calls: string[] = [];
   const reader = {
-    page: (_: KeyInterval, { isOnly = false, commits }: Page) => {
+    page: (_: KeyInterval, { isOnly = false, commits }: PageRequest) => {
       calls.push(isOnly ? `page of ${commits ?? 'the newest'}` : 'page');
       return [];
     },
@@ -307,7 +307,7 @@ test('a scan whose index was dropped closes its reader, since the file takes its
   const writer = new KeyWriter(64);
   writer.write(1, false);
   const row: StoredRow = { key: writer.copy(), id: 'a' };
-  const page = (_: KeyInterval, { limit }: Page) => Array.from({ length: limit }, () => row);
+  const page = (_: KeyInterval, { limit }: PageRequest) => Array.from({ length: limit }, () => row);
   const reader = { page, refresh: () => {}, close: () => void closed++ };
   const find = () => (isDropped ? undefined : found);
   const scans = new IndexScans({
@@ -340,7 +340,7 @@ const keyOf = (at: number): Buffer => Buffer.from([5, at >> 8, at & 0xff]);
 function pageOf(
   stored: readonly StoredRow[],
   _: KeyInterval,
-  { after, isReverse, limit }: Page,
+  { after, isReverse, limit }: PageRequest,
 ): StoredRow[] {
   const rows = isReverse ? stored.toReversed() : [...stored];
   const from = after === null ? 0 : rows.findIndex(({ id }) => id === after.id) + 1;

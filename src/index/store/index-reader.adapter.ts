@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { KeyInterval } from '../spans/intervals.ts';
 import { logBytesMax, readerCacheKib } from './file-schema.ts';
-import { type IndexReader, MissingIndexFileError, type Page, type StoredRow } from './index-store.ts';
+import { type IndexReader, MissingIndexFileError, type PageRequest, type StoredRow } from './index-store.ts';
 import {
   type PackedIds,
   type PackedIndexRows,
@@ -45,7 +45,7 @@ export class SqliteIndexReader implements IndexReader {
 
   page(
     { start, end }: KeyInterval,
-    { after, isReverse, limit, isOnly = false, commits, idsOnly = false }: Page,
+    { after, isReverse, limit, isOnly = false, commits, idsOnly = false }: PageRequest,
   ): StoredRow[] {
     if (isOnly) this.beginSingle(commits);
     else this.begin();

@@ -78,13 +78,13 @@ export interface IndexReader {
    * Up to `limit` rows of an interval in index order or its reverse, after the row `after`. The caller applies the interval's
    * `accepts`.
    */
-  page(interval: KeyInterval, page: Page): readonly StoredRow[];
+  page(interval: KeyInterval, request: PageRequest): readonly StoredRow[];
   /** The next page shows a new snapshot. */
   refresh(): void;
   close(): void;
 }
 
-export interface Page {
+export interface PageRequest {
   readonly after: StoredRow | null;
   readonly isReverse: boolean;
   readonly limit: number;
