@@ -34,7 +34,7 @@ export interface PrivilegeNeed {
 export interface CommandLayout {
   /** Allowed sizes in bytes; no extras by default. */
   extras?: readonly number[];
-  /** `document`: a document key with its collection id; `text`: any bytes, at least one. */
+  /** `document`: a document key with its collection id; `text`: any bytes, at least one; `optional`: any bytes, or none. */
   key?: 'none' | 'document' | 'text' | 'optional';
   value?: 'none' | 'required' | 'optional';
   /** 64 KiB by default; with `typedValue` the largest frame. */

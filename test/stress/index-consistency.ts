@@ -6,7 +6,7 @@ import { BucketClient, type ChangeToken } from '#client/bucket-client.ts';
 import {
   type FailedRead,
   type History,
-  hangsMs,
+  hangMs,
   type Interval,
   type Read,
   violations,
@@ -182,7 +182,7 @@ class ConsistencyRun {
     const startMs = performance.now();
     try {
       const consistency = after ? atPlus(after) : { scan_consistency: 'request_plus' };
-      const results = await this.statement(rowsText, { timeout: `${hangsMs + 5_000}ms`, ...consistency });
+      const results = await this.statement(rowsText, { timeout: `${hangMs + 5_000}ms`, ...consistency });
       const rows = (results as { k: string; n: number }[]).map(({ k, n }) => [k, n] as const);
       const read: Read = { startMs, endMs: performance.now(), rows, ...(after && { after }) };
       history.reads.push(read);

@@ -1,5 +1,5 @@
-// Checks the answers of queries with consistency against what clients wrote. Every key has one writer, which
-// writes rising numbers one after the other; times come from one clock.
+// Checks the answers of queries with a scan consistency (`request_plus`, `at_plus`) against what clients wrote. Every key has one writer,
+// which writes rising numbers one after the other; times come from one clock.
 
 export interface Interval {
   readonly startMs: number;
@@ -39,9 +39,9 @@ export interface History {
 }
 
 /** A failed read that took longer counts as a hang, also during a disturbance. */
-export const hangsMs = 120_000;
+export const hangMs = 120_000;
 
-/** Returns a sentence for each answer that is not allowed. */
+/** Returns a sentence for each answer that is not allowed, and for each failure without a disturbance. */
 export function violations(history: History): string[] {
   const writes = Map.groupBy(history.writes, ({ key }) => key);
   return [
@@ -64,7 +64,7 @@ function violationsOf(read: Read, writes: ReadonlyMap<string, readonly Write[]>,
       found.push(
         `${when} has ${seen === undefined ? 'no value' : `value ${seen}`} for ${key}, less than ${least.value}`,
       );
-    const reason = seen === undefined ? null : impossible(seen, all, read, history);
+    const reason = seen === undefined ? null : whyImpossible(seen, all, read, history);
     if (reason !== null) found.push(`${when} has value ${seen} for ${key}, ${reason}`);
   }
   return found;
@@ -81,7 +81,13 @@ function requiredOf(read: Read, writes: readonly Write[], history: History): Wri
   });
 }
 
-function impossible(seen: number, writes: readonly Write[], read: Read, { resets }: History): string | null {
+/** Why the read cannot have seen this value; null if it can. */
+function whyImpossible(
+  seen: number,
+  writes: readonly Write[],
+  read: Read,
+  { resets }: History,
+): string | null {
   const write = writes.find(({ value }) => value === seen);
   if (write === undefined || write.startMs > read.endMs) return 'which was not written by then';
   const isGone = resets.some(({ startMs, endMs }) => write.endMs < startMs && endMs < read.startMs);
@@ -90,7 +96,7 @@ function impossible(seen: number, writes: readonly Write[], read: Read, { resets
 
 function failureOf(failed: FailedRead, { resets, crashes, disturbances }: History): string[] {
   const isExcused = [...resets, ...crashes, ...disturbances].some((interval) => overlap(interval, failed));
-  if (isExcused && failed.endMs - failed.startMs < hangsMs) return [];
+  if (isExcused && failed.endMs - failed.startMs < hangMs) return [];
   return [`the read from ${failed.startMs} to ${failed.endMs} failed: ${failed.reason}`];
 }
 

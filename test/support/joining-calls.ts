@@ -1,7 +1,7 @@
-// What tests of joining send to a manager, and what the node that it calls answers.
+// The form that tests of joining send to a manager, and the answers of the node that the manager then calls.
 import type { RemoteAnswer } from '../../src/cluster/joining/remote-node.ts';
 
-/** A call that adds a node, or asks one to join. */
+/** The form of a request that adds a node to a cluster, or makes a node join one. */
 export const memberForm = {
   hostname: 'https://10.0.0.2:18091',
   user: 'Administrator',

@@ -8,11 +8,12 @@ export const formatName = 'divan-backup';
 export const archiveVersion = 1;
 /** Buckets in one backup. */
 export const bucketsMax = 1_000;
+/** Scopes of one bucket, and collections of one bucket. */
 const collectionsMax = 10_000;
 /** Index definitions of one bucket. */
 export const indexesMax = 100_000;
-/** The longest statement that the query service takes. */
-const definitionMax = 1 << 20;
+/** Characters of a definition: the query service takes no statement of more bytes. */
+const definitionLengthMax = 1 << 20;
 /** Entries of a failover log. */
 const historyMax = 100;
 /** Backups that one merge replaced. */
@@ -20,23 +21,23 @@ const mergedMax = 100_000;
 
 /** A vbucket in a backup. */
 export interface CapturedVbucket {
-  /** The history that `to` belongs to; decimal digits. */
+  /** Names the newest history, which `to` belongs to; decimal digits. */
   readonly uuid: string;
-  /** Newest first: uuid and the seqno at which that history began. */
+  /** The failover log: the uuid of each history and the seqno at which the history began, the newest first. */
   readonly history: readonly (readonly [uuid: string, seqno: number])[];
-  /** The backup has the changes after this seqno; 0: all, without earlier backups. */
+  /** The backup has the changes after this seqno, up to `to`. With 0 it has all of them: no earlier backup is needed. */
   readonly from: number;
   readonly to: number;
-  /** Offset of its last block in the data file, 0: it has none. */
+  /** Offset of the vbucket's last block in the data file; 0: the vbucket has no block. */
   readonly last: number;
   readonly blocks: number;
   readonly documents: number;
   readonly deletions: number;
 }
 
-/** A vbucket with the counts that its end frame has. Earlier releases did not count by collection. */
+/** A vbucket as its end frame (`FrameKind.end`) has it: also with counts for each collection, which earlier releases did not write. */
 export interface CountedVbucket extends CapturedVbucket {
-  /** Documents by the id of their collection. */
+  /** The number of documents by the id of their collection. */
   readonly collections?: Readonly<Record<string, number>>;
 }
 
@@ -44,8 +45,9 @@ export interface CollectionRecord {
   readonly id: number;
   readonly scope: string;
   readonly name: string;
+  /** Seconds. */
   readonly maxTtl: number;
-  /** In this backup; absent where an earlier release wrote it. */
+  /** The number of documents in this backup; absent in manifests of earlier releases. */
   readonly documents?: number;
 }
 
@@ -54,6 +56,7 @@ export type BucketSettings = Readonly<Record<string, string | number>>;
 
 export interface IndexRecord {
   readonly name: string;
+  /** The statement that creates the index. */
   readonly definition: string;
   /** The keyspace of the index; absent in manifests of earlier releases. */
   readonly scope?: string;
@@ -66,7 +69,7 @@ export interface BucketRecord {
   /** Size of its data file. */
   readonly bytes: number;
   readonly settings: BucketSettings;
-  /** Scopes also without collections. */
+  /** All scopes, also those without collections. */
   readonly scopes: readonly string[];
   readonly collections: readonly CollectionRecord[];
   readonly indexes: readonly IndexRecord[];
@@ -78,6 +81,7 @@ export interface BackupManifest {
   readonly version: number;
   /** 32 hexadecimal digits. */
   readonly id: string;
+  /** Id of the repository; 32 hexadecimal digits. */
   readonly repository: string;
   readonly name: string;
   readonly type: 'full' | 'incremental';
@@ -91,18 +95,21 @@ export interface BackupManifest {
   readonly buckets: readonly BucketRecord[];
 }
 
-/** A merge leaves the newest of its backups, with new data files. */
+/** The backups that a merge made into one: the newest of them remains, with new data files. */
 export interface MergedBackups {
   /** Id that the data files have instead of the id of the backup; 32 hexadecimal digits. */
   readonly id: string;
   /** The data files have this number in their names. */
   readonly generation: number;
-  /** Names of the backups that it replaced, the oldest first. */
+  /** Names of the backups that the merge replaced, the oldest first. */
   readonly backups: readonly string[];
 }
 
 const idPattern = /^[0-9a-f]{32}$/;
 export const backupNamePattern = /^\d{4}-\d\d-\d\dT\d\d_\d\d_\d\d\.\d{3}Z(-\d{1,3})?$/;
+/** Names of scopes and collections. */
+const collectionNamePattern = /^[\w%-]{1,251}$/;
+/** A 64-bit number in decimal. */
 const digits = /^\d{1,20}$/;
 
 const historyShape: Shape = jsonField.list(
@@ -122,22 +129,22 @@ const vbucketShape: Shape = jsonField.object({
 });
 const indexShape: Shape = jsonField.object({
   name: jsonField.text(/^.{1,1000}$/s),
-  definition: jsonField.textUpTo(definitionMax),
-  scope: jsonField.optional(jsonField.text(/^[\w%-]{1,251}$/)),
-  collection: jsonField.optional(jsonField.text(/^[\w%-]{1,251}$/)),
+  definition: jsonField.textUpTo(definitionLengthMax),
+  scope: jsonField.optional(jsonField.text(collectionNamePattern)),
+  collection: jsonField.optional(jsonField.text(collectionNamePattern)),
 });
 const bucketShape: Shape = jsonField.object({
   name: jsonField.text(/^[\w.%-]{1,100}$/),
   uuid: jsonField.text(/^[\w-]{1,64}$/),
   bytes: jsonField.count,
   settings: jsonField.record(jsonField.scalar),
-  scopes: jsonField.list(collectionsMax, jsonField.text(/^[\w%-]{1,251}$/)),
+  scopes: jsonField.list(collectionsMax, jsonField.text(collectionNamePattern)),
   collections: jsonField.list(
     collectionsMax,
     jsonField.object({
       id: jsonField.count,
-      scope: jsonField.text(/^[\w%-]{1,251}$/),
-      name: jsonField.text(/^[\w%-]{1,251}$/),
+      scope: jsonField.text(collectionNamePattern),
+      name: jsonField.text(collectionNamePattern),
       maxTtl: jsonField.count,
       documents: jsonField.optional(jsonField.count),
     }),
@@ -255,14 +262,14 @@ function checkVbuckets({ name, bytes, vbuckets }: BucketRecord, path: string): v
 
 /** A node has no two buckets whose names differ in case only, and no two collections of one id or name. */
 function checkNames(buckets: readonly BucketRecord[], path: string): void {
-  const isTwice = (values: readonly unknown[]): boolean => new Set(values).size < values.length;
-  if (isTwice(buckets.map(({ name }) => name.toLowerCase())))
+  const hasDuplicates = (values: readonly unknown[]): boolean => new Set(values).size < values.length;
+  if (hasDuplicates(buckets.map(({ name }) => name.toLowerCase())))
     throw new ArchiveError(`${path}: buckets: two have the same name`);
   for (const { name, scopes, collections } of buckets)
     if (
-      isTwice(scopes) ||
-      isTwice(collections.map(({ id }) => id)) ||
-      isTwice(collections.map((collection) => `${collection.scope}.${collection.name}`))
+      hasDuplicates(scopes) ||
+      hasDuplicates(collections.map(({ id }) => id)) ||
+      hasDuplicates(collections.map((collection) => `${collection.scope}.${collection.name}`))
     )
       throw new ArchiveError(`${path}: buckets.${name}: two scopes or collections have the same name or id`);
 }

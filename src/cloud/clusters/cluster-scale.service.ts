@@ -1,5 +1,5 @@
-// Changes the servers of a cluster: one transaction writes the requested ones, the rows of added nodes, which nodes leave, and the
-// operation that carries it out.
+// Changes the servers of a cluster: one transaction writes the requested servers, the rows of added nodes, the state of nodes that leave,
+// and the operation that carries out the change.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { type ApiError, invalid, notFound } from '../answers/api-error.ts';
@@ -53,8 +53,8 @@ export class ClusterScaleService {
   }
 
   /**
-   * Resolves with the operation; null if only the storage changed, which is stored as requested. A request without changes balances a
-   * cluster again, for example after a failover.
+   * Resolves with the id of the operation; null if no node has to change, as when only the storage differs: the request is only stored.
+   * A request without changes rebalances a cluster that is not balanced, for example after a failover.
    */
   async change(cluster: ReadyCluster, servers: readonly V3Server[]): Promise<string | null> {
     refuseUnoffered(servers);
@@ -123,8 +123,8 @@ export class ClusterScaleService {
       .set({ ...stored, phase: 'scaling', node_count: nodeCount(requested) })
       .where('id', '=', id)
       .execute();
-    // A process that was killed between the last step of an operation and its end leaves the operation open: with two open operations,
-    // the worker would cancel each for the other.
+    // An operation is still open if the process was killed after its last step, before its end was recorded. With two open operations of a
+    // cluster the worker would cancel each of them, again and again, to run the other.
     await this.options.operations.supersede(transaction, id, 'the servers of the cluster are changed');
     return this.options.operations.add(transaction, {
       clusterId: id,
@@ -185,7 +185,7 @@ function haveSameNodes(present: readonly ServerGroup[], requested: readonly Serv
   return nodes(present) === nodes(requested);
 }
 
-/** The refusal of servers of which none fits the founder: it stores the configuration of the cluster, so it cannot be replaced. */
+/** The refusal if no requested group fits the founder, which cannot be replaced, since it stores the configuration of the cluster. */
 function founderMustStay(founder: ServerGroup, requested: readonly ServerGroup[]): ApiError {
   const { compute, services } = serverReply(founder);
   // A v2 group may name no instance.

@@ -42,7 +42,7 @@ export interface ClusterState {
   counters?: Readonly<Record<string, number>>;
 }
 
-/** Only `active` nodes have documents. `inactiveAdded`: added, until the next rebalance; `inactiveFailed`: failed over. */
+/** Only `active` nodes take part in the cluster. `inactiveAdded`: added, until the next rebalance; `inactiveFailed`: failed over. */
 type Membership = 'active' | 'inactiveAdded' | 'inactiveFailed';
 
 /** Nodes that may fail together. */

@@ -63,12 +63,12 @@ export class ClusterView {
     return node;
   }
 
-  /** Whether this node has documents: false until a rebalance after it was added, and after a failover. */
+  /** Whether this node takes part in the cluster: false until a rebalance after the node was added, and after a failover. */
   get isActive(): boolean {
     return this.self.membership === 'active';
   }
 
-  /** The nodes that have documents and run services. */
+  /** The nodes that take part in the cluster: not those that wait for a rebalance since they were added, or that were failed over. */
   get activeNodes(): readonly NodeState[] {
     return this.cluster.nodes.filter(({ membership }) => membership === 'active');
   }

@@ -24,6 +24,7 @@ export const indexRoutes = (parts: AllIndexesParts): BoundRoute[] => [
         address: nodeAddress({ node: copy.node, localAddress: context.local.address }),
       }));
       if (!keepsIndexes(view.self)) return others;
+      // An index without a report was just created: the index service does not know it yet.
       const { state = 'deferred', progress = 0, lastScanMs = 0 } = report ?? {};
       return [{ address: own.address, state, progress, lastScanMs }, ...others];
     };

@@ -1,4 +1,4 @@
-// The interfaces of index files for followers and scans; implemented over SQLite.
+// The interfaces of index files, for the indexes that follow change streams and for scans; implemented over SQLite.
 import type { KeyInterval } from '../spans/intervals.ts';
 
 /** The position of a file in one vbucket. */
@@ -9,7 +9,7 @@ export interface VbPosition {
   readonly seqno: number;
   readonly snapshotStart: number;
   readonly snapshotEnd: number;
-  /** The end of the last complete snapshot. Within a snapshot the index is inconsistent: the server omits superseded versions. */
+  /** The end of the last complete snapshot. Within a snapshot the index is inconsistent: the stream omits superseded versions. */
   readonly completeSeqno: number;
 }
 
@@ -21,7 +21,7 @@ export interface DocumentRows {
   readonly keys: readonly Uint8Array[];
 }
 
-/** The definition that a file belongs to; a file of another one is replaced. */
+/** The index definition that a file belongs to. A file of another definition is replaced. */
 export interface FileIdentity {
   readonly indexId: string;
   readonly bucketUuid: string;
@@ -40,6 +40,7 @@ export interface IndexFile {
   positions(): readonly VbPosition[];
   /** Stages rows of documents that have none yet; the next commit writes them sorted. If it throws, the documents are kept for the next call or commit. */
   stage(documents: readonly DocumentRows[]): void;
+  /** Memory that the staged rows take. */
   readonly stagedBytes: number;
   /** Writes what was staged, then replaces the rows of documents. One transaction. */
   commit(documents: readonly DocumentRows[], positions: readonly VbPosition[]): void;

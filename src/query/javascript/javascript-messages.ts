@@ -13,7 +13,7 @@ export const javaScriptLimits = {
 } as const;
 
 export interface LibraryCode {
-  /** The name of the file in stacks. */
+  /** The name of the file in stack traces. */
   readonly file: string;
   readonly code: string;
 }
@@ -33,7 +33,7 @@ export type JavaScriptJob =
       readonly undefinedAt: readonly number[];
     };
 
-/** Part of the error that clients see. */
+/** The field `type` of the error that clients get. */
 export type RefusalType = 'Library or function missing' | 'Limit exceeded' | 'Not supported';
 
 export type JavaScriptReply =
@@ -50,6 +50,6 @@ export type JavaScriptReply =
 /** Sent once, before the first job. */
 export interface JavaScriptStart {
   readonly kind: 'start';
-  /** One 32-bit integer in shared memory: above 0, the running job ends soon. */
+  /** One 32-bit integer in shared memory, which the query thread sets above 0 to interrupt the running job. */
   readonly interrupt: SharedArrayBuffer;
 }

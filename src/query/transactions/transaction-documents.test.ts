@@ -17,7 +17,7 @@ const keyspace: Keyspace = {
 const { signal } = new AbortController();
 const others = { stateOf: () => Promise.resolve(null) } as unknown as OtherAttempts;
 
-const stored = (id: string, cas = 5n, expiration = 0): StoredDocument => ({
+const aDocument = (id: string, cas = 5n, expiration = 0): StoredDocument => ({
   id,
   bytes: Buffer.from('{"v":1}'),
   isJson: true,
@@ -27,7 +27,7 @@ const stored = (id: string, cas = 5n, expiration = 0): StoredDocument => ({
 });
 
 /** A transaction over stored documents: every id that begins with `k` exists. */
-function aTransaction({ before = () => Promise.resolve(), expiration = 0 } = {}) {
+function aTransaction({ beforeRead = () => Promise.resolve(), expiration = 0 } = {}) {
   const transaction = new Transaction(
     {
       id: 'a',
@@ -44,41 +44,42 @@ function aTransaction({ before = () => Promise.resolve(), expiration = 0 } = {})
     },
     realClock,
   );
-  const documents: Documents = {
+  const stored: Documents = {
     async read(_keyspace, ids) {
-      await before();
-      return ids.map((id) => (id.startsWith('k') ? stored(id, 5n, expiration) : undefined));
+      await beforeRead();
+      return ids.map((id) => (id.startsWith('k') ? aDocument(id, 5n, expiration) : undefined));
     },
     async *scan() {
-      yield [stored('k1'), stored('k2')];
+      yield [aDocument('k1'), aDocument('k2')];
     },
     count: () => Promise.resolve(2),
     write: () => Promise.reject(new Error('nothing is written before the commit')),
   };
-  const own = new TransactionDocuments(documents, transaction, others, realClock);
+  const documents = new TransactionDocuments(stored, transaction, others, realClock);
   const write = (kind: DocumentWrite['kind'], id: string, cas = 0n) =>
-    own.write(keyspace, [{ kind, id, cas, bytes: Buffer.from('{"v":2}'), expiration: 0 }], {
+    documents.write(keyspace, [{ kind, id, cas, bytes: Buffer.from('{"v":2}'), expiration: 0 }], {
       durability: 'none',
       signal,
     });
-  const all = () => transaction.changes.all().map(({ kind, id, cas }) => `${kind} ${id} ${cas}`);
-  const keep = async (...done: Promise<unknown>[]) => {
-    await Promise.all(done);
+  const changes = () => transaction.changes.all().map(({ kind, id, cas }) => `${kind} ${id} ${cas}`);
+  /** Ends a statement with these writes. */
+  const endStatement = async (...writes: Promise<unknown>[]) => {
+    await Promise.all(writes);
     transaction.changes.acceptStatement();
   };
-  return { transaction, own, write, all, keep };
+  return { transaction, documents, write, changes, endStatement };
 }
 
-test('a document whose attempt has ended since it was read is read again', async () => {
+test('a document is read again if the attempt that has staged a change of it has ended since the first read', async () => {
   const txn = Buffer.from('{"id":{"atmpt":"ended"},"op":{"type":"replace","stgd":{"v":2}}}');
   const versions = [
-    { ...stored('k'), xattrs: new Map([['txn', txn]]) },
-    { ...stored('k'), cas: 6n },
+    { ...aDocument('k'), xattrs: new Map([['txn', txn]]) },
+    { ...aDocument('k'), cas: 6n },
   ];
-  const documents = { read: () => Promise.resolve([versions.shift()]) } as unknown as Documents;
+  const stored = { read: () => Promise.resolve([versions.shift()]) } as unknown as Documents;
   const { transaction } = aTransaction();
-  const own = new TransactionDocuments(documents, transaction, others, realClock);
-  const [found] = await own.read(keyspace, ['k'], { signal });
+  const documents = new TransactionDocuments(stored, transaction, others, realClock);
+  const [found] = await documents.read(keyspace, ['k'], { signal });
   assert.equal(found?.cas, 6n);
 });
 
@@ -88,11 +89,11 @@ test('a staged change of another attempt that has committed is read as it was st
   const { transaction } = aTransaction();
   const committed = { stateOf: () => Promise.resolve('COMMITTED') } as unknown as OtherAttempts;
   for (const text of ['{"v":12345678901234567890}', '"text"', '1']) {
-    const found = { ...stored('n'), bytes: Buffer.from(''), isDeleted: true };
+    const found = { ...aDocument('n'), bytes: Buffer.from(''), isDeleted: true };
     const read = () => Promise.resolve([{ ...found, xattrs: new Map([['txn', txn(text)]]) }]);
-    const documents = { read } as unknown as Documents;
-    const own = new TransactionDocuments(documents, transaction, committed, realClock);
-    const [document] = await own.read(keyspace, ['n'], { signal });
+    const stored = { read } as unknown as Documents;
+    const documents = new TransactionDocuments(stored, transaction, committed, realClock);
+    const [document] = await documents.read(keyspace, ['n'], { signal });
     assert.equal(String(document?.bytes), text);
     assert.deepEqual([document?.isDeleted, document?.xattrs], [undefined, undefined]);
   }
@@ -106,39 +107,44 @@ test('a staged change of another attempt that has committed has the expiration t
     ['{"uf":0}', 77],
   ] as const) {
     const txn = `{"id":{"atmpt":"other"},"aux":${aux},"op":{"type":"replace","stgd":{"v":2}}}`;
-    const found = { ...stored('k', 5n, 77), xattrs: new Map([['txn', Buffer.from(txn)]]) };
-    const documents = { read: () => Promise.resolve([found]) } as unknown as Documents;
-    const own = new TransactionDocuments(documents, transaction, committed, realClock);
-    const [document] = await own.read(keyspace, ['k'], { signal, expiration: true });
+    const found = { ...aDocument('k', 5n, 77), xattrs: new Map([['txn', Buffer.from(txn)]]) };
+    const stored = { read: () => Promise.resolve([found]) } as unknown as Documents;
+    const documents = new TransactionDocuments(stored, transaction, committed, realClock);
+    const [document] = await documents.read(keyspace, ['k'], { signal, expiration: true });
     assert.equal(document?.expiration, expected);
   }
 });
 
 test('a transaction combines several changes of a document into one', async () => {
-  const { write, all, keep } = aTransaction();
-  await keep(write('insert', 'n1'), write('upsert', 'n2'), write('upsert', 'k1'), write('delete', 'k2'));
-  assert.deepEqual(all(), ['insert n1 0', 'insert n2 0', 'replace k1 5', 'remove k2 5']);
-  await keep(write('upsert', 'n1'), write('insert', 'k2'), write('delete', 'n2'));
-  assert.deepEqual(all(), ['insert n1 0', 'replace k1 5', 'replace k2 5']);
+  const { write, changes, endStatement } = aTransaction();
+  await endStatement(
+    write('insert', 'n1'),
+    write('upsert', 'n2'),
+    write('upsert', 'k1'),
+    write('delete', 'k2'),
+  );
+  assert.deepEqual(changes(), ['insert n1 0', 'insert n2 0', 'replace k1 5', 'remove k2 5']);
+  await endStatement(write('upsert', 'n1'), write('insert', 'k2'), write('delete', 'n2'));
+  assert.deepEqual(changes(), ['insert n1 0', 'replace k1 5', 'replace k2 5']);
   assert.deepEqual(await write('delete', 'n2'), [{ status: 'not found' }]);
   await assert.rejects(write('insert', 'k1'), /Duplicate Key/);
   await assert.rejects(write('replace', 'k1', 77n), /mismatch/);
 });
 
 test('a scan returns each document once, in the version of the transaction', async () => {
-  const { own, write, keep } = aTransaction();
-  await keep(write('insert', 'n'), write('upsert', 'k1'), write('delete', 'k2'));
+  const { documents, write, endStatement } = aTransaction();
+  await endStatement(write('insert', 'n'), write('upsert', 'k1'), write('delete', 'k2'));
   const found: string[] = [];
-  for await (const batch of own.scan(keyspace, { signal }))
+  for await (const batch of documents.scan(keyspace, { signal }))
     found.push(...batch.map(({ id, bytes }) => `${id} ${bytes}`));
   assert.deepEqual(found.sort(), ['k1 {"v":2}', 'n {"v":2}']);
-  assert.equal(await own.count(keyspace, signal), 2);
+  assert.equal(await documents.count(keyspace, signal), 2);
 });
 
-test('a changed document that keeps its expiration shows it', async () => {
-  const { own, transaction } = aTransaction({ expiration: 77 });
+test('reads and scans return the expiration that a changed document keeps or is given', async () => {
+  const { documents, transaction } = aTransaction({ expiration: 77 });
   const change = (id: string, expiration: 'keep' | number) =>
-    own.write(keyspace, [{ kind: 'replace', id, cas: 5n, bytes: Buffer.from('{}'), expiration }], {
+    documents.write(keyspace, [{ kind: 'replace', id, cas: 5n, bytes: Buffer.from('{}'), expiration }], {
       durability: 'none',
       signal,
     });
@@ -146,18 +152,18 @@ test('a changed document that keeps its expiration shows it', async () => {
   await change('k2', 88);
   transaction.changes.acceptStatement();
   const options = { signal, expiration: true };
-  const read = await own.read(keyspace, ['k1', 'k2'], options);
+  const read = await documents.read(keyspace, ['k1', 'k2'], options);
   const scanned: StoredDocument[] = [];
-  for await (const batch of own.scan(keyspace, options)) scanned.push(...batch);
-  for (const documents of [read, scanned])
+  for await (const batch of documents.scan(keyspace, options)) scanned.push(...batch);
+  for (const found of [read, scanned])
     assert.deepEqual(
-      documents.map((document) => document?.expiration),
+      found.map((document) => document?.expiration),
       [77, 88],
     );
 });
 
 test('a removed insert that a client library had staged is not counted', async () => {
-  const { transaction, own } = aTransaction();
+  const { transaction, documents } = aTransaction();
   transaction.changes.put({
     keyspace,
     id: 'new',
@@ -170,18 +176,18 @@ test('a removed insert that a client library had staged is not counted', async (
     isUnstaged: true,
   });
   transaction.changes.acceptStatement();
-  assert.equal(await own.count(keyspace, signal), 2);
+  assert.equal(await documents.count(keyspace, signal), 2);
 });
 
 test('late writes of an ended statement are refused', async () => {
   const delay = deferred<void>();
-  const { own, write, all, keep } = aTransaction({ before: () => delay.promise });
+  const { documents, write, changes, endStatement } = aTransaction({ beforeRead: () => delay.promise });
   const pendingWrite = write('insert', 'n');
-  own.close();
+  documents.close();
   delay.resolve();
   await assert.rejects(pendingWrite, /has ended/);
-  await keep();
-  assert.deepEqual(all(), []);
+  await endStatement();
+  assert.deepEqual(changes(), []);
 });
 
 test('a transaction runs one statement at a time, and queues a limited number', async () => {
