@@ -4,7 +4,7 @@ import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { Privilege } from '../admin.ts';
 import { StoreMode } from '../data/documents.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
-import { durationOf, replyMutation } from '../dispatch/reply.ts';
+import { beginStatusReply, replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { type HeavyAnswer, isSameDocument } from '../heavy/jobs.ts';
 import type { SubdocDocument } from '../subdoc/document.ts';
@@ -24,6 +24,8 @@ import {
   specsOf,
 } from './subdoc-document.ts';
 import { setOwnValue } from './values.ts';
+
+const noValue = Buffer.alloc(0);
 
 /** The single-path mutations: the reply is the new value of a counter or empty, with the path's status in the header. */
 export function singleMutation(request: Request): CommandResult {
@@ -47,19 +49,7 @@ export function multiMutation(request: Request): CommandResult {
   const { output } = request;
   const bytes = mutationReplyBytes(outcome);
   if (!isStored(outcome)) {
-    const { frame } = request;
-    const at = output.reply(
-      frame.opcode,
-      frame.opaque,
-      outcome.status,
-      durationOf(request),
-      0,
-      0,
-      bytes,
-      0,
-      0,
-      0,
-    );
+    const at = beginStatusReply(request, outcome.status, bytes);
     writeMutationReply(outcome, output.buffer, at);
     return Outcome.replied;
   }
@@ -67,8 +57,6 @@ export function multiMutation(request: Request): CommandResult {
   writeMutationReply(outcome, output.buffer, at);
   return Outcome.replied;
 }
-
-const noValue = Buffer.alloc(0);
 
 const isStored = ({ status }: MutationOutcome): boolean =>
   status === Status.success || status === Status.subdocSuccessDeleted;
@@ -99,8 +87,8 @@ function execute(
 ): MutationOutcome | Outcome | Status {
   const { counters, heavy, view } = request;
   if (!isHeavy(request, document, decoded)) return executeMutation(document, decoded, contextOf(request));
-  const now = document.exists ? view : { casHi: 0, casLo: 0 };
-  if (heavy?.result && isSameDocument(heavy, now)) return withStamp(request, heavy, decoded);
+  const stored = document.exists ? view : { casHi: 0, casLo: 0 };
+  if (heavy?.result && isSameDocument(heavy, stored)) return withStamp(request, heavy, decoded);
   // The command runs again with the result of the heavy work, and counts its read then.
   counters.gets--;
   if (document.exists) counters.getHits--;
@@ -145,11 +133,12 @@ function store(
 ): CommandResult {
   const mutation = beginMutation(request, modeOf(outcome));
   setOwnValue(mutation, outcome.value);
-  // Only heavy work puts its result into memory for the item; a small result may be in memory that it shares with other values.
+  // The document may take over the memory of a result of heavy work. Any other result may be a view of memory with other values.
   if (!request.heavy?.result) mutation.memory = null;
   mutation.datatype = outcome.datatype & (Datatype.json | Datatype.xattr);
   mutation.flags = outcome.flags;
   mutation.expiry = decoded.expiry;
+  // A tombstone may be written where nothing or another tombstone is, and a revived document where its tombstone is.
   mutation.overTombstone = outcome.deleted
     ? !document.exists || document.deleted
     : isRevived(document, outcome);
@@ -158,6 +147,7 @@ function store(
   return status;
 }
 
+/** Whether a tombstone that the request saw becomes a live document. */
 const isRevived = (document: SubdocDocument, outcome: MutationOutcome): boolean =>
   document.exists && document.deleted && !outcome.created;
 
@@ -166,10 +156,13 @@ function modeOf(outcome: MutationOutcome): StoreMode {
   return outcome.created ? StoreMode.add : StoreMode.replace;
 }
 
+/** Where the header of a reply contains the status. */
+const statusOffset = 6;
+
 /** Writes a mutation's reply with the executor's status, which differs for tombstones. */
 function replyStored(request: Request, status: Status, valueBytes: number): number {
   const from = request.output.end;
   const at = replyMutation(request, request.result, valueBytes);
-  request.output.buffer.writeUInt16BE(status, from + 6);
+  request.output.buffer.writeUInt16BE(status, from + statusOffset);
   return at;
 }

@@ -8,9 +8,12 @@ import type { Session } from '../session/session.ts';
 import { legacyStatus } from './legacy-status.ts';
 import { Outcome, type Request } from './request.ts';
 
-/** The encoded server duration, or -1 if the client did not negotiate tracing. */
+/** Instead of a duration: the reply does not contain one. */
+const noDuration = -1;
+
+/** The encoded server duration, or `noDuration` if the client did not negotiate tracing. */
 export function durationOf(request: Request): number {
-  if (request.startedMs < 0) return -1;
+  if (request.startedMs < 0) return noDuration;
   return encodeDuration((request.environment.clock.monotonicMs() - request.startedMs) * 1000);
 }
 
@@ -42,6 +45,18 @@ export function beginReply(
   );
 }
 
+/** Writes the header of a reply with this status and only a value; returns the start of the value in the output. */
+export function beginStatusReply(
+  request: Request,
+  status: number,
+  valueBytes: number,
+  datatype = 0,
+  duration = durationOf(request),
+): number {
+  const { frame, output } = request;
+  return output.reply(frame.opcode, frame.opaque, status, duration, 0, 0, valueBytes, datatype, 0, 0);
+}
+
 /** Writes a successful reply with only a value. */
 export function replyValue(request: Request, value: Buffer, datatype = 0): Outcome {
   const sentDatatype = request.session.has(Feature.json) ? datatype : datatype & ~Datatype.json;
@@ -70,23 +85,12 @@ export const clientCasLo = (view: ItemView): number => (view.locked ? 0xffffffff
 
 /** Writes a reply with a status, and its error context if negotiated. Returns false if the connection must be closed instead. */
 export function replyStatus(request: Request, status: Status): boolean {
-  const { session, frame, output } = request;
+  const { session, output } = request;
   const sentStatus = session.has(Feature.xerror) ? status : legacyStatus(request.command, session, status);
   if (sentStatus === null) return false;
   const body = bodyOf(request, status);
   const datatype = body.length > 0 && session.has(Feature.json) ? Datatype.json : 0;
-  const at = output.reply(
-    frame.opcode,
-    frame.opaque,
-    sentStatus,
-    durationOf(request),
-    0,
-    0,
-    body.length,
-    datatype,
-    0,
-    0,
-  );
+  const at = beginStatusReply(request, sentStatus, body.length, datatype);
   body.copy(output.buffer, at);
   return true;
 }
@@ -121,21 +125,10 @@ export const configRevision = (config: { revEpoch: number; rev: number }): strin
 
 /** Writes the reply to a malformed frame. */
 export function replyUnreadable(request: Request, session: Session): void {
-  const { frame, output } = request;
+  const { output } = request;
   const reason = Buffer.from(JSON.stringify({ error: { context: 'Invalid packet header' } }));
   const body = session.has(Feature.xerror) && session.has(Feature.json) ? reason : emptyBody;
   const datatype = body.length > 0 ? Datatype.json : 0;
-  const at = output.reply(
-    frame.opcode,
-    frame.opaque,
-    Status.invalidArguments,
-    -1,
-    0,
-    0,
-    body.length,
-    datatype,
-    0,
-    0,
-  );
+  const at = beginStatusReply(request, Status.invalidArguments, body.length, datatype, noDuration);
   body.copy(output.buffer, at);
 }
