@@ -8,6 +8,8 @@ const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
 const colon = 0x3a;
+const openingBracket = 0x5b;
+const openingBrace = 0x7b;
 
 /** The fields to extract: one slot per path. */
 export class FieldTree {
@@ -71,7 +73,7 @@ function clear({ slots, within }: FieldTree, row: Value[]): void {
 
 function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree, row: Value[]): void {
   let at = skipSpace(bytes, start, end);
-  if (bytes[at] !== 0x7b) return;
+  if (bytes[at] !== openingBrace) return;
   at++;
   const { lengths, foundIn } = tree;
   const { length: count } = tree.names;
@@ -182,7 +184,7 @@ function plainStringEnd(bytes: Uint8Array, start: number, end: number): number {
 /** The value in `bytes[start, end)`, which is not a string. */
 function valueWithin(bytes: Uint8Array, start: number, end: number): Value {
   const first = bytes[start];
-  if (first === 0x7b || first === 0x5b) return ownJson(bytes, start, end);
+  if (first === openingBrace || first === openingBracket) return ownJson(bytes, start, end);
   return valueAt(bytes, start, end);
 }
 

@@ -7,6 +7,12 @@ import { RawJson, type Value } from './value.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
+const comma = 0x2c;
+const colon = 0x3a;
+const openingBracket = 0x5b;
+const closingBracket = 0x5d;
+const openingBrace = 0x7b;
+const closingBrace = 0x7d;
 
 /** From this length on a native search is faster than a loop over bytes, for 640 bytes by a factor of ten. */
 const nearBytes = 32;
@@ -25,7 +31,7 @@ export function nameBytes(name: string): Uint8Array {
 export function memberOf(raw: RawJson, name: Uint8Array): Value {
   const { bytes, end } = raw;
   let at = skipSpace(bytes, raw.start, end);
-  if (bytes[at] !== 0x7b) return undefined;
+  if (bytes[at] !== openingBrace) return undefined;
   at++;
   while (at < end) {
     at = nextName(bytes, at, end);
@@ -47,7 +53,7 @@ export function memberOf(raw: RawJson, name: Uint8Array): Value {
 export function memberNames({ bytes, start, end }: RawJson): string[] {
   const names: string[] = [];
   let at = skipSpace(bytes, start, end);
-  if (bytes[at] !== 0x7b) return names;
+  if (bytes[at] !== openingBrace) return names;
   at = nextName(bytes, at + 1, end);
   while (at < end) {
     const nameEnd = stringEnd(bytes, at, end);
@@ -62,7 +68,7 @@ export function memberNames({ bytes, start, end }: RawJson): string[] {
 export function memberCount({ bytes, start, end }: RawJson): number {
   let count = 0;
   let at = skipSpace(bytes, start, end);
-  if (bytes[at] !== 0x7b) return count;
+  if (bytes[at] !== openingBrace) return count;
   at = nextName(bytes, at + 1, end);
   while (at < end) {
     count++;
@@ -77,7 +83,7 @@ export function memberCount({ bytes, start, end }: RawJson): number {
 export function nextName(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && bytes[at] !== quote) {
-    if (bytes[at] === 0x7d) return end;
+    if (bytes[at] === closingBrace) return end;
     at++;
   }
   return at;
@@ -86,7 +92,7 @@ export function nextName(bytes: Uint8Array, start: number, end: number): number 
 /** Skips from the end of a name to its value. */
 export function valueStart(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
-  while (at < end && bytes[at] !== 0x3a) at++;
+  while (at < end && bytes[at] !== colon) at++;
   return skipSpace(bytes, at + 1, end);
 }
 
@@ -98,15 +104,15 @@ export function itemOf(raw: RawJson, position: number): Value {
   }
   const { bytes, end } = raw;
   let at = skipSpace(bytes, raw.start, end);
-  if (bytes[at] !== 0x5b) return undefined;
+  if (bytes[at] !== openingBracket) return undefined;
   at = skipSpace(bytes, at + 1, end);
-  for (let count = 0; at < end && bytes[at] !== 0x5d; count++) {
+  for (let count = 0; at < end && bytes[at] !== closingBracket; count++) {
     if (count === position) {
       countText(at - raw.start);
       return valueAt(bytes, at, end);
     }
     at = skipSpace(bytes, valueEnd(bytes, at, end), end);
-    if (bytes[at] === 0x2c) at = skipSpace(bytes, at + 1, end);
+    if (bytes[at] === comma) at = skipSpace(bytes, at + 1, end);
   }
   return undefined;
 }
@@ -115,12 +121,12 @@ export function itemOf(raw: RawJson, position: number): Value {
 export function itemCount({ bytes, start, end }: RawJson): number {
   let count = 0;
   let at = skipSpace(bytes, start, end);
-  if (bytes[at] !== 0x5b) return count;
+  if (bytes[at] !== openingBracket) return count;
   at = skipSpace(bytes, at + 1, end);
-  while (at < end && bytes[at] !== 0x5d) {
+  while (at < end && bytes[at] !== closingBracket) {
     count++;
     at = skipSpace(bytes, Math.max(valueEnd(bytes, at, end), at + 1), end);
-    if (bytes[at] === 0x2c) at = skipSpace(bytes, at + 1, end);
+    if (bytes[at] === comma) at = skipSpace(bytes, at + 1, end);
   }
   return count;
 }
@@ -129,14 +135,14 @@ export function itemCount({ bytes, start, end }: RawJson): number {
 export function itemsOf(raw: RawJson): Value[] | undefined {
   const { bytes, end } = raw;
   let at = skipSpace(bytes, raw.start, end);
-  if (bytes[at] !== 0x5b) return undefined;
+  if (bytes[at] !== openingBracket) return undefined;
   const items: Value[] = [];
   at = skipSpace(bytes, at + 1, end);
-  while (at < end && bytes[at] !== 0x5d) {
+  while (at < end && bytes[at] !== closingBracket) {
     items.push(valueAt(bytes, at, end));
     const next = valueEnd(bytes, at, end);
     at = skipSpace(bytes, Math.max(next, at + 1), end);
-    if (bytes[at] === 0x2c) at = skipSpace(bytes, at + 1, end);
+    if (bytes[at] === comma) at = skipSpace(bytes, at + 1, end);
   }
   return items;
 }
@@ -145,7 +151,7 @@ export function itemsOf(raw: RawJson): Value[] | undefined {
 export function membersOf(raw: RawJson): [name: string, value: Value][] | undefined {
   const { bytes, end } = raw;
   let at = skipSpace(bytes, raw.start, end);
-  if (bytes[at] !== 0x7b) return undefined;
+  if (bytes[at] !== openingBrace) return undefined;
   const members: [string, Value][] = [];
   at++;
   while (at < end) {
@@ -166,8 +172,8 @@ export function valueAt(bytes: Uint8Array, start: number, end: number): Value {
   switch (bytes[start]) {
     case quote:
       return parseString(bytes, start, stringEnd(bytes, start, end));
-    case 0x7b:
-    case 0x5b:
+    case openingBrace:
+    case openingBracket:
       return new RawJson(bytes, start, valueEnd(bytes, start, end));
     case 0x74:
       return true;
@@ -184,7 +190,9 @@ export function valueAt(bytes: Uint8Array, start: number, end: number): Value {
 export function valueEnd(bytes: Uint8Array, start: number, end: number): number {
   const first = bytes[start];
   if (first === quote) return stringEnd(bytes, start, end);
-  return first === 0x7b || first === 0x5b ? containerEnd(bytes, start, end) : scalarEnd(bytes, start, end);
+  return first === openingBrace || first === openingBracket
+    ? containerEnd(bytes, start, end)
+    : scalarEnd(bytes, start, end);
 }
 
 /** One loop over all nested values: it takes most of the time of a scan. */
@@ -194,8 +202,8 @@ function containerEnd(bytes: Uint8Array, start: number, end: number): number {
   while (at < end) {
     const byte = bytes[at++] as number;
     if (byte === quote) at = stringEnd(bytes, at - 1, end);
-    else if (byte === 0x7b || byte === 0x5b) depth++;
-    else if ((byte === 0x7d || byte === 0x5d) && --depth === 0) return at;
+    else if (byte === openingBrace || byte === openingBracket) depth++;
+    else if ((byte === closingBrace || byte === closingBracket) && --depth === 0) return at;
   }
   return end;
 }
@@ -206,8 +214,8 @@ export function openContainers(bytes: Uint8Array, start: number, end: number): n
   for (let at = start; at < end; ) {
     const byte = bytes[at++] as number;
     if (byte === quote) at = stringEnd(bytes, at - 1, end);
-    else if (byte === 0x7b || byte === 0x5b) open.push(at - 1);
-    else if (byte === 0x7d || byte === 0x5d) open.pop();
+    else if (byte === openingBrace || byte === openingBracket) open.push(at - 1);
+    else if (byte === closingBrace || byte === closingBracket) open.pop();
   }
   return open;
 }
@@ -216,7 +224,7 @@ function scalarEnd(bytes: Uint8Array, start: number, end: number): number {
   let at = start + 1;
   for (; at < end; at++) {
     const byte = bytes[at] as number;
-    if (byte === 0x2c || byte === 0x7d || byte === 0x5d || byte <= 0x20) break;
+    if (byte === comma || byte === closingBrace || byte === closingBracket || byte <= 0x20) break;
   }
   return at;
 }
