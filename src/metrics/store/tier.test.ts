@@ -20,11 +20,20 @@ import { FolderStoreFiles } from './files.adapter.ts';
 import { Tier } from './tier.ts';
 
 const hourMs = 3_600_000;
+/** A record of a log begins with the length and the checksum of its payload. */
+const recordHeaderBytes = 8;
+/** The start of a span. */
 const startMs = 1_700_006_400_000;
-/** Coprime to the size of the parts of a block, so that the flips hit every kind of byte. */
-const flipEvery = 37;
+/** Later than all samples. */
+const endMs = startMs * 2;
+/** The interval of the samples. */
+const stepMs = 10_000;
+/** Only a share of the bytes is flipped, to save time. The stride is coprime to the size of the parts of a block, so all kinds of bytes are hit. */
+const flipStride = 37;
+const spanMs = 2 * hourMs;
+const stepsPerSpan = spanMs / stepMs;
 const bounds = {
-  spanMs: 2 * hourMs,
+  spanMs,
   retention: { ageMs: 48 * hourMs, bytes: 1e9 },
   seriesMax: 100,
   samplesMax: 1e6,
@@ -61,10 +70,10 @@ const opsOf = (value: number): FlatSample[] => [
   { name: 'items', labels: { bucket: 'a' }, value: 7 },
 ];
 
-/** Appends a sample every ten seconds; the value is the number of the step. */
-async function fill(tier: Tier, steps: number, from = 0) {
-  for (let step = from; step < steps; step++) {
-    tier.append(startMs + step * 10_000, opsOf(step));
+/** Appends the samples of the steps from `fromStep` up to, but not including, `endStep`. The value of `ops` in bucket `a` is the number of the step. */
+async function fill(tier: Tier, endStep: number, fromStep = 0) {
+  for (let step = fromStep; step < endStep; step++) {
+    tier.append(startMs + step * stepMs, opsOf(step));
     if (step % 300 === 0) await tier.written();
   }
   await tier.written();
@@ -79,12 +88,12 @@ const ofBucket = (name: string, bucket: string): Matcher[] => [
 async function stepsOf(tier: Tier, matchers = ofBucket('ops', 'a'), fromStep = 0, toStep = 1e6) {
   const { series, problems } = await tier.select(
     matchers,
-    startMs + fromStep * 10_000,
-    startMs + toStep * 10_000,
+    startMs + fromStep * stepMs,
+    startMs + toStep * stepMs,
   );
   const [only] = series;
   const wrong = only
-    ? [...only.timesMs].findIndex((time, at) => time !== startMs + (only.values[at] as number) * 10_000)
+    ? [...only.timesMs].findIndex((time, at) => time !== startMs + (only.values[at] as number) * stepMs)
     : -1;
   assert.equal(wrong, -1, 'a sample differs from the appended one');
   return { count: only?.values.length ?? 0, first: only?.values[0], last: only?.values.at(-1), problems };
@@ -108,7 +117,7 @@ test('a tier reads samples of heads and blocks by labels and times', async (t) =
       ['b', 0],
     ],
   );
-  assert.deepEqual((await tier.select(named('absent'), 0, startMs * 2)).series, []);
+  assert.deepEqual((await tier.select(named('absent'), 0, endMs)).series, []);
   assert.deepEqual(
     (await tier.select([{ label: 'bucket', operator: '=~', value: 'a|x' }], startMs, startMs)).series.length,
     2,
@@ -121,7 +130,7 @@ test('a tier reads all samples after a restart, and appends more', async (t) => 
   const first = await aTier(folder);
   await fill(first, 1000);
   await first.close();
-  const second = await aTier(folder, { nowMs: startMs + 1000 * 10_000 });
+  const second = await aTier(folder, { nowMs: startMs + 1000 * stepMs });
   assert.deepEqual(await stepsOf(second), { count: 1000, first: 0, last: 999, problems: [] });
   await fill(second, 1100, 1000);
   await second.close();
@@ -157,8 +166,10 @@ test('a tier loses only the last record of a truncated log', async (t) => {
   await tier.close();
   const [name] = readdirSync(folder) as [string];
   const contents = readFileSync(join(folder, name));
-  const recordBytes = contents.length - (contents.readUInt32LE(0) + 8);
-  for (let cut = contents.length - 1; cut > contents.length - recordBytes / 4; cut--) {
+  // The first record names the series too; the other four have the same length.
+  const firstRecordBytes = contents.readUInt32LE(0) + recordHeaderBytes;
+  const lastRecordBytes = (contents.length - firstRecordBytes) / 4;
+  for (let cut = contents.length - 1; cut > contents.length - lastRecordBytes; cut--) {
     writeFileSync(join(folder, name), contents);
     truncateSync(join(folder, name), cut);
     const again = await aTier(folder);
@@ -188,20 +199,20 @@ test('a tier reports a flipped bit in any byte of a block, and reads older block
   const hit = blocks[1] as string;
   const seriesCount = opsOf(0).length;
   const contents = readFileSync(join(folder, hit));
-  for (let at = 0; at < contents.length; at += flipEvery) {
+  for (let at = 0; at < contents.length; at += flipStride) {
     rmSync(broken, { recursive: true });
     mkdirSync(broken);
     for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(broken, name));
     const flipped = Buffer.from(contents);
     flipped[at] = (flipped[at] as number) ^ (1 << (at % 8));
     writeFileSync(join(broken, hit), flipped);
-    const again = await aTier(broken, { nowMs: startMs + 1500 * 10_000 });
-    const { series, problems } = await again.select([], startMs, startMs + 1500 * 10_000);
+    const again = await aTier(broken, { nowMs: startMs + 1500 * stepMs });
+    const { series, problems } = await again.select([], startMs, startMs + 1500 * stepMs);
     assert.equal(series.length, seriesCount, `series after a flip of byte ${at}`);
     for (const oneSeries of series) {
       assert.equal(
-        [...oneSeries.timesMs].filter((time) => time < startMs + 2 * hourMs).length,
-        720,
+        [...oneSeries.timesMs].filter((time) => time < startMs + spanMs).length,
+        stepsPerSpan,
         `older samples, byte ${at}`,
       );
     }
@@ -235,7 +246,7 @@ test('a tier removes the oldest blocks by age and by size', async (t) => {
   await fill(first, 3000);
   await first.close();
   const reopened = await aTier(byAge, { nowMs: startMs + 51 * hourMs });
-  assert.equal((await stepsOf(reopened)).first, 720, 'the first two hours are older than two days');
+  assert.equal((await stepsOf(reopened)).first, stepsPerSpan, 'the first span is older than two days');
   await reopened.close();
   const small = await aTier(byAge, {
     nowMs: startMs + 51 * hourMs,
@@ -249,8 +260,8 @@ test('a tier limits the number of series, and logs that once', async (t) => {
   const logged: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
   const tier = await aTier(aFolder(t), { log, seriesMax: 2 });
-  for (const step of [0, 1]) tier.append(startMs + step * 10_000, opsOf(step));
-  const { series } = await tier.select([], startMs, startMs * 2);
+  for (const step of [0, 1]) tier.append(startMs + step * stepMs, opsOf(step));
+  const { series } = await tier.select([], startMs, endMs);
   assert.deepEqual(
     series.map(({ values }) => values.length),
     [2, 2],
@@ -320,7 +331,7 @@ test('a tier reports damage only to queries of the damaged time', async (t) => {
   writeFileSync(join(folder, name), bytes);
   const again = await aTier(folder);
   assert.equal((await stepsOf(again)).problems.length, 1);
-  assert.deepEqual((await stepsOf(again, undefined, 720)).problems, []);
+  assert.deepEqual((await stepsOf(again, undefined, stepsPerSpan)).problems, []);
   await again.close();
 });
 
@@ -376,29 +387,29 @@ test('a tier refuses a query for too many samples before reading them', async (t
   await fill(tier, 3000);
   assert.equal((await stepsOf(tier, ofBucket('ops', 'a'), 0, 900)).count, 901);
   files.bytes = 0;
-  await assert.rejects(tier.select([], startMs, startMs * 2), TooManySamplesError);
+  await assert.rejects(tier.select([], startMs, endMs), TooManySamplesError);
   assert.ok(files.bytes < tier.blockBytes / 2, `${files.bytes} of ${tier.blockBytes} bytes read`);
   await tier.close();
 });
 
-test('a tier keeps the samples of both runs after the clock was set back', async (t) => {
+test('after the clock was set back, a tier keeps of each time the sample written last', async (t) => {
   const folder = aFolder(t);
   const logged: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
   const tier = await aTier(folder, { log });
   const take = async (fromStep: number, toStep: number, value: (step: number) => number) => {
     for (let step = fromStep; step < toStep; step++) {
-      tier.append(startMs + step * 10_000, opsOf(value(step)));
+      tier.append(startMs + step * stepMs, opsOf(value(step)));
       await tier.written();
     }
   };
   await take(0, 30, (step) => step);
+  // The clock goes forward by a day, then back to about an hour after the start, then back to the right time.
   await take(8640, 8650, () => -1);
   await take(390, 400, () => -2);
-  // The clock is corrected.
   await take(30, 500, (step) => step);
   const valuesOf = async (from: Tier) => {
-    const { series, problems } = await from.select(ofBucket('ops', 'a'), 0, startMs * 2);
+    const { series, problems } = await from.select(ofBucket('ops', 'a'), 0, endMs);
     assert.deepEqual(problems, []);
     const { timesMs, values } = series[0] as { timesMs: Float64Array; values: Float64Array };
     assert.ok(timesMs.every((time, at) => at === 0 || time > (timesMs[at - 1] as number)));
@@ -407,8 +418,8 @@ test('a tier keeps the samples of both runs after the clock was set back', async
   const expected = [...Array.from({ length: 500 }, (_, step) => step), ...Array(10).fill(-1)];
   assert.deepEqual(await valuesOf(tier), expected);
   assert.deepEqual(logged, [
-    { event: 'metrics.clock_set_back', seconds: 82_590 },
-    { event: 'metrics.clock_set_back', seconds: 3_690 },
+    { event: 'metrics.clock_set_back', seconds: ((8649 - 390) * stepMs) / 1000 },
+    { event: 'metrics.clock_set_back', seconds: ((399 - 30) * stepMs) / 1000 },
   ]);
   await tier.close();
   const again = await aTier(folder, { nowMs: startMs + 50 * hourMs });
@@ -417,7 +428,7 @@ test('a tier keeps the samples of both runs after the clock was set back', async
     expected,
     'the samples written last replace earlier ones, after a restart too',
   );
-  again.append(startMs + 10 * 10_000, opsOf(-3));
+  again.append(startMs + 10 * stepMs, opsOf(-3));
   await again.written();
   await again.close();
   const last = await aTier(folder, { nowMs: startMs + 50 * hourMs });
@@ -425,7 +436,7 @@ test('a tier keeps the samples of both runs after the clock was set back', async
   await last.close();
 });
 
-test('a tier drops a sample after a small backward step of the clock', async (t) => {
+test('after a backward step of the clock of at most a minute, a tier drops samples until the time is reached again', async (t) => {
   const tier = await aTier(aFolder(t));
   await fill(tier, 10);
   tier.append(startMs + 85_000, opsOf(-1));
