@@ -14,6 +14,7 @@ export interface CopyHistory extends History {
   readonly snapEnd: number;
 }
 
+/** An entry of a failover log: a uuid and a seqno, 8 bytes each. */
 const entryBytes = 16;
 
 export const historyOf = ({ changes }: Pick<Bucket, 'changes'>, vb: number): History => ({

@@ -15,8 +15,8 @@ export interface BucketReplicationOptions {
   peers: PeerConnections;
   /** Until this monotonic time, promises may be valid that an earlier engine of the bucket made to actives on other nodes. */
   promisedUntilMs: number;
-  /** This is the first engine of the bucket in this process: the earlier engine belonged to another process. */
-  isFirstOfProcess: boolean;
+  /** The engine of the bucket before this one belonged to an earlier process. */
+  followsEarlierProcess: boolean;
   /** Requests to feed copies that arrived before this node had the map that gives it the copies; shared by all buckets. */
   early: EarlyOpens;
   /** Proposes a change of the map of shards to the configuration. */

@@ -22,7 +22,7 @@ function confirms(
   change: {
     spec?: Partial<ShardSpec>;
     countsBoots?: boolean;
-    isFirstOfProcess?: boolean;
+    followsEarlierProcess?: boolean;
     isDropping?: boolean;
     /** The boots that this process continues. */
     continues?: readonly string[];
@@ -39,7 +39,7 @@ function confirms(
     connect: () => new Promise(() => {}),
     events: { connected() {}, disconnected() {}, arrived() {}, received() {}, hasRoom() {} },
   });
-  const { continues = [], countsBoots = true, isFirstOfProcess = true, isDropping = false } = change;
+  const { continues = [], countsBoots = true, followsEarlierProcess = true, isDropping = false } = change;
   const drops = { isDropping: () => isDropping };
   const earlier = {
     countsBoots: () => countsBoots,
@@ -48,7 +48,17 @@ function confirms(
   };
   const spec = { ...promoted, ...change.spec };
   const boots = new ContinuedBoots({ uuid: 'b', own: continues, peers });
-  const parts = { shard: 0, epoch: 2, self, clock, boots, promisedUntilMs, drops, earlier, isFirstOfProcess };
+  const parts = {
+    shard: 0,
+    epoch: 2,
+    self,
+    clock,
+    boots,
+    promisedUntilMs,
+    drops,
+    earlier,
+    followsEarlierProcess,
+  };
   const changes = confirmation(spec, parts);
   peers.close();
   return changes.some(({ kind }) => kind === 'confirm');
@@ -63,7 +73,7 @@ it('a promoted process waits for a promise of an earlier process only where an a
   const waiting = {
     'the earlier active is of a version that counts promises by node': { countsBoots: false },
     'this process made the engine of the bucket again, and does not know what the one before promised': {
-      isFirstOfProcess: false,
+      followsEarlierProcess: false,
     },
     'it was promoted alone by an unsafe failover': { spec: { inSync: [self] } },
   };

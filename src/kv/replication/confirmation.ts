@@ -17,8 +17,8 @@ interface ConfirmationParts {
   boots: Pick<ContinuedBoots, 'own' | 'stateOf'>;
   /** Until this time, promises may be valid that were made for the bucket before this engine. */
   promisedUntilMs: number;
-  /** This is the first engine of the bucket in this process. */
-  isFirstOfProcess: boolean;
+  /** The engine of the bucket before this one belonged to an earlier process. */
+  followsEarlierProcess: boolean;
   clock: Clock;
 }
 
@@ -46,7 +46,7 @@ export function confirmation(spec: ShardSpec, parts: ConfirmationParts): ShardCh
   const mayConfirmNow = isAlone || wasActive || spec.stopped !== undefined || !earlier.needsPromise(shard);
   // An active that put this process into the set counts on its promises from then on, no longer on those of the process before it.
   const isCounted =
-    parts.isFirstOfProcess && members.length > 1 && own === self.boot && earlier.countsBoots(shard);
+    parts.followsEarlierProcess && members.length > 1 && own === self.boot && earlier.countsBoots(shard);
   const untilMs = Math.max(isCounted ? -Infinity : promisedUntilMs, earlier.servesUntilMs(shard));
   return mayConfirmNow || clock.monotonicMs() >= untilMs
     ? [{ shard, epoch, kind: 'confirm', ...(continues !== undefined && { continues }) }]

@@ -27,12 +27,12 @@ export class ContinuedBoots {
 
   /** Either node may open the bucket after the connection was made: the one that opens it later asks the other. */
   connected(node: string): void {
-    this.say(node, true);
+    this.send(node, true);
   }
 
   received(node: string, { asks, boots }: ContinuedMessage): void {
     this.others.set(node, boots);
-    if (asks) this.say(node, false);
+    if (asks) this.send(node, false);
   }
 
   disconnected(node: string): void {
@@ -41,7 +41,7 @@ export class ContinuedBoots {
 
   /**
    * What the connected process of the member's node has. `complete`: everything that the member received. `restarted`: only what was on disk.
-   * `unknown`: the process has not said yet, or no process is connected.
+   * `unknown`: the process has not sent its boots yet, or no process is connected.
    */
   stateOf({ boot, node }: SyncMember): 'complete' | 'restarted' | 'unknown' {
     const { peers } = this.options;
@@ -51,7 +51,7 @@ export class ContinuedBoots {
     return this.others.has(node) || !peers.saysContinued(node) ? 'restarted' : 'unknown';
   }
 
-  private say(node: string, asks: boolean): void {
+  private send(node: string, asks: boolean): void {
     const { peers, uuid } = this.options;
     if (peers.saysContinued(node))
       peers.send(node, { kind: 'continued', bucket: uuid, boots: this.own, asks });

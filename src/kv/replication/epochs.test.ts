@@ -60,7 +60,7 @@ async function replicated(spec: ShardSpec) {
     },
     changed: () => {},
     tick: () => {},
-    isFirstOfProcess: true,
+    followsEarlierProcess: true,
     promisedUntilMs: -Infinity,
     early: new EarlyOpens(b.clock),
     keepsCopies: () => false,

@@ -43,8 +43,9 @@ export class Replication {
   /** Buckets that load their documents, whose shards other members may serve meanwhile. */
   private readonly warming = new Map<string, WarmingBucket>();
   private readonly early: EarlyOpens;
-  /** Which processes this one continues in buckets that it has opened and cannot serve. */
+  /** By bucket that does not start in this process: the boot ids that this process continues. */
   private readonly failedBoots = new Map<string, readonly string[]>();
+  /** This node keeps copies that the map no longer gives to it. */
   private keepsCopies = false;
 
   constructor(options: ReplicationOptions) {
@@ -86,12 +87,12 @@ export class Replication {
     this.peers.follow(peers);
   }
 
-  /** Begins to replicate a bucket; in place of an earlier engine of the same bucket. */
+  /** Begins to replicate a bucket. An earlier engine of the bucket is replaced. */
   add({ earlier, ...part }: BucketPart): BucketReplication {
     this.remove(part.uuid);
     const { peers } = this;
     const { change, clock, log, rollbackLimits, self, tick } = this.options;
-    const promisedUntilMs = this.promisedBefore(earlier);
+    const promisedUntilMs = this.promisedUntil(earlier);
     const replication = new BucketReplication({
       ...part,
       promisedUntilMs,
@@ -102,7 +103,7 @@ export class Replication {
       log,
       tick,
       peers,
-      isFirstOfProcess: earlier === 'process',
+      followsEarlierProcess: earlier === 'process',
       early: this.early,
       keepsCopies: () => this.keepsCopies,
     });
@@ -122,8 +123,8 @@ export class Replication {
     return bucket;
   }
 
-  /** The time until which promises that were made before may be valid. */
-  private promisedBefore(earlier: BucketPart['earlier']): number {
+  /** The monotonic time until which promises of earlier engines may be valid. */
+  private promisedUntil(earlier: BucketPart['earlier']): number {
     if (earlier === 'none') return -Infinity;
     return promiseMsMax + (earlier === 'process' ? this.startedMs : this.options.clock.monotonicMs());
   }
@@ -136,14 +137,14 @@ export class Replication {
     this.failedBoots.delete(uuid);
   }
 
-  /** Call when the bucket does not start in this process. Reports to the other nodes which processes this one continues, so that they do not wait for it. */
+  /** Call when the bucket does not start in this process. Reports to the other nodes which boot ids this process continues: they wait for that. */
   failed(uuid: string, boots: readonly string[]): void {
     if (this.failedBoots.has(uuid) || this.buckets.has(uuid)) return;
     this.failedBoots.set(uuid, boots);
-    for (const node of this.peers.connected()) this.sayFailed(node, uuid);
+    for (const node of this.peers.connected()) this.sendContinued(node, uuid);
   }
 
-  private sayFailed(node: string, bucket: string): void {
+  private sendContinued(node: string, bucket: string): void {
     const boots = this.failedBoots.get(bucket);
     if (boots !== undefined && this.peers.saysContinued(node))
       this.peers.send(node, { kind: 'continued', bucket, boots, asks: false });
@@ -155,7 +156,7 @@ export class Replication {
     for (const uuid of [...this.buckets.keys(), ...this.warming.keys()]) this.remove(uuid);
   }
 
-  /** Call it when this process no longer answers clients: another node may then serve in its place at once. */
+  /** Call when this process no longer answers clients: other nodes may then serve in its place at once. */
   release(): Promise<void> {
     return this.peers.releasePromises();
   }
@@ -176,7 +177,7 @@ export class Replication {
   private receiveContinued(node: string, message: ContinuedMessage): void {
     const warming = this.warming.get(message.bucket);
     if (warming !== undefined) warming.received(node, message);
-    else if (message.asks) this.sayFailed(node, message.bucket);
+    else if (message.asks) this.sendContinued(node, message.bucket);
   }
 
   private receive(node: string, message: PeerMessage, body: BatchBody, bytes: number): void {
