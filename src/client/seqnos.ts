@@ -1,11 +1,11 @@
-// Requests and replies about the seqnos and histories of vbuckets.
+// The request for the seqnos of vbuckets, and the replies with seqnos and with failover logs.
 import { GetAllVbSeqnos } from '#wire/commands/bucket.ts';
 import type { RequestParts } from '#wire/output.ts';
 
-/** A vbucket and its seqno. */
-const seqnoBytes = 10;
-/** A uuid and the seqno at which its history began. */
-const entryBytes = 16;
+/** The number of a vbucket (2 bytes) and its seqno (8 bytes). */
+const vbSeqnoBytes = 10;
+/** The uuid of a history and the seqno at which it began, 8 bytes each. */
+const failoverEntryBytes = 16;
 
 /** Requests the seqnos of the vbuckets that are active on the node. */
 export function seqnosRequest(collectionId?: number): RequestParts {
@@ -17,13 +17,14 @@ export function seqnosRequest(collectionId?: number): RequestParts {
 }
 
 export function* seqnosIn(value: Buffer): Iterable<readonly [vb: number, seqno: number]> {
-  for (let start = 0; start + seqnoBytes <= value.length; start += seqnoBytes)
+  for (let start = 0; start + vbSeqnoBytes <= value.length; start += vbSeqnoBytes)
     yield [value.readUInt16BE(start), Number(value.readBigUInt64BE(start + 2))];
 }
 
+/** The entries of a failover log, newest first. */
 export function failoverEntries(value: Buffer): { uuid: bigint; seqno: number }[] {
   const entries = [];
-  for (let start = 0; start + entryBytes <= value.length; start += entryBytes)
+  for (let start = 0; start + failoverEntryBytes <= value.length; start += failoverEntryBytes)
     entries.push({ uuid: value.readBigUInt64BE(start), seqno: Number(value.readBigUInt64BE(start + 8)) });
   return entries;
 }

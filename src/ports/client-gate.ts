@@ -25,8 +25,9 @@ export class ClientGate {
   admitOnly(ranges: readonly string[] | null): void {
     const operators = (ranges ?? []).filter((text) => text.startsWith(operatorPrefix));
     this.#operators = new Set(operators.map((text) => text.slice(operatorPrefix.length)));
+    // Operator entries are no ranges, so `AddressRanges` ignores them.
     this.#admitted = ranges === null ? null : new AddressRanges(ranges);
-    // Connections by operator entries were checked when they were accepted.
+    // The owners of connections that operator entries admitted were checked when those were accepted.
     for (const socket of this.#open)
       if (!this.admits(socket.remoteAddress) && !this.#isOfOperator(socket)) socket.destroy();
   }
@@ -42,11 +43,11 @@ export class ClientGate {
     return true;
   }
 
-  /** Closes the socket and returns true if its address is not admitted. */
+  /** Closes a new socket and returns true if its address is not admitted. */
   refuses(socket: Socket): boolean {
     if (this.admits(socket.remoteAddress)) return false;
     if (this.#isOfOperator(socket) && this.#isOwnPeer(socket)) return false;
-    socket.on('error', () => {}); // no other error listener remains
+    socket.on('error', () => {}); // a socket without a listener for errors throws them
     socket.destroy();
     return true;
   }

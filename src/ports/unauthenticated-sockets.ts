@@ -80,7 +80,7 @@ export class UnauthenticatedSockets {
     const { perSource, total } = this.#limits();
     const count = this.#bySource.get(source)?.size ?? 0;
     if (count >= perSource || (this.#total >= total && !this.#makeRoom(count))) {
-      socket.on('error', () => {}); // no other error listener remains
+      socket.on('error', () => {}); // a socket without a listener for errors throws them
       socket.destroy();
       return false;
     }

@@ -1,4 +1,4 @@
-// The parts of answers that the console shows.
+// The parts of answers that the console shows. Memory and disk space are in bytes unless a comment names the unit.
 
 export interface NodeInfo {
   readonly hostname: string;
@@ -9,10 +9,14 @@ export interface NodeInfo {
   readonly recoveryType: string;
   readonly services: readonly string[];
   readonly version: string;
+  /** In seconds. */
   readonly uptime: string;
   readonly memoryTotal: number;
   readonly memoryFree: number;
-  readonly systemStats: { readonly cpu_utilization_rate?: number };
+  readonly systemStats: {
+    /** In percent. */
+    readonly cpu_utilization_rate?: number;
+  };
   readonly serverGroup: string;
 }
 
@@ -20,6 +24,7 @@ export interface Cluster {
   readonly clusterName: string;
   readonly balanced: boolean;
   readonly rebalanceStatus: string;
+  /** In MiB, on each node. */
   readonly memoryQuota: number;
   readonly indexMemoryQuota: number;
   readonly alerts: readonly { readonly msg: string; readonly serverTime: string }[];
@@ -43,9 +48,11 @@ export interface Bucket {
   readonly replicaNumber?: number;
   readonly evictionPolicy?: string;
   readonly compressionMode?: string;
+  /** In seconds. */
   readonly maxTTL?: number;
   readonly durabilityMinLevel?: string;
   readonly controllers: { readonly flush?: string };
+  /** `ram`: on all nodes together; `rawRAM`: on each. */
   readonly quota: { readonly ram: number; readonly rawRAM: number };
   readonly basicStats: {
     readonly itemCount?: number;
@@ -59,6 +66,7 @@ export interface Task {
   readonly type: string;
   readonly status: string;
   readonly bucket?: string;
+  /** In percent. */
   readonly progress?: number;
   readonly errorMessage?: string;
   readonly id?: string;
@@ -74,7 +82,11 @@ export interface Manifest {
   readonly uid: string;
   readonly scopes: readonly {
     readonly name: string;
-    readonly collections: readonly { readonly name: string; readonly maxTTL?: number }[];
+    readonly collections: readonly {
+      readonly name: string;
+      /** In seconds. */
+      readonly maxTTL?: number;
+    }[];
   }[];
 }
 
@@ -82,6 +94,7 @@ export interface StoredDocument {
   readonly meta: {
     readonly id: string;
     readonly cas: string;
+    /** Seconds since 1970; 0: the document does not expire. */
     readonly expiration: number;
     readonly flags: number;
   };

@@ -6,7 +6,7 @@ import { Form } from '../kit/form.tsx';
 import { objectProblem } from '../kit/json-text.ts';
 import { useForm } from '../kit/use-form.ts';
 import type { CollectionPath } from './document-pages.ts';
-import { runExactly } from './query-run.ts';
+import { runForm } from './query-run.ts';
 
 interface AttributesProps {
   readonly path: CollectionPath;
@@ -90,7 +90,7 @@ async function change(
     ...(expiration !== undefined && { $expiration: expiration }),
     ...Object.fromEntries(changed.map((name, index) => [`$x${index}`, text(xattrs[name])])),
   };
-  const results = await runExactly(form);
+  const results = await runForm(form);
   if (results.length === 0)
     throw new ApiError(409, 'Another client has changed this document since you opened it: open it again.');
 }

@@ -16,7 +16,7 @@ interface Answer {
   readonly metrics?: { readonly elapsedTime: string; readonly mutationCount?: number };
 }
 
-/** Ends the statement when the signal is aborted. `parameters` is the text of a JSON object, or empty. */
+/** Cancels the statement when the signal is aborted. `parameters` is the text of a JSON object, or empty. */
 export async function runStatement(
   statement: string,
   parameters: string,
@@ -71,7 +71,7 @@ export function savedStatements(): Readonly<Record<string, string>> {
   }
 }
 
-/** Saves a statement, or forgets it (null); returns all. */
+/** Saves a statement under the name, or removes the saved one (null); returns all saved statements. */
 export function saveStatement(name: string, statement: string | null): Readonly<Record<string, string>> {
   const { [name]: _, ...others } = savedStatements();
   const all = statement === null ? others : { ...others, [name]: statement };
@@ -79,17 +79,18 @@ export function saveStatement(name: string, statement: string | null): Readonly<
   return savedStatements();
 }
 
-/** Resolves with the rows of a statement whose values are sent as texts, so that numbers keep their digits. */
-export async function runExactly(
-  form: Readonly<Record<string, string | number>>,
-): Promise<readonly unknown[]> {
+/**
+ * Resolves with the rows of a statement that is sent as a form. Its parameters are JSON texts, so that numbers reach the server with all of
+ * their digits.
+ */
+export async function runForm(form: Readonly<Record<string, string | number>>): Promise<readonly unknown[]> {
   const answer = await call<Answer>(routes.query, { form });
   const problem = problemIn(answer);
   if (problem) throw problem;
   return answer.results ?? [];
 }
 
-/** The first problem in the answer of the query service, which comes with status 200 if rows were sent before. */
+/** The first problem that the answer of the query service contains. If rows were sent before it, the status of the answer is 200. */
 function problemIn({ errors = [] }: Answer): ApiError | null {
   const [first] = errors;
   return first ? new ApiError(200, `${first.msg} (code ${first.code})`) : null;

@@ -37,6 +37,9 @@ export interface BackupServiceDeps {
   readonly log: Log;
 }
 
+/** How often clients are to read the list of tasks while a task runs. */
+const refreshSeconds = 2;
+
 export class BackupService {
   readonly settings: SettingsService;
   readonly plans: PlansService;
@@ -75,7 +78,7 @@ export class BackupService {
     return this.running.all().map(({ repository, record: { name, type, progress } }) => ({
       type: 'backup',
       status: 'running',
-      recommendedRefreshPeriod: 2,
+      recommendedRefreshPeriod: refreshSeconds,
       repository: repository.id,
       task_name: name,
       task_type: type,

@@ -47,6 +47,7 @@ export class ClustersService {
     return pageOf(this.options.store, { table: 'clusters', where, column, direction }, filter);
   }
 
+  /** Omitted fields stay unchanged. */
   async changeDetails(
     { id }: ClusterRow,
     { name, description }: { name?: string | undefined; description?: string | undefined },
@@ -62,7 +63,7 @@ export class ClustersService {
       .execute();
   }
 
-  /** Omitted fields stay unchanged. */
+  /** Changes the stored support plan, which has no effect. Omitted fields stay unchanged. */
   async changeSupport(cluster: ClusterRow, change: object): Promise<void> {
     await this.changeSpec(cluster, (spec) => ({ ...spec, support: { ...(spec.support ?? {}), ...change } }));
   }

@@ -51,6 +51,9 @@ export const ChangeRedaction = defineRoute({
   doc: 'Sets the redaction level of support bundles whose request names none.',
 });
 
+/** How often clients are to read the task while the collection runs. */
+const refreshSeconds = 2;
+
 /** The state as a task; published clients read `perNode`. */
 export function logCollectionTask({ otpNode, startedMs, status, perNode }: LogCollectionState) {
   const nodes = Object.entries(perNode);
@@ -62,7 +65,7 @@ export function logCollectionTask({ otpNode, startedMs, status, perNode }: LogCo
     progress: Math.floor(progress),
     ts: new Date(startedMs).toISOString().slice(0, 19).replace('T', ' '),
     perNode: Object.fromEntries(nodes.map(([name, node]) => [name, shownNode(node)])),
-    ...(status === 'running' && { recommendedRefreshPeriod: 2, cancelURI: cancelPath }),
+    ...(status === 'running' && { recommendedRefreshPeriod: refreshSeconds, cancelURI: cancelPath }),
   };
 }
 

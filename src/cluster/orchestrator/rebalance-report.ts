@@ -10,6 +10,9 @@ import { type Progress, progressOf } from './shard-moves.ts';
 
 type RebalanceView = Pick<ClusterView, 'cluster' | 'liveBuckets' | 'map'>;
 
+/** How often clients are to read the task while the rebalance runs. */
+const refreshSeconds = 0.25;
+
 export const reportPath = '/logs/rebalanceReport';
 
 const nameOf: Record<RebalanceKind, string> = {
@@ -19,9 +22,9 @@ const nameOf: Record<RebalanceKind, string> = {
 };
 
 export interface RebalanceProgress {
-  /** The share of all moves that are done, 0 to 1. */
+  /** The share of the work that is done, 0 to 1. */
   readonly all: number;
-  /** The same share by name of the node. */
+  /** By name of the node: the share of its part of the work that is done, 0 to 1. */
   readonly byNode: Readonly<Record<string, number>>;
 }
 
@@ -32,12 +35,13 @@ export function rebalanceProgress(view: RebalanceView): RebalanceProgress | null
   const parts = view.liveBuckets().flatMap(({ uuid }) => {
     const map = view.map(uuid);
     if (map === null) return [];
+    // While the rebalance is being stopped, the map has the id with a suffix.
     return [map.forward?.plan.startsWith(balance.id) ? progressOf(map) : null];
   });
-  const named = view.cluster.nodes.filter(({ uuid }) =>
+  const concerned = view.cluster.nodes.filter(({ uuid }) =>
     [...balance.nodes, ...balance.ejected].includes(uuid),
   );
-  const byNode = named.map(({ uuid, otpNode }) => [
+  const byNode = concerned.map(({ uuid, otpNode }) => [
     otpNode,
     share(parts.map((part) => part?.byNode[uuid] ?? null)),
   ]);
@@ -70,7 +74,7 @@ export function rebalanceTask(view: RebalanceView): Record<string, unknown> {
     ...common,
     statusId: balance.id,
     subtype: balance.kind,
-    recommendedRefreshPeriod: 0.25,
+    recommendedRefreshPeriod: refreshSeconds,
     status: 'running',
     progress: 100 * progress.all,
     perNode: Object.fromEntries(nodes),
@@ -83,10 +87,13 @@ export function reportedPlan(
   { nodes }: ClusterState,
   plan: RebalancePlan,
 ): Pick<RebalanceOutcome, 'startedMs' | 'named'> {
-  const named = (ids: readonly string[] = []): string[] =>
+  const namesOf = (ids: readonly string[] = []): string[] =>
     nodes.flatMap(({ uuid, otpNode }) => (ids.includes(uuid) ? [otpNode] : []));
   const { ejected, failing, startedMs } = plan;
-  return { startedMs, named: { kept: named(plan.nodes), ejected: named(ejected), failed: named(failing) } };
+  return {
+    startedMs,
+    named: { kept: namesOf(plan.nodes), ejected: namesOf(ejected), failed: namesOf(failing) },
+  };
 }
 
 /** The report of the plan that ended last. Null if that plan has another id, or no plan has ended. */

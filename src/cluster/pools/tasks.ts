@@ -12,6 +12,7 @@ import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 
 /** The range of the parameter `rebalanceStatusTimeout`, which has no effect: the list needs no other node for the rebalance. */
 const timeoutMs = { min: 1_000, max: 120_000 };
+/** How often clients are to read the tasks of this file. */
 const refreshSeconds = 2;
 
 export function tasks(

@@ -3,6 +3,7 @@ import type { ReplicationReport } from '#xdcr/xdcr.contract.ts';
 import { targetUri } from './xdcr.contract.ts';
 import type { StoredReplication } from './xdcr-state.ts';
 
+/** How often clients are to read the task. */
 const refreshSeconds = 10;
 
 /** The task of a replication. `report` is undefined before the replication was started. */
@@ -31,6 +32,7 @@ export function replicationTask(replication: StoredReplication, report: Replicat
       changesLeft: count('changes_left'),
       docsChecked: count('docs_checked'),
       docsWritten: count('docs_written'),
+      // Published servers send these two values.
       maxVBReps: pauseRequested ? 0 : null,
       errors: report.errors.map(({ timeMs, text }) => `${shownTime(timeMs)} ${text}`),
     }),

@@ -5,12 +5,14 @@ const Slot = { casHi: 0, casLo: 1, seconds: 2, lockTicks: 3, lockTicksUp: 4 } as
 const ticksPerSecond = 16;
 
 export class Now {
+  /** Typed arrays, because numbers from 2^31 on in plain fields are objects on the heap. */
   private readonly words = new Uint32Array(5);
   private readonly monotonic = new Float64Array(1);
 
   /** The host calls this before it passes input on, and from timers. */
   set(wallMs: number, monotonicMs: number): void {
-    // Nanoseconds with the low 16 bits clear; above 2^53 a double is still exact in steps of 256.
+    // Nanoseconds with the low 16 bits clear: `advanceCas` counts there while the time does not advance.
+    // From 2^60 on, doubles have steps of 256, so these bits are exact.
     const nanoseconds = wallMs * 1e6;
     const high = Math.floor(nanoseconds / 2 ** 32);
     this.words[Slot.casHi] = high;

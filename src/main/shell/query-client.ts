@@ -27,9 +27,9 @@ export interface QueryTarget {
   readonly authority: string | null | undefined;
 }
 
-/** Printed without a stack. */
 export class QueryError extends Error {
   override name = 'QueryError';
+  /** Marks errors whose text says everything: they are reported without a stack. */
   readonly explained = true;
 }
 
