@@ -9,7 +9,9 @@ import { SettingsSection } from './settings-section.tsx';
 interface Audit {
   readonly auditdEnabled: boolean;
   readonly logPath: string;
+  /** In seconds. */
   readonly rotateInterval: number;
+  /** In bytes. */
   readonly rotateSize: number;
   readonly disabled: readonly number[];
   readonly disabledUsers: readonly { readonly name: string; readonly domain: string }[];

@@ -16,10 +16,12 @@ interface Compaction {
     readonly parallelDBAndViewCompaction: boolean;
     readonly databaseFragmentationThreshold: {
       readonly percentage: number | string;
+      /** In MiB. */
       readonly size: number | string;
     };
     readonly allowedTimePeriod?: Period;
   };
+  /** In days. */
   readonly purgeInterval: number;
 }
 

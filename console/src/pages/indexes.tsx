@@ -19,6 +19,7 @@ interface Index {
   readonly collection: string;
   readonly definition: string;
   readonly status: string;
+  /** In percent. */
   readonly progress: number;
   readonly lastScanTime: string;
   readonly hosts: readonly string[];

@@ -12,6 +12,7 @@ import { useTasks } from '../kit/use-tasks.ts';
 interface Entry {
   readonly node: string;
   readonly type: string;
+  /** Milliseconds since 1970. */
   readonly tstamp: number;
   readonly shortText: string;
   readonly text: string;
@@ -54,6 +55,7 @@ const columns: readonly Column<Entry>[] = [
 interface CollectionTask {
   readonly type: string;
   readonly status: string;
+  /** In percent. */
   readonly progress?: number;
   readonly perNode?: Readonly<Record<string, { readonly status: string; readonly path?: string }>>;
 }

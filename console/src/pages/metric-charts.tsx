@@ -11,6 +11,7 @@ interface Range {
     readonly metric: Readonly<Record<string, unknown>>;
     readonly values: readonly (readonly [number, string])[];
   }[];
+  /** Seconds since 1970, as the times in `values`. */
   readonly startTimestamp: number;
   readonly endTimestamp: number;
 }

@@ -45,6 +45,7 @@ function ClusterSettings() {
 
 interface Failover {
   readonly enabled: boolean;
+  /** In seconds. */
   readonly timeout: number;
 }
 
