@@ -23,7 +23,7 @@ const keyFile = 'secret.key';
 const idFile = 'folder.id';
 const nodeIdFile = 'node.id';
 const passwordFile = 'administrator.sealed';
-const purpose = 'administrator';
+const sealPurpose = 'administrator';
 const firstStartFile = 'first-start.pending';
 
 /** Which store on NATS servers a node uses. */
@@ -130,7 +130,7 @@ export class DataFolder {
   generatedAdministrator(): { username: string; password: string } | null {
     const path = join(this.path, passwordFile);
     if (!existsSync(path)) return null;
-    return JSON.parse(this.secrets().open(purpose, readFileSync(path, 'utf8'))) as {
+    return JSON.parse(this.secrets().open(sealPurpose, readFileSync(path, 'utf8'))) as {
       username: string;
       password: string;
     };
@@ -166,7 +166,7 @@ export class DataFolder {
   }
 
   keepGeneratedAdministrator(administrator: { username: string; password: string }): void {
-    const sealed = this.secrets().seal(purpose, JSON.stringify(administrator));
+    const sealed = this.secrets().seal(sealPurpose, JSON.stringify(administrator));
     writePrivate(join(this.path, passwordFile), sealed);
   }
 }

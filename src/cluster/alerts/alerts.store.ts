@@ -11,7 +11,7 @@ import {
 
 const key = 'alerts';
 const limitsKey = 'alertLimits';
-const purpose = 'alerts/mail-server';
+const sealPurpose = 'alerts/mail-server';
 
 interface StoredAlerts extends Omit<AlertSettings, 'server'> {
   server: Omit<MailServer, 'password'> & { sealedPassword: string };
@@ -29,7 +29,7 @@ export class AlertsStore {
   async read(): Promise<AlertSettings> {
     const stored = await this.#settings.read<StoredAlerts>(key, this.#stored(defaultAlertSettings));
     const { sealedPassword, ...server } = stored.server;
-    const password = sealedPassword === '' ? '' : this.#secrets.open(purpose, sealedPassword);
+    const password = sealedPassword === '' ? '' : this.#secrets.open(sealPurpose, sealedPassword);
     return { ...stored, server: { ...server, password } };
   }
 
@@ -52,7 +52,7 @@ export class AlertsStore {
 
   #stored({ server, ...settings }: AlertSettings): StoredAlerts {
     const { password, ...open } = server;
-    const sealedPassword = password === '' ? '' : this.#secrets.seal(purpose, password);
+    const sealedPassword = password === '' ? '' : this.#secrets.seal(sealPurpose, password);
     return { ...settings, server: { ...open, sealedPassword } };
   }
 }

@@ -3,7 +3,7 @@ import type { SecretBox } from '#auth/secret-box.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import { type CertificatesState, certificatesKey, noCertificates } from './certificates-state.ts';
 
-const purpose = 'certificate key';
+const sealPurpose = 'certificate key';
 
 export class CertificatesStore {
   readonly #store: ConfigStore;
@@ -38,10 +38,10 @@ export class CertificatesStore {
   }
 
   seal(key: string): string {
-    return this.#secrets.seal(purpose, key);
+    return this.#secrets.seal(sealPurpose, key);
   }
 
   open(sealed: string): string {
-    return this.#secrets.open(purpose, sealed);
+    return this.#secrets.open(sealPurpose, sealed);
   }
 }

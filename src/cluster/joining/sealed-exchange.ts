@@ -4,7 +4,7 @@ import { createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync, type Key
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import type { Random } from '#ports/random.ts';
 
-const purpose = 'join';
+const sealPurpose = 'join';
 
 export class SealedExchange {
   readonly #own: KeyObject;
@@ -20,12 +20,12 @@ export class SealedExchange {
   }
 
   seal(otherOffer: string, credentials: string, value: unknown): string {
-    return this.#box(otherOffer, credentials).seal(purpose, JSON.stringify(value));
+    return this.#box(otherOffer, credentials).seal(sealPurpose, JSON.stringify(value));
   }
 
   /** @throws UnsealError, or Error for an offer that is no key. */
   open<T>(otherOffer: string, credentials: string, sealed: string): T {
-    return JSON.parse(this.#box(otherOffer, credentials).open(purpose, sealed)) as T;
+    return JSON.parse(this.#box(otherOffer, credentials).open(sealPurpose, sealed)) as T;
   }
 
   #box(otherOffer: string, credentials: string): SecretBox {

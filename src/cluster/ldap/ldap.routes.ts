@@ -20,7 +20,7 @@ export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[]
       requireEnterprise();
       const changes = readLdapForm(body);
       return reply.json(
-        contract.shownLdap(justValidate ? await service.preview(changes) : await service.change(changes)),
+        contract.shownLdap(justValidate ? await service.validate(changes) : await service.change(changes)),
       );
     }),
     bind(contract.TryLdapConnection, async ({ body }) => {

@@ -13,8 +13,9 @@ import { defaultLdapSettings, type LdapSettings } from './ldap-settings.ts';
 import { LdapUsers } from './ldap-users.ts';
 
 const ldapSetting = 'ldap';
-const purpose = 'ldap/bind';
-const keyPurpose = 'ldap/key';
+/** The purposes for which the secrets of the settings are sealed. */
+const passwordPurpose = 'ldap/bind';
+const clientKeyPurpose = 'ldap/key';
 /** The limit of concurrent connections, also if the settings allow more. */
 const connectionsMax = 1_000;
 
@@ -69,8 +70,8 @@ export class LdapService {
   async read(): Promise<LdapSettings> {
     const stored = await this.#deps.settings.read(ldapSetting, defaultStoredLdap);
     const { sealedPass, sealedKey, ...withoutSecrets } = { ...defaultStoredLdap, ...stored };
-    const bindPass = this.#opened(purpose, sealedPass);
-    return { ...withoutSecrets, bindPass, clientTLSKey: this.#opened(keyPurpose, sealedKey) };
+    const bindPass = this.#opened(passwordPurpose, sealedPass);
+    return { ...withoutSecrets, bindPass, clientTLSKey: this.#opened(clientKeyPurpose, sealedKey) };
   }
 
   /** The stored settings with these changes; refuses those that contradict each other. */
@@ -80,8 +81,8 @@ export class LdapService {
     return settings;
   }
 
-  /** Checks changes; nothing is stored. */
-  async preview(changes: Partial<LdapSettings>): Promise<LdapSettings> {
+  /** Checks the changes without storing them; returns the stored settings. */
+  async validate(changes: Partial<LdapSettings>): Promise<LdapSettings> {
     await this.merged(changes);
     return await this.read();
   }
@@ -91,8 +92,8 @@ export class LdapService {
     const { bindPass, clientTLSKey, ...changes } = wanted;
     await this.#deps.settings.change(ldapSetting, defaultStoredLdap, {
       ...changes,
-      ...(bindPass !== undefined && { sealedPass: this.#sealed(purpose, bindPass) }),
-      ...(clientTLSKey !== undefined && { sealedKey: this.#sealed(keyPurpose, clientTLSKey) }),
+      ...(bindPass !== undefined && { sealedPass: this.#sealed(passwordPurpose, bindPass) }),
+      ...(clientTLSKey !== undefined && { sealedKey: this.#sealed(clientKeyPurpose, clientTLSKey) }),
     });
     this.clearCache();
     return await this.read();
@@ -120,35 +121,40 @@ export class LdapService {
       .digest('base64');
     const knownMs = this.#accepted.get(digest);
     const nowMs = this.#deps.clock.monotonicMs();
-    if (knownMs !== undefined && nowMs - knownMs < settings.cacheValueLifetime)
-      return await this.#withGroups(settings, name, generation);
+    if (knownMs !== undefined && nowMs - knownMs < settings.cacheValueLifetime) {
+      await this.#cacheGroups(settings, name, generation);
+      return true;
+    }
     if (!this.#mayConnect(settings)) return false;
     return await this.#connected(async () => {
       const { kind } = await this.#login(settings, name, password);
       if (kind !== 'accepted') return false;
       if (generation === this.#generation) this.#cacheLogin(digest, nowMs, settings.maxCacheSize);
-      return await this.#withGroups(settings, name, generation, true);
+      await this.#cacheGroups(settings, name, generation, true);
+      return true;
     });
   }
 
-  /** A stored user logs in even if the groups cannot be found; others then have no identity. */
-  async #withGroups(
+  /**
+   * Queries the groups of a user whose password is right, unless they are cached. If they cannot be found, a stored user logs in all the
+   * same; any other user then has no identity.
+   */
+  async #cacheGroups(
     settings: LdapSettings,
     name: string,
     generation: number,
     isConnected = false,
-  ): Promise<true> {
-    if (!settings.authorizationEnabled || this.users.groupsOf(name) !== null) return true;
+  ): Promise<void> {
+    if (!settings.authorizationEnabled || this.users.groupsOf(name) !== null) return;
     const key = `${generation} ${name}`;
     let query = this.#groupQueries.get(key);
-    if (query === undefined && !isConnected && !this.#mayConnect(settings)) return true;
+    if (query === undefined && !isConnected && !this.#mayConnect(settings)) return;
     if (query === undefined) {
       const find = () => this.#findGroups(settings, name, generation);
       query = (isConnected ? find() : this.#connected(find)).finally(() => this.#groupQueries.delete(key));
       this.#groupQueries.set(key, query);
     }
     await query;
-    return true;
   }
 
   async #findGroups(settings: LdapSettings, name: string, generation: number): Promise<void> {

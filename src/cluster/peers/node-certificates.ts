@@ -10,7 +10,7 @@ import type { NodeIdentity } from '../config/node-identity.ts';
 import { WatchedKeys } from '../config/watched-keys.ts';
 
 const key = 'nodeCertificates';
-const purpose = 'key of a node certificate';
+const sealPurpose = 'key of a node certificate';
 
 /** Private keys are encrypted under the cluster's key. */
 interface StoredNodeCertificates {
@@ -81,7 +81,7 @@ export class NodeCertificates {
     const serial = (): string => `4${random.bytes(16).toString('hex').slice(1)}`;
     const authority = present?.authority;
     const issued = await issue({
-      authority: authority ? { ...authority, key: secrets.open(purpose, authority.key) } : null,
+      authority: authority ? { ...authority, key: secrets.open(sealPurpose, authority.key) } : null,
       suffix: `nodes ${random.bytes(4).toString('hex')}`,
       serials: [serial(), serial(), serial()],
       withRsa: false,
@@ -92,7 +92,7 @@ export class NodeCertificates {
     });
     const sealed = ({ certificate, key: secret }: KeyedCertificate): KeyedCertificate => ({
       certificate,
-      key: secrets.seal(purpose, secret),
+      key: secrets.seal(sealPurpose, secret),
     });
     const first: StoredNodeCertificates = { authority: sealed(issued.authority), nodes: {} };
     const { value } = await update<StoredNodeCertificates>(store, key, first, (state) =>
@@ -105,7 +105,7 @@ export class NodeCertificates {
   }
 
   #credentials(state: StoredNodeCertificates, stored: KeyedCertificate): NodeCredentials {
-    const secret = this.#deps.secrets.open(purpose, stored.key);
+    const secret = this.#deps.secrets.open(sealPurpose, stored.key);
     return { ca: state.authority.certificate, cert: stored.certificate, key: secret };
   }
 }
