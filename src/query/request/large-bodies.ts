@@ -11,11 +11,11 @@ export const largeFrom = 64 << 10;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
 
-/** Parses as JSON.parse does: the last of repeated members counts. */
+/** Parses as JSON.parse does: the last of duplicate members counts. */
 class BodyParser extends StepParser {
-  protected override repeated = 'last' as const;
+  protected override duplicates = 'last' as const;
 
-  /** The members of the body, repeated ones too. */
+  /** The members of the body, duplicates too. */
   *values(): WorkSteps<SentValue[]> {
     const values: SentValue[] = [];
     this.space();

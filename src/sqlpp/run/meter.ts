@@ -34,23 +34,23 @@ export class Meter {
     this.#now = now;
   }
 
-  /** The stats of an operator of a plan, or of a statement; undefined: it never ran. */
+  /** The stats of an operator, or of a whole statement by its plan; undefined if it never ran. */
   statsOf(operator: object): OperatorStats | undefined {
     return this.#stats.get(operator);
   }
 
-  /** The stats of all operators that ran. */
+  /** The stats of all operators and statements that ran. */
   entries(): Iterable<[object, OperatorStats]> {
     return this.#stats;
   }
 
-  /** Passes the batches of an operator on, and measures each read of one. */
+  /** Passes the batches of an operator on, and measures the read of each batch. */
   rows<T extends { readonly length: number } = Batch>(
     operator: object,
     batches: AsyncIterable<T>,
   ): AsyncGenerator<T> {
     return eachMeasured(batches, async (read) => {
-      const stats = this.#of(operator);
+      const stats = this.#statsFor(operator);
       const next = await this.#within(stats, read);
       if (next.done) return next;
       stats.itemsOut += next.value.length;
@@ -90,7 +90,8 @@ export class Meter {
     };
   }
 
-  #of(operator: object): OperatorStats {
+  /** The stats of the operator, created at its first step. */
+  #statsFor(operator: object): OperatorStats {
     let stats = this.#stats.get(operator);
     if (!stats) {
       stats = { itemsIn: 0, itemsOut: 0, switches: 0, execMs: 0, kernMs: 0, servMs: 0 };
@@ -166,7 +167,7 @@ async function* eachMeasured<T>(
   }
 }
 
-/** The published names of phases, by operator. */
+/** The published names of phases, by operator or kind of statement; `phaseOf` names those of joins. */
 const phaseNames: Readonly<Record<string, string>> = {
   'key scan': 'keyScan',
   'index scan': 'indexScan',
@@ -177,7 +178,6 @@ const phaseNames: Readonly<Record<string, string>> = {
   filter: 'filter',
   project: 'project',
   order: 'sort',
-  'hash join': 'hashJoin',
   insert: 'insert',
   upsert: 'upsert',
   update: 'update',
@@ -191,7 +191,7 @@ const counted = new Set(['keyScan', 'indexScan', 'primaryScan', 'count', 'fetch'
 /** Adds the times and items of operators to the phases. */
 export function addPhases({ phases }: Outcome, meter: Meter): void {
   for (const [operator, { itemsIn, itemsOut, execMs, kernMs, servMs }] of meter.entries()) {
-    const name = phaseOf(operator as { op?: string; kind?: string });
+    const name = phaseOf(operator as PhaseFields);
     if (name === undefined) continue;
     const phase = phases.get(name) ?? { operators: 0, items: 0, ms: 0 };
     phases.set(name, phase);
@@ -201,12 +201,18 @@ export function addPhases({ phases }: Outcome, meter: Meter): void {
   }
 }
 
-function phaseOf(operator: {
-  op?: string;
-  kind?: string;
-  nestSlot?: number;
-  isLookup?: boolean;
-}): string | undefined {
+/** The fields of an operator or of a statement that decide its phase. */
+interface PhaseFields {
+  /** Of an operator. */
+  readonly op?: string;
+  /** Of a statement. */
+  readonly kind?: string;
+  /** Of joins: see the operators of plans. */
+  readonly nestSlot?: number;
+  readonly isLookup?: boolean;
+}
+
+function phaseOf(operator: PhaseFields): string | undefined {
   const name = operator.op ?? operator.kind ?? '';
   if (name !== 'join' && name !== 'hash join') return phaseNames[name];
   const isNest = operator.nestSlot !== undefined;

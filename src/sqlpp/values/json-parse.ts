@@ -37,7 +37,10 @@ export function resolve(value: Value): Value {
   return parseJson(value.bytes, value.start, value.end);
 }
 
-/** Parses large text now, where the caller can wait for it: code that uses the value later cannot. Returns other values unchanged. */
+/**
+ * Parses large text while its row is evaluated: only then can the operator parse the text in steps and evaluate the row again
+ * (`ParseNeeded`). Returns other values unchanged.
+ */
 export const parsedIfLarge = (value: Value): Value =>
   value instanceof RawJson && isLargeText(value) ? resolve(value) : value;
 
@@ -77,7 +80,7 @@ function resolveMembers(object: ValueObject): Value {
   return copy ?? object;
 }
 
-/** The string with its quotes at `start` and `end - 1`. */
+/** Parses the JSON string whose quotes are at `start` and `end - 1`. */
 export function parseString(bytes: Uint8Array, start: number, end: number): string {
   let isPlain = true;
   for (let at = start + 1; at < end - 1; at++) {
@@ -136,8 +139,8 @@ export class JsonParser {
   protected readonly end: number;
   protected at: number;
   protected depth = 0;
-  /** Which of repeated members counts. */
-  protected repeated: 'first' | 'last' = 'first';
+  /** Which of duplicate members counts. */
+  protected duplicates: 'first' | 'last' = 'first';
 
   constructor(bytes: Uint8Array, start: number, end: number) {
     this.bytes = bytes;
@@ -208,7 +211,7 @@ export class JsonParser {
       do {
         const name = this.memberName();
         const value = this.value();
-        if (object[name] === undefined || this.repeated === 'last') object[name] = value;
+        if (object[name] === undefined || this.duplicates === 'last') object[name] = value;
         this.space();
       } while (this.comma(0x7d));
     }
@@ -301,7 +304,7 @@ function isNumberByte(byte: number): boolean {
   );
 }
 
-/** Digits without a leading zero, a fraction, an exponent. */
+/** A minus sign or none, digits without a leading zero, a fraction or none, an exponent or none. */
 function isNumber(bytes: Uint8Array, start: number, end: number): boolean {
   const digits = bytes[start] === 0x2d ? start + 1 : start;
   let at = digitsEnd(bytes, digits, end);

@@ -49,7 +49,7 @@ export function memberOf(raw: RawJson, name: Uint8Array): Value {
   return undefined;
 }
 
-/** The names of an object's members in order, repeated ones too; none if the text is not an object. */
+/** The names of an object's members in order, duplicates too; none if the text is not an object. */
 export function memberNames({ bytes, start, end }: RawJson): string[] {
   const names: string[] = [];
   let at = skipSpace(bytes, start, end);
@@ -64,7 +64,7 @@ export function memberNames({ bytes, start, end }: RawJson): string[] {
   return names;
 }
 
-/** The number of an object's members, repeated ones too; 0 if the text is not an object. */
+/** The number of an object's members, duplicates too; 0 if the text is not an object. */
 export function memberCount({ bytes, start, end }: RawJson): number {
   let count = 0;
   let at = skipSpace(bytes, start, end);

@@ -78,7 +78,7 @@ export class StepParser extends JsonParser {
     do {
       const name = this.memberName();
       const value = this.isLarge() ? yield* this.large() : this.value();
-      if (into[name] === undefined || this.repeated === 'last') into[name] = value;
+      if (into[name] === undefined || this.duplicates === 'last') into[name] = value;
       if (this.isDue()) yield;
       this.space();
     } while (this.comma(closingBrace));
