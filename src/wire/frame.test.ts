@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { emptyFrame, type Frame, FrameResult, frameBytesMax, Magic, readFrame } from './frame.ts';
+import {
+  emptyFrame,
+  type Frame,
+  FrameResult,
+  frameBytesMax,
+  headerBytes,
+  Magic,
+  readFrame,
+} from './frame.ts';
 import { FrameReader } from './frame-reader.ts';
 import { encodeRequest, Output } from './output.ts';
 
@@ -105,14 +113,15 @@ test('the reader waits for the rest of every truncated frame', () => {
   }
 });
 
-test('random bytes are read the same whole and in two parts, so nothing beyond the input is read', () => {
+test('random bytes give the same frames whole and in two parts, whatever follows them in the buffer', () => {
   let seed = 12345;
   const random = () => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) / 2 ** 32;
   for (let round = 0; round < 3000; round++) {
     const bytes = Buffer.from(
       Array.from({ length: Math.floor(random() * 80) }, () => Math.floor(random() * 256)),
     );
-    if (bytes.length > 12 && random() < 0.8) bytes.set([0x80, 1, 0, Math.floor(random() * 9)], 0);
+    // Most headers are plausible: a request with a short key, and with a short body.
+    if (bytes.length > 12 && random() < 0.8) bytes.set([Magic.request, 1, 0, Math.floor(random() * 9)], 0);
     if (bytes.length > 12 && random() < 0.8) bytes.set([0, 0, 0, Math.floor(random() * 50)], 8);
     const split = Math.floor(random() * bytes.length);
     const unsplit = readAll([bytes]);
@@ -124,14 +133,14 @@ test('random bytes are read the same whole and in two parts, so nothing beyond t
 
 test('a frame above the limit is refused once its header has arrived', () => {
   const header = encodeRequest({ opcode: 1, opaque: 9 });
-  header.writeUInt32BE(frameBytesMax - 23, 8);
+  header.writeUInt32BE(frameBytesMax - headerBytes + 1, 8);
   const { result } = readAll([header]);
   assert.equal(result, FrameResult.tooLarge);
-  header.writeUInt32BE(frameBytesMax - 24, 8);
+  header.writeUInt32BE(frameBytesMax - headerBytes, 8);
   assert.equal(readAll([header]).result, FrameResult.needMore);
 });
 
-test('inconsistent lengths and unknown magic bytes are refused, with the header fields set', () => {
+test('frames with inconsistent lengths or an unknown magic byte are refused, and their headers are decoded', () => {
   const frame = emptyFrame();
   const malformed = encodeRequest({ opcode: 4, opaque: 77 });
   malformed.writeUInt16BE(5, 2);
@@ -139,9 +148,10 @@ test('inconsistent lengths and unknown magic bytes are refused, with the header 
   assert.deepEqual([frame.opcode, frame.opaque], [4, 77]);
   const text = Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
   assert.equal(readFrame(text, 0, text.length, frame, frameBytesMax), FrameResult.malformed);
+  assert.equal(frame.magic, text[0]);
 });
 
-test('a frame that is unread is returned again', () => {
+test('a frame that the caller puts back with `unread` is returned again', () => {
   const reader = new FrameReader(frameBytesMax);
   const frame = emptyFrame();
   const seen: number[] = [];
@@ -163,10 +173,10 @@ test('memory is allocated for received bytes, not for bytes that a header claims
   reader.feed(claim, 0, claim.length);
   assert.equal(reader.next(emptyFrame()), FrameResult.needMore);
   reader.copyUnread();
-  assert.equal(reader.unreadBytes, 24);
+  assert.equal(reader.unreadBytes, headerBytes);
 });
 
-test('replies are read as they were encoded, with and without the frame of the duration', () => {
+test('replies are read as they were encoded, with and without the server duration in their framing extras', () => {
   const output = new Output(32);
   for (const duration of [-1, 513]) {
     output.clear(false);

@@ -36,7 +36,7 @@ import type { NodeIdentity } from '../config/node-identity.ts';
 import { type ChangeNotifier, until } from '../config/until.ts';
 import { CreatedFiles } from './created-files.ts';
 import { desiredState } from './desired-state.ts';
-import { kvMetrics, type MeteredBucket } from './kv-metrics.ts';
+import { type BucketFacts, kvMetrics } from './kv-metrics.ts';
 import { MapWriter } from './map-writer.ts';
 import { Samples } from './samples.ts';
 import { SharedReports } from './shared-reports.ts';
@@ -304,13 +304,13 @@ export class Agent implements DataService {
     );
   }
 
-  #bucketFacts(uuid: string): MeteredBucket | null {
+  #bucketFacts(uuid: string): BucketFacts | null {
     const { view } = this.#deps;
     const bucket = view.liveBuckets().find((candidate) => candidate.uuid === uuid);
     if (!bucket) return null;
     return {
       quotaBytes: bucket.ramQuotaMb * 1024 * 1024,
-      keepsAll: bucket.evictionPolicy === 'noEviction',
+      evictsNothing: bucket.evictionPolicy === 'noEviction',
       manifest: view.manifest(uuid),
     };
   }

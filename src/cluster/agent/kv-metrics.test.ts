@@ -18,7 +18,9 @@ const manifest = {
 function valuesOf(changes: Partial<BucketReport>, traffic = noTraffic()) {
   const report = aKvReport({ buckets: [aBucketReport(changes)], connections: 3, traffic });
   const samples = [
-    ...kvMetrics(report, (uuid) => (uuid === 'u' ? { quotaBytes: 100, keepsAll: true, manifest } : null)),
+    ...kvMetrics(report, (uuid) =>
+      uuid === 'u' ? { quotaBytes: 100, evictsNothing: true, manifest } : null,
+    ),
   ];
   for (const { name, kind } of samples) assert.equal(metricOf(name)?.kind, kind, name);
   const values = new Map(

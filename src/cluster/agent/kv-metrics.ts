@@ -14,22 +14,21 @@ import type { Labels, MetricSample } from '#metrics/sample.ts';
 import type { ManifestState } from '../config/cluster-state.ts';
 
 /** Facts of the configuration about a reported bucket. */
-export interface MeteredBucket {
+export interface BucketFacts {
   quotaBytes: number;
-  /** The bucket evicts nothing. */
-  keepsAll: boolean;
+  evictsNothing: boolean;
   manifest: ManifestState;
 }
 
 /** Leaves out buckets of which the configuration has no facts: they are being deleted. */
 export function* kvMetrics(
   report: KvReport,
-  factsOf: (uuid: string) => MeteredBucket | null,
+  factsOf: (uuid: string) => BucketFacts | null,
 ): Generator<MetricSample> {
   yield* portMetrics(report);
   for (const bucket of report.buckets) {
-    const metered = factsOf(bucket.uuid);
-    if (metered) yield* bucketMetrics(bucket, metered);
+    const facts = factsOf(bucket.uuid);
+    if (facts) yield* bucketMetrics(bucket, facts);
   }
 }
 
@@ -43,18 +42,18 @@ function* portMetrics({ connections, traffic }: KvReport): Generator<MetricSampl
   yield sampleOf('kv_written_bytes', {}, traffic.writtenBytes);
 }
 
-function* bucketMetrics(report: BucketReport, metered: MeteredBucket): Generator<MetricSample> {
+function* bucketMetrics(report: BucketReport, facts: BucketFacts): Generator<MetricSample> {
   const labels = { bucket: report.name };
   for (const [more, value] of operations(report)) yield sampleOf('kv_ops', { ...labels, ...more }, value);
   yield sampleOf('kv_ops_failed', { ...labels, op: 'set_meta' }, report.metaRejects);
-  for (const [name, value] of Object.entries(bucketFigures(report, metered)))
+  for (const [name, value] of Object.entries(bucketFigures(report, facts)))
     yield sampleOf(name as MetricName, labels, value);
   for (const [name, value] of Object.entries(activeFigures(report)))
     yield sampleOf(name as MetricName, { ...labels, state: 'active' }, value);
   yield* copyMetrics(report, labels);
   yield* durationMetrics(report, labels);
   yield* streamMetrics(report, labels);
-  yield* collectionMetrics(report, metered.manifest);
+  yield* collectionMetrics(report, facts.manifest);
 }
 
 function operations(report: BucketReport): [Labels, number][] {
@@ -79,7 +78,7 @@ function operations(report: BucketReport): [Labels, number][] {
 
 function bucketFigures(
   report: BucketReport,
-  { quotaBytes, keepsAll }: MeteredBucket,
+  { quotaBytes, evictsNothing }: BucketFacts,
 ): Partial<Record<MetricName, number>> {
   const { activity } = report;
   return {
@@ -92,7 +91,7 @@ function bucketFigures(
     kv_ep_mem_high_wat: quotaBytes * highWatermarkShare,
     kv_ep_mem_low_wat: quotaBytes * lowWatermarkShare,
     kv_ep_overhead_bytes: activity.memory.overhead,
-    kv_ep_oom_errors: keepsAll ? activity.memoryRefusals : 0,
+    kv_ep_oom_errors: evictsNothing ? activity.memoryRefusals : 0,
     kv_ep_item_commit_failed: activity.failedCommits,
     ...driftFigures(activity.drift),
     kv_ep_num_value_ejects: report.evictions,

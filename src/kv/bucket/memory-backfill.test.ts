@@ -8,7 +8,7 @@ import { type CutItem, CutReader } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
 
-const count = 30_000;
+const documentCount = 30_000;
 
 /** Deferred tasks wait until the test runs them. */
 class TurnClock extends ManualClock {
@@ -18,12 +18,12 @@ class TurnClock extends ManualClock {
   }
 }
 
-async function aBucket(documents = count) {
+async function aBucket(documents = documentCount) {
   const clock = new TurnClock();
-  const under = await new BucketUnderTest({ clock, type: 'ephemeral' }).start();
-  for (let i = 0; i < documents; i++) under.store(`k${i}`);
-  const { changes } = under.bucket;
-  /** A page, with `between` before each turn that it waits for. */
+  const b = await new BucketUnderTest({ clock, type: 'ephemeral' }).start();
+  for (let i = 0; i < documents; i++) b.store(`k${i}`);
+  const { changes } = b.bucket;
+  /** Reads a page, and calls `between` before each turn that the read takes. */
   const page = async (
     after: number,
     between: () => void = () => {},
@@ -33,7 +33,8 @@ async function aBucket(documents = count) {
     let turns = 0;
     void changes[read](0, after).then((backfillPage) => (found = backfillPage));
     for (;;) {
-      for (let micro = 0; micro < 10; micro++) await Promise.resolve();
+      // Lets the callbacks of promises run: the read may have ended.
+      for (let i = 0; i < 10; i++) await Promise.resolve();
       if (found !== null) return { ...(found as BackfillPage), turns };
       const next = clock.turns.shift();
       if (next === undefined) continue;
@@ -42,7 +43,7 @@ async function aBucket(documents = count) {
       next();
     }
   };
-  return { under, changes, page };
+  return { b, changes, page };
 }
 
 /** Applies the page to a copy by key, and requires rising seqnos. */
@@ -63,32 +64,34 @@ test('a large vbucket is listed once, over several turns, and each document retu
   const copy = new Map<string, number>();
   let turns = 0;
   let position = 0;
-  for (let pages = 0; position < count; pages++) {
+  for (let pages = 0; position < documentCount; pages++) {
     const next = await page(position);
     apply(copy, next, position);
     turns += next.turns;
-    // A page takes one turn.
+    // The listing takes several turns, but a page of a listed vbucket only one.
     assert.ok(pages === 0 || next.turns === 1, 'the vbucket was listed again for a page');
     position = next.toSeqno;
-    assert.equal(next.endSeqno, count);
+    assert.equal(next.endSeqno, documentCount);
   }
-  assert.equal(copy.size, count);
+  assert.equal(copy.size, documentCount);
   assert.ok(turns > 5, `${turns} turns`);
 });
 
 test('when a snapshot ends, it has the newest version of each document, whatever changed meanwhile', async (t) => {
   const random = aSeed(t);
   for (const isFollowed of [true, false]) {
-    const { under, changes, page } = await aBucket();
+    const { b, changes, page } = await aBucket();
     const follower = { position: 0, changed: () => {} };
     if (isFollowed) changes.follow(0, follower);
-    const newest = new Map<string, number>(Array.from({ length: count }, (_, at) => [`k${at}`, at + 1]));
-    let high = count;
+    const newest = new Map<string, number>(
+      Array.from({ length: documentCount }, (_, at) => [`k${at}`, at + 1]),
+    );
+    let high = documentCount;
     let left = 3_000;
     const change = () => {
       for (let some = random(400); some > 0 && left > 0; some--, left--) {
-        const key = `k${random(count + 500)}`;
-        under.store(key);
+        const key = `k${random(documentCount + 500)}`;
+        b.store(key);
         newest.set(key, ++high);
       }
     };
@@ -104,22 +107,22 @@ test('when a snapshot ends, it has the newest version of each document, whatever
     }
     assert.equal(position, high);
     assert.deepEqual(copy, newest);
-    assert.ok(left < 2_000, 'nothing changed meanwhile');
+    assert.ok(left < 2_000, `only ${3_000 - left} changes were made meanwhile`);
   }
 });
 
 test('a page for streams refers to large documents where they are; one for copies contains them', async () => {
-  const { page, under } = await aBucket(1);
+  const { page, b } = await aBucket(1);
   const value = 'v'.repeat(ownMemoryBytes);
-  under.store('large', { value });
-  under.store('after');
+  b.store('large', { value });
+  b.store('after');
   const streamed = await page(0);
   // The first large document fills a page.
   assert.deepEqual([streamed.toSeqno, streamed.inPlace?.size], [2, 1]);
   const { buffer, valueEnd, valueStart } = streamed.inPlace!.get(2) as CutItem;
   assert.ok(streamed.batch.length < 1024);
   assert.ok(buffer.buffer instanceof SharedArrayBuffer);
-  under.store('large', { value: 'w'.repeat(ownMemoryBytes) });
+  b.store('large', { value: 'w'.repeat(ownMemoryBytes) });
   assert.equal(buffer.toString('latin1', valueStart, valueEnd), value);
   const copied = await page(0, () => {}, 'backfillForCopy');
   assert.deepEqual([copied.toSeqno, copied.inPlace?.size], [4, 0]);

@@ -1,4 +1,4 @@
-// Streams while their bucket is restarted, flushed, deleted, compacted, purged, and short of memory.
+// Streams while their bucket is restarted, flushed, deleted, compacted, purged, or short of memory, and while a TLS client pauses.
 import assert from 'node:assert/strict';
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,17 +37,17 @@ const requestOf = (key: string, value: string, vb: number) => ({
   extras: Buffer.alloc(8),
 });
 
-/** Stores all documents, retrying those that find no room. */
-async function storeAll(kv: KvConnection, texts: Iterable<[string, string]>, vb = 0): Promise<void> {
-  for (let left = [...texts]; left.length > 0; ) {
+/** Stores all documents, and retries those that are refused for lack of memory. */
+async function storeAll(kv: KvConnection, values: Iterable<[string, string]>, vb = 0): Promise<void> {
+  for (let left = [...values]; left.length > 0; ) {
     const batch = left.splice(0, 500);
     kv.send(...batch.map(([key, value]) => requestOf(key, value, vb)));
     for (const entry of batch) if ((await kv.next())?.status === temporaryFailure) left.push(entry);
   }
 }
 
-/** Resolves when all earlier changes of the vbucket are on disk. */
-async function untilPersisted(kv: KvConnection, vb = 0): Promise<number> {
+/** Writes the document `persisted`; returns its seqno once it and all earlier changes of the vbucket are on disk. */
+async function writePersisted(kv: KvConnection, vb = 0): Promise<number> {
   const ask = () => kv.ask({ ...requestOf('persisted', 'x', vb), framing: persistToMajority });
   let reply = await ask();
   while (reply.status === temporaryFailure) reply = await ask();
@@ -55,7 +55,8 @@ async function untilPersisted(kv: KvConnection, vb = 0): Promise<number> {
   return Number(reply.extras.readBigUInt64BE(8));
 }
 
-const texts = (count: number, bytes: number, from = 0): Map<string, string> =>
+/** Values by key: `count` documents with values of `bytes` bytes; the first key is `k${from}`. */
+const documents = (count: number, bytes: number, from = 0): Map<string, string> =>
   new Map(
     Array.from(
       { length: count },
@@ -84,7 +85,7 @@ async function takeBuffer(client: DcpClient, bytes: number): Promise<void> {
 
 test('a restart of the bucket ends its streams; clients resume them over the same connection', async () => {
   await using service = await startService(desiredState());
-  await storeAll(await service.ready(), texts(10, 10));
+  await storeAll(await service.ready(), documents(10, 10));
   const client = await openStreams(service, 'restart');
   await client.stream(0);
   await client.reach([[0, 10]]);
@@ -92,17 +93,17 @@ test('a restart of the bucket ends its streams; clients resume them over the sam
   await client.until(() => client.copyOf(0).endReason === stateChanged);
   await applied;
   while ((await client.stream(0)).status === temporaryFailure);
-  assert.equal(client.copyOf(0).endReason, null, 'the stream did not continue without a rollback');
+  assert.equal(client.copyOf(0).endReason, null, 'the stream was not resumed');
   const kv = await service.ready();
-  await storeAll(kv, texts(5, 10, 10));
+  await storeAll(kv, documents(5, 10, 10));
   await client.reach([[0, 15]]);
-  assertCopy(client, texts(15, 10));
+  assertCopy(client, documents(15, 10));
   assert.equal(client.changes.length, 15, 'a change was sent twice');
 });
 
 test('streams end as disconnected, and their connections close, when their bucket is deleted', async () => {
   await using service = await startService(desiredState());
-  await storeAll(await service.ready(), texts(2000, 1000));
+  await storeAll(await service.ready(), documents(2000, 1000));
   const [idle, stuck] = [await openStreams(service, 'idle'), await openStreams(service, 'stuck', 1000)];
   for (const client of [idle, stuck]) await client.stream(0);
   await idle.reach([[0, 2000]]);
@@ -116,8 +117,8 @@ test('streams end as disconnected, and their connections close, when their bucke
 test('a flush ends a stream during its backfill, and its client starts from zero', async () => {
   await using service = await startService(desiredState());
   const kv = await service.ready();
-  await storeAll(kv, texts(2000, 1000));
-  await untilPersisted(kv);
+  await storeAll(kv, documents(2000, 1000));
+  await writePersisted(kv);
   const client = await openStreams(service, 'flush', 50_000);
   await client.stream(0);
   await takeBuffer(client, 50_000);
@@ -128,10 +129,10 @@ test('a flush ends a stream during its backfill, and its client starts from zero
   const reply = await client.stream(0);
   assert.deepEqual([reply.status, reply.value.readBigUInt64BE(0)], [rollback, 0n]);
   client.copies.delete(0);
-  await storeAll(await service.ready(), texts(3, 10));
+  await storeAll(await service.ready(), documents(3, 10));
   assert.equal((await client.stream(0)).status, 0);
   await client.reach([[0, 3]]);
-  assertCopy(client, texts(3, 10));
+  assertCopy(client, documents(3, 10));
 });
 
 for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
@@ -140,9 +141,9 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
     const kv = await service.ready();
     const slow = await openStreams(service, 'slow', 20_000);
     await slow.stream(0);
-    const expected = texts(14_000, 1000);
+    const expected = documents(14_000, 1000);
     await storeAll(kv, expected);
-    const end = await untilPersisted(kv);
+    const end = await writePersisted(kv);
     const { nonResident = 0 } = (await service.service.report()).buckets[0] ?? {};
     assert.ok(nonResident > 5000, `${nonResident} are on disk only`);
     const client = await openStreams(service, 'fresh');
@@ -155,14 +156,14 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
   });
 }
 
-test('streams over TLS send everything to clients that read and to clients that pause', async () => {
+test('a stream over TLS sends everything to a client that pauses reading', async () => {
   const { certificate, key } = await makeCertificate();
   const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true, certificate, key } as const;
   await using service = await startService({ ...desiredState(), tls });
-  const expected = texts(8000, 1000);
+  const expected = documents(8000, 1000);
   const kv = await service.ready();
   await storeAll(kv, expected);
-  const end = await untilPersisted(kv);
+  const end = await writePersisted(kv);
   const connection = await KvConnection.open(service.tlsPort, { ca: certificate });
   await connection.hello(usualFeatures);
   await connection.plain('admin', 'password');
@@ -171,10 +172,10 @@ test('streams over TLS send everything to clients that read and to clients that 
   await client.stream(0);
   await client.until(() => client.copyOf(0).position > 100);
   connection.socket.pause();
-  await storeAll(kv, texts(10, 1000, 8000));
+  await storeAll(kv, documents(10, 1000, 8000));
   connection.socket.resume();
   await client.reach([[0, end + 10]]);
-  assertCopy(client, texts(8010, 1000));
+  assertCopy(client, documents(8010, 1000));
   connection.close();
 });
 
@@ -183,18 +184,18 @@ test('a backfill continues while its file is compacted and written to', async ()
   try {
     await using service = await startService(desiredState(), { disk: sqliteEngine(), dataDir });
     const kv = await service.ready();
-    const expected = texts(6000, 1000);
+    const expected = documents(6000, 1000);
     await storeAll(kv, expected);
-    await untilPersisted(kv);
+    await writePersisted(kv);
     const client = await openStreams(service, 'compacted', 100_000);
     await client.stream(0);
     await takeBuffer(client, 100_000);
     assert.ok(client.copyOf(0).position < 1000);
     await service.service.compact(uuid, { origin: 'bucket', purgeBeforeSeconds: 0 });
     // Half of the documents move behind the snapshot, some of them while the file is copied.
-    for (const [key] of texts(3000, 1000)) expected.set(key, `${key} again`);
+    for (const [key] of documents(3000, 1000)) expected.set(key, `${key} again`);
     await storeAll(kv, [...expected].slice(0, 3000));
-    const end = await untilPersisted(kv);
+    const end = await writePersisted(kv);
     // The compaction writes the second generation of the file.
     await eventually(() => assert.equal(globSync(`${dataDir}/**/data-0.2.db`).length, 1));
     client.ackBytes = 50_000;
@@ -212,7 +213,7 @@ test('only a client that may have missed purged deletions rolls back to zero', a
   try {
     await using service = await startService(desiredState(), { disk: sqliteEngine(), dataDir });
     const kv = await service.ready();
-    await storeAll(kv, texts(2000, 1000));
+    await storeAll(kv, documents(2000, 1000));
     const clients = await Promise.all(
       ['fresh', 'early', 'at', 'past'].map((name) => openStreams(service, name)),
     );
@@ -224,7 +225,7 @@ test('only a client that may have missed purged deletions rolls back to zero', a
     for (let i = 0; i < 10; i++) await kv.ask({ opcode: Opcode.delete, key: Buffer.from(`\0k${i}`) });
     await at.reach([[0, 2010]]);
     at.connection.close();
-    const end = await untilPersisted(kv);
+    const end = await writePersisted(kv);
     await past.reach([[0, end]]);
     past.connection.close();
     const live = await openStreams(service, 'live');
@@ -261,11 +262,11 @@ test('only a client that may have missed purged deletions rolls back to zero', a
     await middle.until(() => middle.copyOf(0).endReason === rolledBack);
     assert.ok(middle.copyOf(0).position < 2010, 'the client received the whole snapshot');
     assert.equal(await again(middle), rollback);
-    await storeAll(kv, texts(1, 10, 5000));
+    await storeAll(kv, documents(1, 10, 5000));
     await live.reach([[0, end + 1]]);
     await fresh.stream(0);
     await fresh.reach([[0, end + 1]]);
-    assertCopy(fresh, new Map([...texts(1990, 1000, 10), ...texts(1, 10, 5000)]));
+    assertCopy(fresh, new Map([...documents(1990, 1000, 10), ...documents(1, 10, 5000)]));
   } finally {
     rmSync(dataDir, { recursive: true });
   }

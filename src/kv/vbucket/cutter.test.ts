@@ -15,8 +15,8 @@ interface Cut {
   seqnos: number[];
 }
 
-/** One vbucket, and a writer of keys into it. */
-function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (limit: number) => Cut } {
+/** Of one vbucket: `write` stores a value of `bytes` bytes and returns its seqno, `cut` takes the next cut. */
+function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (limitBytes: number) => Cut } {
   const collections = new LiveCollections();
   collections.apply([{ id: 0, maxTtl: 0 }]);
   const vbuckets = new Vbuckets({ count: 1, now: new Now(), collections, hashSeed: 1, persistent: true });
@@ -33,10 +33,22 @@ function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (lim
     assert.ok(vbuckets.write(position, draft, result));
     return result.seqno;
   };
-  return { write, cut: (limit) => takeCut(cutter, limit) };
+  return { write, cut: (limitBytes) => takeCut(cutter, limitBytes) };
 }
 
-test('after each random cut, all cuts together give the state of the vbucket at its end seqno', (t) => {
+function takeCut(cutter: Cutter, limitBytes: number): Cut {
+  const writer = new CutWriter();
+  const end = cutter.take(0, writer, limitBytes);
+  const reader = new CutReader(writer.take());
+  assert.ok(reader.nextCut());
+  const seqnos: number[] = [];
+  while (reader.nextItem()) seqnos.push((reader.item as CutItem).seqno);
+  assert.equal(reader.state.endSeqno, end);
+  assert.ok(!reader.nextCut());
+  return { start: reader.state.startSeqno, end, seqnos };
+}
+
+test('after each random cut, all cuts so far together give the state of the vbucket at the end seqno of that cut', (t) => {
   const random = aSeed(t);
   const { write, cut } = aVbucket();
   const writes: string[] = [];
@@ -53,18 +65,6 @@ test('after each random cut, all cuts together give the state of the vbucket at 
     assert.deepEqual([...newest].sort(), [...expected].sort());
   }
 });
-
-function takeCut(cutter: Cutter, limit: number): Cut {
-  const writer = new CutWriter();
-  const end = cutter.take(0, writer, limit);
-  const reader = new CutReader(writer.take());
-  assert.ok(reader.nextCut());
-  const seqnos: number[] = [];
-  while (reader.nextItem()) seqnos.push((reader.item as CutItem).seqno);
-  assert.equal(reader.state.endSeqno, end);
-  assert.ok(!reader.nextCut());
-  return { start: reader.state.startSeqno, end, seqnos };
-}
 
 test('a cut has the newest version of each key, in the order of seqnos', () => {
   const { write, cut } = aVbucket();
