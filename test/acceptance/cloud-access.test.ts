@@ -12,7 +12,7 @@ async function aProject(cloud: CloudProcess, name: string): Promise<string> {
   return (await cloud.request('POST', '/v2/projects', { name })).body.id;
 }
 
-test('permits each role its operations, and lists what it may read', async () => {
+test('permits each role its operations, and lists only the projects that the role may read', async () => {
   await using cloud = await CloudProcess.start();
   const [mine, other] = [await aProject(cloud, 'mine'), await aProject(cloud, 'other')];
   const tokens = {
@@ -21,8 +21,9 @@ test('permits each role its operations, and lists what it may read', async () =>
     projectViewer: createToken(cloud, '--role', 'projectViewer', '--project', mine).token,
     reader: createToken(cloud, '--role', 'reader').token,
   };
+  /** A request for a cluster in a cloud that does not exist. */
   const cluster = (projectId: string) => ({
-    name: 'x',
+    name: 'xx',
     projectId,
     cloudId: '00000000-0000-4000-8000-000000000000',
   });
@@ -84,13 +85,13 @@ test('permits each role its operations, and lists what it may read', async () =>
     [
       'POST',
       '/v2/clusters',
-      { ...cluster(mine), name: 'xx' },
+      cluster(mine),
       { organizationOwner: 422, projectOwner: 422, projectViewer: 403, reader: 403 },
     ],
     [
       'POST',
       '/v2/clusters',
-      { ...cluster(other), name: 'xx' },
+      cluster(other),
       { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 403 },
     ],
   ];
@@ -113,37 +114,39 @@ test('accepts signed requests, and names what is wrong in others', async () => {
   const path = '/v2/clouds?perPage=5';
   const now = Math.floor(Date.now() / 1000);
   const send = async (change: {
-    method?: string;
-    signed?: string;
-    at?: number;
+    signedMethod?: string;
+    signedPath?: string;
+    signedTime?: number;
     key?: string;
     secret?: string;
-    sentAt?: string | null;
+    /** The header with the time; null: none. */
+    sentTime?: string | null;
   }) => {
-    const at = String(change.at ?? now);
+    const signedTime = String(change.signedTime ?? now);
     const signature = createHmac('sha256', change.secret ?? secretKey)
-      .update(`${change.method ?? 'GET'}\n${change.signed ?? path}\n${at}`)
+      .update(`${change.signedMethod ?? 'GET'}\n${change.signedPath ?? path}\n${signedTime}`)
       .digest('base64');
-    const sentAt = change.sentAt === undefined ? at : change.sentAt;
+    const sentTime = change.sentTime === undefined ? signedTime : change.sentTime;
     const response = await fetch(new URL(path, cloud.ready.api), {
       headers: {
         authorization: `Bearer ${change.key ?? accessKey}:${signature}`,
-        ...(sentAt !== null && { 'couchbase-timestamp': sentAt }),
+        ...(sentTime !== null && { 'couchbase-timestamp': sentTime }),
       },
     });
     return { status: response.status, message: ((await response.json()) as { message?: string }).message };
   };
   assert.equal((await send({})).status, 200);
-  assert.equal((await send({ at: now * 1000 })).status, 200);
-  assert.equal((await send({ signed: `${cloud.ready.api}${path}` })).status, 200);
+  // Published clients send seconds or milliseconds, and sign the path or the whole URL.
+  assert.equal((await send({ signedTime: now * 1000 })).status, 200);
+  assert.equal((await send({ signedPath: `${cloud.ready.api}${path}` })).status, 200);
   const wrong: [Parameters<typeof send>[0], RegExp][] = [
-    [{ signed: '/v2/clouds' }, /signature/],
-    [{ method: 'POST' }, /signature/],
+    [{ signedPath: '/v2/clouds' }, /signature/],
+    [{ signedMethod: 'POST' }, /signature/],
     [{ secret: 'another' }, /signature/],
-    [{ sentAt: String(now - 1) }, /signature/],
+    [{ sentTime: String(now - 1) }, /signature/],
     // Times that differ by at most 300 s are accepted.
-    [{ at: now - 400 }, /Couchbase-Timestamp differs from the server.s time by \d+ s/],
-    [{ sentAt: null }, /needs the header Couchbase-Timestamp/],
+    [{ signedTime: now - 400 }, /Couchbase-Timestamp differs from the server.s time by \d+ s/],
+    [{ sentTime: null }, /needs the header Couchbase-Timestamp/],
     [{ key: 'unknown' }, /access key/],
   ];
   for (const [change, message] of wrong) {
@@ -153,7 +156,7 @@ test('accepts signed requests, and names what is wrong in others', async () => {
   }
 });
 
-test('accepts a token until it is revoked, and the start token until the next start', async () => {
+test('accepts a token until it is revoked, and the token that a start prints until the next start', async () => {
   await using cloud = await CloudProcess.start();
   const { id, token } = createToken(cloud, '--role', 'reader', '--expires', '1h');
   assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 200);

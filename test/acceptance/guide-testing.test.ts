@@ -23,6 +23,7 @@ const [nodeTest = '', vitest = ''] = [...guide.matchAll(/^```js\n(.*?)^```$/gms)
 /** Runs the files in parallel, and returns the report. */
 async function runTests(files: Readonly<Record<string, string>>): Promise<string> {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
+  // With this variable the inner runner would take itself for a recursive run, and skip the files.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const args = ['--test', '--test-reporter=tap', ...Object.keys(files)];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project, env });

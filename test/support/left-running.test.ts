@@ -19,6 +19,7 @@ test('a test file ends although its failed test left a process running', (t) => 
        throw new Error('planted');
      });`,
   );
+  // With this variable the inner runner would take itself for a recursive run, and skip the file.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const run = spawnSync(process.execPath, ['--test', file], { encoding: 'utf8', env, timeout: 120_000 });
   assert.deepEqual([run.signal, run.status], [null, 1], run.stdout);

@@ -12,6 +12,7 @@ interface ChartProps {
   readonly title: string;
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
+  /** The interval, in seconds since 1970. */
   readonly from: number;
   readonly to: number;
 }

@@ -12,6 +12,7 @@ export const healthOperations = (nodes: ClusterNodes): BoundOperation[] => [
     const status = (version === 'v2' ? v2Status : v3Status)[row.phase as Phase];
     if (!managedPhases.includes(row.phase)) return { status: 200, body: { status, health: 'N/A' } };
     const stats = await nodes.health(row);
+    // v2 has no status for a cluster with unhealthy nodes: its clients read `health`.
     const degraded = version === 'v3' && row.phase === 'ready' && stats.health !== 'healthy';
     return { status: 200, body: { status: degraded ? 'degraded' : status, ...stats } };
   }),

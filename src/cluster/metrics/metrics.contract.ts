@@ -7,6 +7,11 @@ const { array, object, string } = shape;
 
 const exportStats: Access = { kind: 'permission', permission: 'cluster.admin.stats_export!read' };
 
+const targetChoice = {
+  port: field.oneOf(['insecure', 'secure']).default('secure'),
+  network: field.oneOf(['default', 'external']).default('default'),
+} as const;
+
 export const GetMetrics = defineRoute({
   id: 'metrics.export',
   method: 'GET',
@@ -23,8 +28,7 @@ export const GetTargets = defineRoute({
   access: exportStats,
   query: form({
     type: field.oneOf(['json', 'yaml']).default('json'),
-    port: field.oneOf(['insecure', 'secure']).default('secure'),
-    network: field.oneOf(['default', 'external']).default('default'),
+    ...targetChoice,
     disposition: field.oneOf(['attachment', 'inline']).default('inline'),
   }),
   answer: { json: array(object({ targets: array(string) })), text: 'text/yaml' },
@@ -36,9 +40,7 @@ export const GetTargetsYaml = defineRoute({
   id: 'metrics.targets_yaml',
   path: '/prometheus_sd_config.yaml',
   answer: { text: 'text/yaml' },
-  query: openForm({
-    port: field.oneOf(['insecure', 'secure']).default('secure'),
-    network: field.oneOf(['default', 'external']).default('default'),
-  }),
+  // Older configurations may have parameters that mean nothing at this path, so these are ignored.
+  query: openForm(targetChoice),
   doc: 'The targets in YAML, at the path that older configurations name.',
 });

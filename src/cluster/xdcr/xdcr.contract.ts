@@ -19,7 +19,7 @@ import type { StoredReference, StoredReplication } from './xdcr-state.ts';
 const permission = (name: string): Access => ({ kind: 'permission', permission: `cluster.${name}` });
 const readReferencesAccess = permission('xdcr.remote_clusters!read');
 const writeReferencesAccess = permission('xdcr.remote_clusters!write');
-/** The handler checks the permission for the source bucket. */
+/** `bucket[.]`: some bucket. The handlers check the permission for the source bucket. */
 const readReplicationsAccess = permission('bucket[.].xdcr!read');
 const writeReplicationsAccess = permission('bucket[.].xdcr!write');
 const executeReplicationsAccess = permission('bucket[.].xdcr!execute');
@@ -70,7 +70,7 @@ const replicationShape = shape.named(
     networkShape,
   ),
 );
-/** An empty array: the answer to a request that is only validated, and to a deletion. */
+/** An empty array: the answer to a deletion, and to a request that is only validated (`CreateReplication` answers with the id). */
 const emptyAnswer = shape.array(shape.any);
 
 export const ListReferences = defineRoute({
@@ -129,7 +129,7 @@ const cancel = { access: writeReplicationsAccess, answer: { json: emptyAnswer } 
 const cancelDoc =
   'Deletes a replication. One that is created later between the same buckets continues where this one ended.';
 
-/** The second path is misspelled, as published clients send it. */
+/** `cancelXCDR` is misspelled as published clients send it. */
 export const cancellations = [
   defineRoute({
     ...cancel,
@@ -207,7 +207,7 @@ export const ChangeReplicationSettings = defineRoute({
   bodyKind: 'form',
   acceptsJustValidate: 'by handler',
   answer: { json: shape.either(settingsAnswer, emptyAnswer) },
-  doc: 'Changes settings of a replication, or pauses (`pauseRequested=true`) and resumes it. Other settings need the permission `write`.',
+  doc: 'Changes settings of a replication, which needs the permission `write`, or pauses or resumes it (`pauseRequested`), which needs `execute`.',
 });
 
 export function shownReference(reference: StoredReference) {

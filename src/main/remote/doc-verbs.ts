@@ -28,7 +28,7 @@ const casText: OptionKind<bigint> = {
 };
 
 const casOption = { cas: { kind: casText, doc: 'only if the document has this CAS' } } as const;
-const writing = {
+const storeOptions = {
   file: { kind: kinds.path, doc: 'file of the value; -: standard input' },
   expiry: { kind: expirySeconds, doc: 'time after which the document expires' },
   durability: {
@@ -57,7 +57,7 @@ export const docVerbs = [
   verb(
     'set BUCKET KEY [VALUE]',
     'stores a document; replaces an existing one',
-    { ...commonOptions, ...writing, ...casOption },
+    { ...commonOptions, ...storeOptions, ...casOption },
     async (options, [bucket = '', key = '', value]) => {
       const request = requestOf(key, value, options);
       return withCollection(options, bucket, (data, id) =>
@@ -72,7 +72,7 @@ export const docVerbs = [
   verb(
     'insert BUCKET KEY [VALUE]',
     'stores a document; a key that exists is refused',
-    { ...commonOptions, ...writing },
+    { ...commonOptions, ...storeOptions },
     async (options, [bucket = '', key = '', value]) => {
       const request = requestOf(key, value, options);
       return withCollection(options, bucket, (data, id) =>
@@ -108,6 +108,7 @@ export const docVerbs = [
     async (options, [bucket = '']) => {
       const { scope, collection, prefix, after, limit, values } = options;
       const first = after === undefined || isBefore(after, prefix) ? prefix : after;
+      // One more than the limit: the rows may begin with `after` itself.
       const query = new URLSearchParams({
         limit: String(limit + 1),
         include_docs: String(values),
@@ -126,7 +127,7 @@ export const docVerbs = [
   ),
 ];
 
-/** In the order of a node, which compares the bytes of keys in UTF-8. */
+/** Whether a node lists the key `one` before `other`: it compares the bytes of their UTF-8. */
 const isBefore = (one: string, other: string): boolean =>
   Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 
@@ -147,14 +148,14 @@ async function withCollection(
   return await act(data, await data.collectionId(options.scope, options.collection));
 }
 
-interface WritingValues {
+interface StoreOptions {
   readonly file: string | undefined;
   readonly expiry: number | undefined;
   readonly durability: StoreRequest['durability'];
   readonly 'password-file': string | undefined;
 }
 
-function requestOf(key: string, given: string | undefined, options: WritingValues) {
+function requestOf(key: string, given: string | undefined, options: StoreOptions) {
   const { file, expiry = 0, durability = 'none' } = options;
   if ((given === undefined) === (file === undefined))
     throw new UsageError(
@@ -181,7 +182,6 @@ function contentOfFile(file: string): Buffer {
 /** The flags that SDKs store with a value that is not JSON. */
 const binaryFlags = 0x03000000;
 
-/** A value that is no JSON is stored as bytes. */
 function isJson(value: Buffer): boolean {
   try {
     JSON.parse(value.toString());
