@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Log, silentLog } from '#ports/log.ts';
+import { runPromises } from '../../test/support/advance-clock.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MetricsRegistry } from './registry.ts';
 import { Sampler } from './sampler.ts';
@@ -22,7 +23,7 @@ function aSampler(work: () => number, log: Log = silentLog) {
   const pass = async (count: number) => {
     for (let second = 0; second < count; second++) {
       clock.advance(1000);
-      for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+      await runPromises();
     }
   };
   return { sampler, seconds, sink, pass };

@@ -4,7 +4,7 @@ import type { ManualClock } from './manual-clock.ts';
 
 /** Runs the promises that are due. */
 export const runPromises = async () => {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  for (let i = 0; i < 20; i++) await Promise.resolve();
 };
 
 /** Advances the clock until the work is done. */
@@ -14,7 +14,7 @@ export async function advanceUntilDone<T>(clock: ManualClock, work: Promise<T>):
     done = true;
   });
   await runPromises();
-  for (let turn = 0; turn < 10_000 && !done; turn++) {
+  for (let step = 0; step < 10_000 && !done; step++) {
     clock.advance(100);
     await runPromises();
   }

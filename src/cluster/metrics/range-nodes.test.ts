@@ -5,6 +5,7 @@ import { RangeService } from '#metrics/range/range.service.ts';
 import { RangeBudget } from '#metrics/range/range-budget.ts';
 import { readPathRequest } from '#metrics/range/range-request.ts';
 import type { FlatSample, Labels } from '#metrics/sample.ts';
+import { runPromises } from '../../../test/support/advance-clock.ts';
 import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { metricsInMemory } from '../../../test/support/metrics.ts';
@@ -170,7 +171,7 @@ test('names the nodes that are down, do not answer in time, or are of another ve
   const faults = { silent: ['two'], down: ['three'], older: ['four'] };
   const { query, clock } = await aClusterOf({ samples: { ...three, four: [] }, ...faults }, t);
   const pending = query('kv_curr_items', { sent: { timeout: '500' } });
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  await runPromises();
   clock.advance(500);
   const { data, errors } = await pending;
   assert.deepEqual(data, [

@@ -1,6 +1,7 @@
 // Backfills from memory that take several turns of the thread, with changes between them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aSeed } from '../../../test/support/random.ts';
@@ -34,7 +35,7 @@ async function aBucket(documents = documentCount) {
     void changes[read](0, after).then((backfillPage) => (found = backfillPage));
     for (;;) {
       // Lets the callbacks of promises run: the read may have ended.
-      for (let i = 0; i < 10; i++) await Promise.resolve();
+      await setImmediate();
       if (found !== null) return { ...(found as BackfillPage), turns };
       const next = clock.turns.shift();
       if (next === undefined) continue;
