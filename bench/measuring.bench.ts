@@ -40,7 +40,7 @@ function metricsOf(admin: WorkerKvAdmin, folder: string) {
   const places = ['fine', 'coarse'].map((name) => new FolderStoreFiles(join(folder, name)));
   const files = { fine: places[0] as FolderStoreFiles, coarse: places[1] as FolderStoreFiles };
   const metrics = createMetrics({ files, clock: realClock, log: silentLog });
-  const about = { quotaBytes: 2 ** 28, keepsAll: false, vbuckets: 1024, manifest: initialManifest() };
+  const about = { quotaBytes: 2 ** 28, evictsNothing: false, vbuckets: 1024, manifest: initialManifest() };
   metrics.registry.add('data', { collect: async () => kvMetrics(await admin.report(), () => about) });
   return metrics;
 }

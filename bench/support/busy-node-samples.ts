@@ -30,7 +30,7 @@ export async function* busyNodeSamples(folder: string, steps: number): AsyncGene
   });
   await admin.apply(aDesired({ buckets: [aBucket('b', { type: 'native' })] }));
   const machine = new Machine(folder, () => performance.now());
-  const about = { quotaBytes: 2 ** 28, keepsAll: false, vbuckets: 1024, manifest: initialManifest() };
+  const about = { quotaBytes: 2 ** 28, evictsNothing: false, vbuckets: 1024, manifest: initialManifest() };
   const stopped = new AbortController();
   const load = { connections: 16, pipeline: 1, port, seconds: 600, protocol: 'divan' };
   const loading = promisify(execFile)(process.execPath, [generator, JSON.stringify(load)], {
