@@ -151,6 +151,10 @@ describe('divan doc', () => {
     writeFileSync(file, Buffer.from([0xff, 0x00]));
     await done(`doc set b bytes --file ${file} --expiry 1h`);
     assert.equal((await json('doc get b bytes')).base64, '/wA=');
+    const invalidText = Buffer.from('{"a":"\xff"}', 'latin1');
+    writeFileSync(file, invalidText);
+    await done(`doc set b bytes --file ${file}`);
+    assert.equal((await json('doc get b bytes')).base64, invalidText.toString('base64'));
     await failed(2, /VALUE is missing: give it, or --file/, 'doc set b k');
     await failed(2, /--file: cannot read .*absent/, `doc set b k --file ${scratch}/absent`);
   });

@@ -183,6 +183,8 @@ function contentOfFile(file: string): Buffer {
 const binaryFlags = 0x03000000;
 
 function isJson(value: Buffer): boolean {
+  // Bytes that are no UTF-8 would be read as replacement characters.
+  if (!isUtf8(value)) return false;
   try {
     JSON.parse(value.toString());
     return true;
