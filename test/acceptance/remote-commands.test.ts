@@ -154,7 +154,8 @@ describe('divan doc', () => {
     const invalidText = Buffer.from('{"a":"\xff"}', 'latin1');
     writeFileSync(file, invalidText);
     await done(`doc set b bytes --file ${file}`);
-    assert.equal((await json('doc get b bytes')).base64, invalidText.toString('base64'));
+    const { base64, flags } = await json('doc get b bytes');
+    assert.deepEqual([base64, flags], [invalidText.toString('base64'), 0x03000000]);
     await failed(2, /VALUE is missing: give it, or --file/, 'doc set b k');
     await failed(2, /--file: cannot read .*absent/, `doc set b k --file ${scratch}/absent`);
   });
