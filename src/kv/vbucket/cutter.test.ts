@@ -15,7 +15,7 @@ interface Cut {
   seqnos: number[];
 }
 
-/** Of one vbucket: `write` stores a value of `bytes` bytes and returns its seqno, `cut` takes the next cut. */
+/** A vbucket: `write` stores a value of `bytes` bytes and returns its seqno, `cut` takes the next cut. */
 function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (limitBytes: number) => Cut } {
   const collections = new LiveCollections();
   collections.apply([{ id: 0, maxTtl: 0 }]);

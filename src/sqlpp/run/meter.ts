@@ -203,11 +203,11 @@ export function addPhases({ phases }: Outcome, meter: Meter): void {
 
 /** The fields of an operator or of a statement that decide its phase. */
 interface PhaseFields {
-  /** Of an operator. */
+  /** The name of an operator. */
   readonly op?: string;
-  /** Of a statement. */
+  /** The kind of a statement. */
   readonly kind?: string;
-  /** Of joins: see the operators of plans. */
+  /** A field of joins: see the operators of plans. */
   readonly nestSlot?: number;
   readonly isLookup?: boolean;
 }
