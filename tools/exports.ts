@@ -74,7 +74,6 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'headerBytes',
     'keyBytesMax',
     'Entry',
-    'Page',
     'pageOf',
     'Output',
   ],
