@@ -238,7 +238,7 @@ async function rebalancedUnderWrites(
   }
 }
 
-/** Resolves within 0.1 s once the node is active for no vbucket. Asking more often would take a fifth of the processors from the rebalance. */
+/** Resolves within 0.1 s once the node is active for no vbucket. Each call takes processor time from the rebalance: the answer names all vbuckets. */
 async function untilServesNone(first: NodeProcess, node: NodeProcess): Promise<void> {
   const port = portOf(node.ready.node.kv);
   while ((await activesOf(first, bucket)).includes(port)) await wait(100);
