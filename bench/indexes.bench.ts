@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { realKdf } from '#auth/kdf.host.ts';
 import { BucketClient, type StoreRequest } from '#client/bucket-client.ts';
 import { IndexHost } from '#index/host/index-host.ts';
-import { IndexProgress } from '#index/shared/index-progress.ts';
+import { IndexProgress } from '#index/index-progress.ts';
 import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
 import { DataService } from '#kv/host/data-service.ts';
 import { realClock } from '#ports/clock.ts';

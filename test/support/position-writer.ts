@@ -1,7 +1,7 @@
 // A thread that stores positions of a vbucket one after the other, as the index thread does: each has a history of its own, whose number is
 // the seqno too.
 import { workerData } from 'node:worker_threads';
-import { IndexProgress } from '#index/shared/index-progress.ts';
+import { IndexProgress } from '#index/index-progress.ts';
 
 const { buffer, histories } = workerData as { buffer: SharedArrayBuffer; histories: number };
 const progress = new IndexProgress(buffer);

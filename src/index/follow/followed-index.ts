@@ -9,7 +9,7 @@ import { isTransactionRecordKey } from '#client/transaction-record.ts';
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import type { CompiledDefinition } from '../entries/compiled-definition.ts';
 import { RowMaker } from '../entries/row-maker.ts';
-import { IndexProgress, unknownSeqno } from '../shared/index-progress.ts';
+import { IndexProgress, unknownSeqno } from '../index-progress.ts';
 import type { DocumentRows, IndexFile } from '../store/index-store.ts';
 import { StreamDocument } from './stream-document.ts';
 import { numberAt, VbPositions } from './vb-positions.ts';

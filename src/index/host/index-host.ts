@@ -8,7 +8,7 @@ import type { Log } from '#ports/log.ts';
 import { ServiceThread } from '#ports/service-thread.ts';
 import { atMost } from '#ports/within.ts';
 import type { IndexReport, IndexServiceAdmin, WantedIndexes } from '../index.contract.ts';
-import { IndexProgress } from '../shared/index-progress.ts';
+import { IndexProgress } from '../index-progress.ts';
 import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
 
 export interface IndexHostOptions {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Consistency } from '#sqlpp/datastore/indexes.ts';
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { IndexProgress, unknownSeqno } from '../shared/index-progress.ts';
+import { IndexProgress, unknownSeqno } from '../index-progress.ts';
 import { type Wait, waitFor } from './consistency.ts';
 
 const [oldUuid, newUuid] = [1n, 2n];

@@ -4,7 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import { untilAborted } from '#ports/within.ts';
 import type { Consistency } from '#sqlpp/datastore/indexes.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import { type IndexProgress, unknownSeqno } from '../shared/index-progress.ts';
+import { type IndexProgress, unknownSeqno } from '../index-progress.ts';
 
 /** A wait also checks periodically: a dropped index publishes nothing. */
 const recheckMs = 500;

@@ -2,7 +2,7 @@
 import type { IndexDefinition, IndexStatus } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import type { IndexReport } from '../index.contract.ts';
-import { IndexProgress } from '../shared/index-progress.ts';
+import { IndexProgress } from '../index-progress.ts';
 
 export interface CatalogedIndex {
   readonly definition: IndexDefinition;

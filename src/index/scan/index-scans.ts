@@ -12,8 +12,8 @@ import type {
 } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import type { IndexProgress } from '../index-progress.ts';
 import { KeyFormatError } from '../keys/key-reader.ts';
-import type { IndexProgress } from '../shared/index-progress.ts';
 import {
   intervalsOf,
   type KeyDirections,

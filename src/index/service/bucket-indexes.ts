@@ -11,7 +11,7 @@ import type { CompiledDefinition } from '../entries/compiled-definition.ts';
 import { FollowedIndex } from '../follow/followed-index.ts';
 import { IndexGroup } from '../follow/index-group.ts';
 import type { IndexReport, IndexState } from '../index.contract.ts';
-import { type IndexProgress, noScans } from '../shared/index-progress.ts';
+import { type IndexProgress, noScans } from '../index-progress.ts';
 import type { FileIdentity, IndexFile, IndexStore } from '../store/index-store.ts';
 import type { MemoryShares } from './memory-shares.ts';
 

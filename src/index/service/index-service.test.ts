@@ -8,8 +8,8 @@ import { TestIndexes } from '../../../test/support/index-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
+import { IndexProgress } from '../index-progress.ts';
 import { KeyReader } from '../keys/key-reader.ts';
-import { IndexProgress } from '../shared/index-progress.ts';
 import type { IndexStore } from '../store/index-store.ts';
 
 /** Ids of collections. */

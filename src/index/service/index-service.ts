@@ -8,7 +8,7 @@ import type { Random } from '#ports/random.ts';
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import type { CompiledDefinition } from '../entries/compiled-definition.ts';
 import type { IndexReport, WantedIndexes } from '../index.contract.ts';
-import { noScans } from '../shared/index-progress.ts';
+import { noScans } from '../index-progress.ts';
 import type { IndexStore } from '../store/index-store.ts';
 import { BucketIndexes } from './bucket-indexes.ts';
 import { type MemoryShares, memoryShares } from './memory-shares.ts';

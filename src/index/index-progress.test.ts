@@ -5,7 +5,7 @@ import { IndexProgress, unknownSeqno } from './index-progress.ts';
 
 test('a position set by another thread never combines the seqno of one history with the uuid of another', async () => {
   const progress = new IndexProgress();
-  const writer = new Worker(new URL('../../../test/support/position-writer.ts', import.meta.url), {
+  const writer = new Worker(new URL('../../test/support/position-writer.ts', import.meta.url), {
     workerData: { buffer: progress.buffer, histories: 500_000 },
   });
   const ended = new Promise((resolve) => writer.once('exit', resolve));
