@@ -11,11 +11,13 @@ interface Benchmark {
 
 const files = globSync('bench/*.bench.ts').sort();
 const names = files.map((file) => file.slice('bench/'.length, -'.bench.ts'.length));
-const [name = '', briefly] = process.argv.slice(2);
+const [name = ''] = process.argv.slice(2);
+/** Set for the processes of a run of all benchmarks. */
+const brieflyVariable = 'DIVAN_BENCH_BRIEFLY';
 /** `peers` contains these benchmarks as groups: `smoke` runs them only there. */
 const alsoInPeers = ['many', 'mixed'];
 if (name === 'smoke') await runAllBriefly(names.filter((each) => !alsoInPeers.includes(each)));
-else if (names.includes(name)) await runOne(name, briefly === 'briefly');
+else if (names.includes(name)) await runOne(name, process.env[brieflyVariable] !== undefined);
 else {
   console.log(`usage: npm run bench -- <${['smoke', ...names].join('|')}>`);
   process.exit(name === '' ? 0 : 1);
@@ -37,10 +39,13 @@ async function runAllBriefly(names: readonly string[]): Promise<void> {
 }
 
 async function runBriefly(name: string): Promise<void> {
-  const args = [import.meta.filename, name, 'briefly'];
-  const options = { maxBuffer: 64 * 1024 * 1024 };
+  const options = { maxBuffer: 64 * 1024 * 1024, env: { ...process.env, [brieflyVariable]: 'yes' } };
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, options);
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      [import.meta.filename, name],
+      options,
+    );
     process.stdout.write(stdout);
     process.stderr.write(stderr);
   } catch (error) {

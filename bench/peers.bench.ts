@@ -25,7 +25,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const extent = smoke ? { rounds: 1, seconds: 0.2 } : { rounds: 5, seconds: 2 };
   const [loadBefore = 0] = loadavg();
   const figures: Figure[] = [];
-  const wanted = process.argv[2] === 'peers' ? process.argv.slice(3) : [];
+  const wanted = process.argv.slice(3);
   for (const [name, group] of Object.entries(groups)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
     const found = await group(extent);
