@@ -109,16 +109,6 @@ test('reports a cluster as degraded while its node is dead, and restarts the nod
   }
 });
 
-function killNodes(cloud: CloudProcess): void {
-  for (const pid of cloud.nodePids()) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      // The process has ended.
-    }
-  }
-}
-
 test('refuses requests that need a dead node, and still answers those that need only the database of the cloud', async () => {
   await using cloud = await CloudProcess.start();
   const { path, id } = await aCluster(cloud);
@@ -127,8 +117,8 @@ test('refuses requests that need a dead node, and still answers those that need 
   assert.equal((await cloud.request('POST', `${path}/users`, user)).status, 201);
   const [pid] = cloud.nodePids();
   // The cloud starts the node again at once: each time the test kills it before it is ready, until all requests are answered.
-  const killing = setInterval(() => killNodes(cloud), 10);
-  killNodes(cloud);
+  const killing = setInterval(() => endNodes(cloud.dataDir), 10);
+  endNodes(cloud.dataDir);
   const requests = [
     ['GET', '/buckets'],
     ['GET', '/buckets/b3JkZXJz'],

@@ -162,7 +162,7 @@ export class CloudProcess {
 
 let described: CloudDescription | undefined;
 
-/** Kills the nodes that a killed cloud left running, including those that have not locked their data folders yet. */
+/** Kills the nodes of a cloud, including those that have not locked their data folders yet. */
 export function endNodes(dataDir: string): void {
   const started = pidsIn(dataDir, 'process.json', (text) => (JSON.parse(text) as { pid: number }).pid);
   for (const pid of new Set([...nodePids(dataDir), ...started])) {

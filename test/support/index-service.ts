@@ -72,9 +72,13 @@ export class TestIndexes implements AsyncDisposable {
     });
   }
 
-  /** Waits until the index has all current changes of the data service. */
-  async caughtUp(client: BucketClient, definition: IndexDefinition): Promise<void> {
-    const seqnos = await client.highSeqnos(definition.keyspace.collectionId);
+  /** Waits until the index has all current changes of the collection, which is its own by default. */
+  async caughtUp(
+    client: BucketClient,
+    definition: IndexDefinition,
+    collection = definition.keyspace.collectionId,
+  ): Promise<void> {
+    const seqnos = await client.highSeqnos(collection);
     const uuids = await client.uuids();
     await eventuallyWithin(buildMs, () => {
       const report = this.reportOf(definition);

@@ -44,6 +44,12 @@ const taskRecord = (number: number, change: Partial<TaskRecord> = {}): TaskRecor
   ...change,
 });
 const lineOf = (record: TaskRecord): string => `${JSON.stringify(record)}\n`;
+/** The runs in the file, in its order. */
+const keptRuns = (): string[] =>
+  readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as TaskRecord).run);
 const range = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 
 describe('the history of tasks', () => {
@@ -150,9 +156,8 @@ describe('the history of tasks', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     await noted;
-    const kept = readFileSync(path, 'utf8').trim().split('\n');
-    const runs = new Set(kept.map((line) => (JSON.parse(line) as TaskRecord).run));
-    assert.deepEqual([runs.size, kept.length], [added + 1, added + 1]);
+    const runs = keptRuns();
+    assert.deepEqual([new Set(runs).size, runs.length], [added + 1, added + 1]);
   });
 
   it('keeps every record when several nodes remove old ones at the same time', async () => {
@@ -162,9 +167,8 @@ describe('the history of tasks', () => {
     const nodes = range(3).map(newHistory);
     const notes = range(30).map((number) => nodes[number % 3]?.note(place, taskRecord(1_000 + number)));
     await Promise.all(notes);
-    const kept = readFileSync(path, 'utf8').trim().split('\n');
-    const runs = new Set(kept.map((line) => (JSON.parse(line) as TaskRecord).run));
-    assert.deepEqual([runs.size, kept.length], [1_030, 1_030]);
+    const runs = keptRuns();
+    assert.deepEqual([new Set(runs).size, runs.length], [1_030, 1_030]);
     assert.equal(existsSync(`${path}.new`), false);
   });
 
@@ -181,10 +185,9 @@ describe('the history of tasks', () => {
     const lines = range(60).map((number) => lineOf(taskRecord(number, { about: 'é'.repeat(50_000) })));
     writeFileSync(path, lines.join(''));
     await history.note(place, taskRecord(60));
-    const kept = readFileSync(path, 'utf8').trim().split('\n');
     const fitting = Math.floor((2.5 * mib) / Buffer.byteLength(lines[0] as string));
     assert.deepEqual(
-      kept.map((line) => (JSON.parse(line) as TaskRecord).run),
+      keptRuns(),
       range(61)
         .slice(60 - fitting)
         .map((number) => `run ${number}`),

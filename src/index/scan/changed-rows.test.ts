@@ -117,4 +117,5 @@ test('reading all pages compares a number of keys that grows with the number of 
   for (let read = 0; read < count; read++)
     [after = null] = reader.page(interval, { after, isReverse: false, limit: 1 });
   assert.equal(after?.id, `k${count - 1}`);
+  assert.ok(compared > count, `only ${compared} comparisons were counted`);
 });

@@ -3,13 +3,11 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
-import { vbucketOf } from '#client/document-key.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { TestIndexes } from '../../../test/support/index-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
-import { IndexProgress } from '../index-progress.ts';
 import type { IndexFile, IndexStore } from '../store/index-store.ts';
 
 /** Ids of collections. */
@@ -94,12 +92,7 @@ test('a service that stops closes all its files, even if the last positions of o
   await indexes.online(first, second);
   // A change in another collection moves a position without a commit.
   await client.storeMany(carts, [writing('elsewhere', 1)]);
-  const vb = vbucketOf('elsewhere');
-  const seqno = (await client.highSeqnos(carts))[vb] as number;
-  await eventually(() => {
-    for (const index of [first, second])
-      assert.ok(new IndexProgress(indexes.reportOf(index)?.shared).completeSeqno(vb) >= seqno);
-  });
+  for (const index of [first, second]) await indexes.caughtUp(client, index, carts);
   faults.errcode = diskFull;
   await indexes.service.stop();
   assert.deepEqual([faults.thrown, faults.closed], [2, 2]);

@@ -29,7 +29,7 @@ test('EXCLUDE visits a number of members that does not grow with the product of 
     return found;
   });
   assert.deepEqual(await run(`SELECT t.* EXCLUDE ${names.join()} FROM [${object}] AS t`), [{ last: 2 }]);
-  assert.ok(listed < 100 * names.length, `${listed} names`);
+  assert.ok(listed >= names.length && listed < 100 * names.length, `${listed} names`);
 });
 
 test('very many stars of a large object are refused', async () => {

@@ -40,6 +40,16 @@ async function fill(b: BucketUnderTest, collection: string, count: number): Prom
   }
 }
 
+/** The shard whose state a test changes. */
+const copy = 5;
+/** All shards, `copy` in this state. */
+const shardsWith = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
+  Array.from({ length: 64 }, (_, shard) => ({
+    state: shard === copy ? state : 'active',
+    epoch: shard === copy ? epoch : 1,
+    replicas: [],
+  }));
+
 test('the sweep removes documents of a dropped collection that are on disk only, and their counts', async () => {
   const disk = new MemoryDisk();
   const storage = { disk: disk.engine(), files };
@@ -62,24 +72,17 @@ test('the sweep removes documents of a dropped collection that are on disk only,
 });
 
 test('a vbucket that becomes active is swept of what was dropped while it was a copy', async () => {
-  const copy = 5;
-  const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
-    Array.from({ length: 64 }, (_, shard) => ({
-      state: shard === copy ? state : 'active',
-      epoch: shard === copy ? epoch : 1,
-      replicas: [],
-    }));
   const storage = { disk: new MemoryDisk().engine(), files };
   const manifest = manifestOf('1', '0', '8');
-  const b = await new BucketUnderTest({ storage, rules, manifest, shards: shards('active', 1) }).start();
+  const b = await new BucketUnderTest({ storage, rules, manifest, shards: shardsWith('active', 1) }).start();
   await fill(b, '8', 128);
   await fill(b, '0', 64);
   const isLeft = (vb: number): boolean => (b.bucket.columns.items[vb] as number) > 1;
-  await b.bucket.followShards(shards('replica', 2));
+  await b.bucket.followShards(shardsWith('replica', 2));
   b.bucket.applyManifest(manifestOf('2', '0'));
   await until(b, () => !isLeft(copy - 1) && !isLeft(copy + 1));
   assert.ok(isLeft(copy), 'a copy was swept, although its active makes the tombstones');
-  const promoted = b.bucket.followShards(shards('active', 3));
+  const promoted = b.bucket.followShards(shardsWith('active', 3));
   await until(b, () => !isLeft(copy));
   await promoted;
   await until(b, () => b.bucket.stats().dirtyItems === 0);
@@ -87,29 +90,22 @@ test('a vbucket that becomes active is swept of what was dropped while it was a 
 });
 
 test('a vbucket that becomes active is swept also of documents that are on disk only', async () => {
-  const copy = 5;
-  const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
-    Array.from({ length: 64 }, (_, shard) => ({
-      state: shard === copy ? state : 'active',
-      epoch: shard === copy ? epoch : 1,
-      replicas: [],
-    }));
   const storage = { disk: new MemoryDisk().engine(), files };
   const manifest = manifestOf('1', '0', '8');
-  const active = shards('active', 1);
+  const active = shardsWith('active', 1);
   const options = { storage, rules, manifest, shards: active, evictionPolicy: 'fullEviction' } as const;
   const b = await new BucketUnderTest(options).start();
   await fill(b, '8', 3000);
   await fill(b, '0', 3000);
   await until(b, () => b.bucket.stats().dirtyItems === 0 && b.bucket.stats().nonResident > 3000);
-  await b.bucket.followShards(shards('replica', 2));
+  await b.bucket.followShards(shardsWith('replica', 2));
   b.bucket.applyManifest(manifestOf('2', '0'));
   const itemsOf = (vb: number): number => b.bucket.columns.items[vb] as number;
   const isSwept = (vb: number): boolean => itemsOf(vb) <= 3000 / 64 + 1;
   await until(b, () => Array.from({ length: 64 }, (_, vb) => vb).every((vb) => vb === copy || isSwept(vb)));
   await until(b, () => b.bucket.stats().dirtyItems === 0);
   assert.ok(!isSwept(copy), 'a copy was swept, although its active makes the tombstones');
-  const promoted = b.bucket.followShards(shards('active', 3));
+  const promoted = b.bucket.followShards(shardsWith('active', 3));
   await until(b, () => isSwept(copy));
   await promoted;
   await until(b, () => b.bucket.stats().dirtyItems === 0);
