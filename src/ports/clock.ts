@@ -27,6 +27,23 @@ export const processMs = (): number => {
 export const nextTurn = (clock: Pick<Clock, 'soon'>): Promise<void> =>
   new Promise((resolve) => clock.soon(resolve));
 
+/**
+ * Returns a function to call between parts of a long computation: it lets other work of the thread run once `sliceMs` of time are used up, and
+ * resolves with whether it did.
+ */
+export function pausesOf(
+  clock: Pick<Clock, 'monotonicMs' | 'soon'>,
+  sliceMs: number,
+): () => Promise<boolean> {
+  let sliceStartMs = clock.monotonicMs();
+  return async () => {
+    if (clock.monotonicMs() - sliceStartMs < sliceMs) return false;
+    await nextTurn(clock);
+    sliceStartMs = clock.monotonicMs();
+    return true;
+  };
+}
+
 export const realClock: Clock = {
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),

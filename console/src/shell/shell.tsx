@@ -1,12 +1,11 @@
 // The console of a node: who is signed in, or the form that sets a new node up.
-import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import type { Identity } from '../api/types.ts';
 import { Button } from '../kit/controls.tsx';
-import { Problem } from '../kit/notices.tsx';
-import { asApiError } from '../kit/use-resource.ts';
+import { Loaded, Problem } from '../kit/notices.tsx';
+import { asApiError, useResource } from '../kit/use-resource.ts';
 import { Frame } from './frame.tsx';
 import { pages } from './pages.ts';
 import { SignInForm } from './sign-in.tsx';
@@ -64,14 +63,10 @@ async function currentState(): Promise<State> {
 }
 
 function SetUp({ onDone }: { onDone: () => void }) {
-  const [Form, setForm] = useState<ComponentType<{ onDone: () => void }>>();
-  const [problem, setProblem] = useState<ApiError>();
-  useEffect(() => {
-    import('../pages/set-up.tsx').then(
-      ({ SetUpForm }) => setForm(() => SetUpForm),
-      () => setProblem(new ApiError(0, 'The form could not be loaded: the node does not answer.')),
-    );
-  }, []);
-  if (problem) return <Problem problem={problem} />;
-  return Form ? <Form onDone={onDone} /> : <p class="quiet">Loading…</p>;
+  const form = useResource(() =>
+    import('../pages/set-up.tsx').catch(() => {
+      throw new ApiError(0, 'The form could not be loaded: the node does not answer.');
+    }),
+  );
+  return <Loaded from={form}>{({ SetUpForm }) => <SetUpForm onDone={onDone} />}</Loaded>;
 }

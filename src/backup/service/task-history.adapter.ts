@@ -126,14 +126,15 @@ export class TaskHistory {
 
   /** Null if another node has begun the file. */
   async #beginFile(path: string): Promise<FileHandle | null> {
+    try {
+      return await open(path, 'ax', 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
     const begun = await stat(path).catch(() => null);
     // What a node that was killed has left: the next rotation begins the file.
     if (begun !== null && begun.mtimeMs < this.#clock.wallMs() - abandonedMs) await rm(path, { force: true });
-    if (begun !== null) return null;
-    return await open(path, 'ax', 0o600).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') return null;
-      throw error;
-    });
+    return null;
   }
 
   /** Other nodes may add lines to the old file until the new one has its name: those are copied as well, the last ones afterwards. */
@@ -188,8 +189,8 @@ export class TaskHistory {
     const chunk = Buffer.allocUnsafe(chunkBytes);
     for (;;) {
       const { bytesRead } = await file.read(chunk, 0, Math.min(chunkBytes, position.end - at), at);
-      const newest = chunk.lastIndexOf(newline, bytesRead - 1);
-      if (bytesRead > 0 && newest >= 0) position.next = at + newest + 1;
+      const newest = chunk.subarray(0, bytesRead).lastIndexOf(newline);
+      if (newest >= 0) position.next = at + newest + 1;
       at += bytesRead;
       const lines = bytesRead === 0 ? splitter.end() : splitter.add(chunk.subarray(0, bytesRead));
       for (const line of lines) {

@@ -118,7 +118,7 @@ export class OperationsStore {
     return numUpdatedRows === 1n;
   }
 
-  /** Writes progress and renews the lease; false if another worker holds it now. */
+  /** Writes progress and renews the lease; false if another worker holds it now, or the operation has ended. */
   record(id: string, owner: string, change: Partial<OperationRow>): Promise<boolean> {
     return this.write(this.options.store, id, owner, change);
   }

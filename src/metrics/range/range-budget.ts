@@ -1,6 +1,6 @@
 // The limits of one request over all its items: samples read, values computed, work in windows, bytes of the answer. The
 // computation yields to other requests, and stops when the client has disconnected.
-import { type Clock, nextTurn } from '#ports/clock.ts';
+import { type Clock, pausesOf } from '#ports/clock.ts';
 
 /** Limits of one request. The values of a large dashboard for a day are about a tenth of them. */
 export const rangeLimits = {
@@ -28,11 +28,10 @@ export class RefusedQueryError extends Error {
 }
 
 export class RangeBudget {
-  readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #limits: Readonly<Record<Cost, number>>;
   readonly #spent: Record<Cost, number> = { samples: 0, values: 0, windowSamples: 0, answerBytes: 0 };
-  #sliceStartMs: number;
+  readonly #pause: () => Promise<boolean>;
 
   constructor({
     clock,
@@ -43,10 +42,9 @@ export class RangeBudget {
     signal: AbortSignal;
     limits?: Readonly<Record<Cost, number>>;
   }) {
-    this.#clock = clock;
     this.#signal = signal;
     this.#limits = limits;
-    this.#sliceStartMs = clock.monotonicMs();
+    this.#pause = pausesOf(clock, sliceMs);
   }
 
   /** Refuses the query that exceeds a limit, and every later one of the same request. */
@@ -68,10 +66,7 @@ export class RangeBudget {
 
   /** Yields to other requests when the time slice is used up; throws once the client has disconnected. */
   async yieldIfDue(): Promise<void> {
-    if (this.#clock.monotonicMs() - this.#sliceStartMs < sliceMs) return;
-    await nextTurn(this.#clock);
-    this.#sliceStartMs = this.#clock.monotonicMs();
-    this.#signal.throwIfAborted();
+    if (await this.#pause()) this.#signal.throwIfAborted();
   }
 
   /** Runs a generator, such as `evaluateInSlices`, whose values are the numbers of samples that windows had since the value before. */

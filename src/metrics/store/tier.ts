@@ -1,6 +1,6 @@
 // One resolution of the store: a head in memory with its write-ahead log, and blocks on disk. At the end of a time span the head
 // becomes a block; its log is deleted once the block is synced.
-import { type Clock, nextTurn } from '#ports/clock.ts';
+import { type Clock, pausesOf } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { labelsKey } from '../query/combine.ts';
 import { testOf } from '../query/match.ts';
@@ -138,7 +138,7 @@ export class Tier {
       if (existing) existing.runs.push(chunks);
       else compressed.set(key, { labels, runs: [chunks] });
     };
-    const pause = pausesOf(this.#options.clock);
+    const pause = pausesOf(this.#options.clock, sliceMs);
     for (const { labels, chunks } of series) {
       add(labels, chunks);
       await pause();
@@ -168,7 +168,7 @@ export class Tier {
     toMs: number,
   ): Promise<Series[]> {
     const found: Series[] = [];
-    const pause = pausesOf(this.#options.clock);
+    const pause = pausesOf(this.#options.clock, sliceMs);
     const inOrder = [...compressed].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [, { labels, runs }] of inOrder) {
       const samples = samplesOfRuns(runs, fromMs, toMs);
@@ -328,7 +328,7 @@ export class Tier {
   async #replay(bytes: Buffer, head: Head, span: SpanId): Promise<number> {
     const { clock, log } = this.#options;
     let end = 0;
-    const pause = pausesOf(clock);
+    const pause = pausesOf(clock, sliceMs);
     try {
       for (const record of replay(bytes, head)) {
         end = record.end;
@@ -348,14 +348,4 @@ export class Tier {
     this.#hasReportedRefused = true;
     this.#options.log.warn('metrics.too_many_series', { limit: this.#options.bounds.seriesMax });
   }
-}
-
-/** Returns a function that lets other work of the thread run once a slice of time is used up. */
-function pausesOf(clock: Clock): () => Promise<void> {
-  let sliceStartMs = clock.monotonicMs();
-  return async () => {
-    if (clock.monotonicMs() - sliceStartMs < sliceMs) return;
-    await nextTurn(clock);
-    sliceStartMs = clock.monotonicMs();
-  };
 }
