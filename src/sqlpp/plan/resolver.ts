@@ -10,7 +10,7 @@ import type { KeyspaceRef, LogicalSelect } from './logical.ts';
 import type { Privilege } from './privilege.ts';
 import { resolveExpression } from './resolve-expression.ts';
 import { resolveSelect } from './resolve-select.ts';
-import { functionKey, functionText, type InlineFunction, type NameResolver, near } from './resolving.ts';
+import { functionText, type InlineFunction, type NameResolver, near } from './resolving.ts';
 import { Scope, slotOf } from './scope.ts';
 
 /** The part of the datastore that name resolution needs. */
@@ -188,6 +188,11 @@ export class Resolver implements NameResolver {
     if (context) return { namespace: 'default', ...context, collection: first };
     return { namespace: 'default', bucket: first, scope: '_default', collection: '_default' };
   }
+}
+
+/** Identifies a function in a statement. Names may contain dots, and `f` and `default:f` are two functions where the query context has one of that name. */
+function functionKey({ namespace, parts }: FunctionName): string {
+  return JSON.stringify(parts.length === 1 ? [namespace, ...parts] : parts);
 }
 
 const privilegeKey = (action: Privilege['action'], keyspace: KeyspaceName | undefined): string =>

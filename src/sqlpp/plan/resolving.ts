@@ -27,17 +27,12 @@ export interface NameResolver {
   userFunction(call: UserCall): Pick<InlineCall, 'inline'> | Pick<ExternalCall, 'external'>;
 }
 
-/** Identifies a function in a statement. Names may contain dots, and `f` and `default:f` are two functions where the query context has one of that name. */
-export function functionKey({ namespace, parts }: FunctionName): string {
-  return JSON.stringify(parts.length === 1 ? [namespace, ...parts] : parts);
-}
-
 /** The name of a function in messages. */
 export function functionText({ namespace, parts }: FunctionName): string {
   return namespace !== undefined && parts.length === 1 ? `${namespace}:${parts[0]}` : parts.join('.');
 }
 
-/** The body of a SQL++ function, with its parameters in slots. */
+/** The body of a SQL++ function, with its parameters in slots: one object for all calls of the function in a statement. */
 export interface InlineFunction {
   readonly block: Block;
   /** The slot of each parameter. */

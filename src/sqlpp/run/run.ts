@@ -3,7 +3,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import { allowPauses, begin, noTasks, PauseNeeded, restore, rowTasks } from '../expressions/paused-work.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import type { Block } from '../plan/block.ts';
-import { functionKey, functionText, isExternal, type ResolvedSubquery } from '../plan/resolving.ts';
+import { functionText, isExternal, isInline, type ResolvedSubquery } from '../plan/resolving.ts';
 import type { Subquery, UserCall } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import { parseInSteps } from '../values/json-steps.ts';
@@ -14,7 +14,6 @@ import { CallNeeded, CallResults } from './call-results.ts';
 import type { Code } from './code.ts';
 import { type DrawnKind, DrawnValues } from './drawn-values.ts';
 import type { ExecuteContext, Outcome, Phase } from './engine.ts';
-import type { FunctionProgram } from './function-program.ts';
 import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
 import { advisorCall, curlCall, externalCall } from './needed-calls.ts';
@@ -28,7 +27,8 @@ import { type NeededResults, SubqueryNeeded, SubqueryResults } from './subquery-
 /** The subqueries and user functions of a statement. */
 export interface Programs {
   readonly programs: ReadonlyMap<object, SubqueryProgram>;
-  readonly functions: ReadonlyMap<string, FunctionProgram>;
+  /** The compiled bodies, by their functions. */
+  readonly functions: ReadonlyMap<object, Code>;
 }
 
 /** Produces an operator's rows, starting with this row. Leaving the loop early ends all its inputs. */
@@ -169,13 +169,13 @@ export class Run {
   /** For expressions: calls a user-defined function. */
   userCall(call: UserCall, values: readonly Value[]): Value {
     if (isExternal(call)) return this.#resultOf(externalCall(call.external, values, this.context));
-    const program = this.#programs.functions.get(functionKey(call.name));
-    if (!program) throw sqlError(10101, functionText(call.name));
+    const inline = isInline(call) ? call.inline : undefined;
+    const code = inline && this.#programs.functions.get(inline);
+    if (!code) throw sqlError(10101, functionText(call.name));
     countSteps(callSteps);
     if (++this.#callDepth > callDepthMax)
       throw sqlError(10109, functionText(call.name), 'calls are nested too deeply');
     try {
-      const { inline, code } = program;
       const row = emptyRow(inline.block.size);
       inline.parameters.forEach((slot, at) => {
         row[slot] = values[at];

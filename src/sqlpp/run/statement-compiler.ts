@@ -2,18 +2,17 @@
 import { resultOf, type WorkSteps } from '#base/steps.ts';
 import type { Operator, QueryPlan } from '../plan/operators.ts';
 import {
-  functionKey,
   type InlineCall,
+  type InlineFunction,
   isInline,
   isResolved,
   type ResolvedSubquery,
 } from '../plan/resolving.ts';
 import { visit } from '../plan/walk.ts';
 import type { Expression } from '../tree/query.ts';
-import { BlockCompiler } from './code.ts';
+import { BlockCompiler, type Code } from './code.ts';
 import { type InnerQuery, setOperation, subqueryScan } from './combining.ts';
 import { distinct, fetchDocuments, filter, letVariables, limit, offset, project, unnest } from './flow.ts';
-import type { FunctionProgram } from './function-program.ts';
 import { compileLettingHaving, group } from './grouping.ts';
 import { hashJoin } from './hash-join.ts';
 import { indexScan } from './index-scanning.ts';
@@ -34,10 +33,10 @@ export interface Planner {
 export class StatementCompiler {
   /** Programs of the statement's subqueries. */
   readonly programs = new Map<object, SubqueryProgram>();
-  /** User-defined SQL++ functions by `functionKey`. */
-  readonly functions = new Map<string, FunctionProgram>();
-  /** The keys of functions that call CURL() or a function in another language. */
-  readonly #callers = new Set<string>();
+  /** The compiled bodies of user-defined SQL++ functions. */
+  readonly functions = new Map<InlineFunction, Code>();
+  /** The functions that call CURL() or a function in another language. */
+  readonly #callers = new Set<InlineFunction>();
   /** Whether the query or function that is compiled calls CURL() or a function in another language. */
   #callsOut = false;
   readonly #planner: Planner;
@@ -69,7 +68,7 @@ export class StatementCompiler {
     for (const node of inner) {
       yield;
       if (node.kind === 'subquery') this.#subquery(node.logical);
-      else this.#inline(node);
+      else this.#inline(node.inline);
     }
   }
 
@@ -89,19 +88,17 @@ export class StatementCompiler {
     else this.programs.set(logical, this.query(this.#planner.planOf(logical)));
   }
 
-  #inline({ name, inline }: InlineCall): void {
-    const key = functionKey(name);
-    if (this.functions.has(key)) {
-      this.#callsOut ||= this.#callers.has(key);
+  #inline(inline: InlineFunction): void {
+    if (this.functions.has(inline)) {
+      this.#callsOut ||= this.#callers.has(inline);
       return;
     }
     const before = this.#callsOut;
     this.#callsOut = false;
     const compiler = new BlockCompiler(inline.block, new Map());
-    const program = { inline, code: compiler.code(inline.body) };
-    this.functions.set(key, program);
+    this.functions.set(inline, compiler.code(inline.body));
     resultOf(this.finish(compiler));
-    if (this.#callsOut) this.#callers.add(key);
+    if (this.#callsOut) this.#callers.add(inline);
     this.#callsOut ||= before;
   }
 
