@@ -4,7 +4,7 @@ import type { AllKeys, Comprehension, Expression, Quantified, RangeBinding } fro
 import { conjunctsOf } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
 import { type Sarg, type SargContext, sargOf, sargOfAll } from './sarg.ts';
-import { mapChildren, visit } from './walk.ts';
+import { mapChildren, mapRange, variablesOf, visit } from './walk.ts';
 
 /** The ranges of an array key's elements that one predicate allows; undefined if it is not about the array. */
 export function arraySarg(key: Expression, predicate: Expression, context: SargContext): Sarg | undefined {
@@ -125,14 +125,16 @@ function renamed(
     return mapChildren(node, (child) => renamed(child, names, nameOf));
   const inner = new Map(names);
   for (const variable of node.bindings.flatMap(variablesOf)) inner.set(variable, nameOf(variable));
-  const bindings = node.bindings.map(({ name, position, of, isDeep }) => ({
-    name: inner.get(name) as string,
-    position: position === undefined ? undefined : inner.get(position),
-    of: renamed(of, names, nameOf),
-    isDeep,
+  const bindings = node.bindings.map((binding) => ({
+    ...binding,
+    name: inner.get(binding.name) as string,
+    position: binding.position === undefined ? undefined : inner.get(binding.position),
   }));
-  const rest = mapChildren({ ...node, bindings: [] }, (child) => renamed(child, inner, nameOf));
-  return { ...rest, bindings } as Expression;
+  return mapRange(
+    { ...node, bindings },
+    (array) => renamed(array, names, nameOf),
+    (child) => renamed(child, inner, nameOf),
+  );
 }
 
 /** Makes names that neither the expression nor `taken` has, and each of them once. */
@@ -149,8 +151,4 @@ function unusedNames(node: Expression, taken: ReadonlySet<string>): (name: strin
     used.add(unused);
     return unused;
   };
-}
-
-function variablesOf({ name, position }: RangeBinding): string[] {
-  return position === undefined ? [name] : [name, position];
 }

@@ -6,7 +6,7 @@ import type { Source } from './block.ts';
 import { conjunctsOf } from './conjuncts.ts';
 import type { PlanningContext } from './planning.ts';
 import { slotOf, sourceSlot } from './scope.ts';
-import { mapChildren, replace } from './walk.ts';
+import { mapChildren, mapRange, replace, variablesOf } from './walk.ts';
 
 export interface BoundIndex {
   readonly definition: IndexDefinition;
@@ -91,14 +91,12 @@ function overSource(node: Expression, source: Source, bound: ReadonlySet<string>
       return mapChildren(node, (child) => overSource(child, source, bound));
     case 'quantified':
     case 'comprehension': {
-      const inner = new Set(bound);
-      for (const { name, position } of node.bindings) {
-        inner.add(name);
-        if (position !== undefined) inner.add(position);
-      }
-      const bindings = node.bindings.map((each) => ({ ...each, of: overSource(each.of, source, bound) }));
-      const rest = mapChildren({ ...node, bindings: [] }, (child) => overSource(child, source, inner));
-      return { ...rest, bindings } as Expression;
+      const inner = new Set([...bound, ...node.bindings.flatMap(variablesOf)]);
+      return mapRange(
+        node,
+        (array) => overSource(array, source, bound),
+        (child) => overSource(child, source, inner),
+      );
     }
     case 'field': {
       const mapped = mapChildren(node, (child) => overSource(child, source, bound));

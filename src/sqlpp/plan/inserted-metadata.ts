@@ -3,9 +3,8 @@
 import type { Insert } from '../tree/change.ts';
 import type { Call, Expression, Select, Subselect } from '../tree/query.ts';
 import { expressionKey } from './expression-key.ts';
-import { mapChildren, some } from './walk.ts';
+import { mapChildren, mapRange, some, variablesOf } from './walk.ts';
 
-type Range = Extract<Expression, { kind: 'quantified' | 'comprehension' }>;
 type Query = Extract<Insert['source'], { kind: 'query' }>;
 
 /** The query with the further terms, which replace META() in KEY, VALUE and OPTIONS. */
@@ -61,21 +60,17 @@ class ProjectedMetadata {
 
   /** The expression with META() of documents replaced by the names of further terms. `bound`: variables of ranges around it, which are no documents. */
   replaceIn(node: Expression, bound: ReadonlySet<string> = new Set()): Expression {
-    if (node.kind === 'quantified' || node.kind === 'comprehension') return this.#replaceInRange(node, bound);
+    const mapper = (names: ReadonlySet<string>) => (child: Expression) => this.replaceIn(child, names);
+    if (node.kind === 'quantified' || node.kind === 'comprehension') {
+      const inner = new Set([...bound, ...node.bindings.flatMap(variablesOf)]);
+      return mapRange(node, mapper(bound), mapper(inner));
+    }
     const call = node.kind === 'field' && node.name.kind === 'constant' ? node.of : node;
     const document = call.kind === 'call' && call.name === 'meta' ? this.#documentOf(call, bound) : undefined;
-    if (!document) return mapChildren(node, (child) => this.replaceIn(child, bound));
+    if (!document) return mapChildren(node, mapper(bound));
     const meta: Expression = { ...(call as Call), arguments: [document] };
     const expression = node === call ? meta : ({ ...node, of: meta } as Expression);
     return { kind: 'identifier', name: this.#aliasOf(expression), ignoresCase: false, at: node.at };
-  }
-
-  #replaceInRange(node: Range, bound: ReadonlySet<string>): Expression {
-    const variables = node.bindings.flatMap(({ name, position }) => [name, position ?? name]);
-    const inner = new Set([...bound, ...variables]);
-    const bindings = node.bindings.map((each) => ({ ...each, of: this.replaceIn(each.of, bound) }));
-    const rest = mapChildren({ ...node, bindings: [] }, (child) => this.replaceIn(child, inner));
-    return { ...rest, bindings } as Expression;
   }
 
   #documentOf({ arguments: [argument] }: Call, bound: ReadonlySet<string>): Expression | undefined {

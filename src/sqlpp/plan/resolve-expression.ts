@@ -13,7 +13,7 @@ import {
   type ResolvedSubquery,
 } from './resolving.ts';
 import { type Scope, type SourceInScope, slotOf, sourceSlot } from './scope.ts';
-import { mapChildren } from './walk.ts';
+import { mapChildren, mapRange, variablesOf } from './walk.ts';
 
 export function resolveExpression(resolver: NameResolver, node: Expression, scope: Scope): Expression {
   const resolve = (child: Expression): Expression => resolveExpression(resolver, child, scope);
@@ -136,12 +136,11 @@ function resolveRange(
   scope: Scope,
 ): Expression {
   const inner = bindRanges(resolver, node.bindings, scope, node.at);
-  const bindings = node.bindings.map((binding) => ({
-    ...binding,
-    of: resolveExpression(resolver, binding.of, scope),
-  }));
-  const rest = mapChildren({ ...node, bindings: [] }, (child) => resolveExpression(resolver, child, inner));
-  return { ...rest, bindings } as Expression;
+  return mapRange(
+    node,
+    (array) => resolveExpression(resolver, array, scope),
+    (child) => resolveExpression(resolver, child, inner),
+  );
 }
 
 /** A scope with the variables of ranges. A range does not see the variables of the others. */
@@ -152,12 +151,9 @@ function bindRanges(
   at: number,
 ): Scope {
   const inner = scope.inner();
-  for (const { name, position } of bindings) {
-    for (const variable of [name, position]) {
-      if (variable === undefined) continue;
-      refuseDuplicate(resolver.text, variable, inner, at);
-      inner.names.set(variable, { kind: 'local' });
-    }
+  for (const variable of bindings.flatMap(variablesOf)) {
+    refuseDuplicate(resolver.text, variable, inner, at);
+    inner.names.set(variable, { kind: 'local' });
   }
   return inner;
 }

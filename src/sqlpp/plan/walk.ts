@@ -6,6 +6,7 @@ import type {
   Expression,
   FrameBound,
   KeyTerm,
+  Quantified,
   RangeBinding,
   SortTerm,
   WindowFrame,
@@ -137,6 +138,18 @@ function mapKeyTerm(key: KeyTerm, map: Mapper): KeyTerm {
 
 function mapBindings(bindings: readonly RangeBinding[], map: Mapper): readonly RangeBinding[] {
   return mapItems(bindings, (binding) => rebuild(binding, { of: map(binding.of) }));
+}
+
+/** The variables that a range binds. */
+export function variablesOf({ name, position }: RangeBinding): string[] {
+  return position === undefined ? [name] : [name, position];
+}
+
+/** Like `mapChildren`, with `outer` for the arrays of the ranges, which do not see the variables, and `inner` for the other children. */
+export function mapRange(node: Quantified | Comprehension, outer: Mapper, inner: Mapper): Expression {
+  const bindings = mapBindings(node.bindings, outer);
+  const rest = mapChildren({ ...node, bindings: [] }, inner);
+  return { ...rest, bindings } as Expression;
 }
 
 function optional(node: Expression | undefined, map: Mapper): Expression | undefined {
