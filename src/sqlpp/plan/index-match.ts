@@ -10,9 +10,9 @@ import { knownSargOf, type Sarg, type SargContext, sargOf, sargOfAll } from './s
 import { sourceSlot } from './scope.ts';
 import {
   everything,
+  hasOnlyPoints,
   isEverything,
   isNull,
-  isPoint,
   type PlanBound,
   type PlanRange,
   type PlanSpan,
@@ -143,8 +143,6 @@ function includesMissing(range: PlanRange): boolean {
 function servesExactly(key: BoundKey, conjunct: Expression, context: SargContext): boolean {
   return key.key.array === undefined && knownSargOf(key.expression, conjunct, context)?.isExact === true;
 }
-
-const hasOnlyPoints = (range: PlanRange): boolean => range.kind === 'each' || isPoint(range);
 
 /** Adds the ranges of array keys. Two predicates may hold for different elements of an array: all keys of FLATTEN_KEYS take their ranges from one ANY. */
 function addArraySargs(

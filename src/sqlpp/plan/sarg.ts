@@ -5,7 +5,7 @@ import type { Expression } from '../tree/query.ts';
 import { isVolatile, readsAny } from './conjuncts.ts';
 import { expressionKey, sameExpression } from './expression-key.ts';
 import { freeName } from './free-names.ts';
-import { isEverything, isNull, isPoint, type PlanBound, type PlanRange } from './spans.ts';
+import { hasOnlyPoints, isEverything, isNull, isPoint, type PlanBound, type PlanRange } from './spans.ts';
 
 export interface Sarg {
   /** A union of ranges. */
@@ -297,9 +297,8 @@ function includesPoints(other: PlanRange): boolean {
 
 /** One of two unions of ranges in place of their intersection: that with points only, else that with fewer ranges, has probably the fewest values. */
 function narrower(a: Sarg, b: Sarg): Sarg {
-  const hasOnlyPoints = ({ ranges }: Sarg): boolean =>
-    ranges.every((each) => each.kind === 'each' || isPoint(each));
-  if (hasOnlyPoints(a) !== hasOnlyPoints(b)) return hasOnlyPoints(a) ? a : b;
+  const isOfPoints = a.ranges.every(hasOnlyPoints);
+  if (isOfPoints !== b.ranges.every(hasOnlyPoints)) return isOfPoints ? a : b;
   return a.ranges.length <= b.ranges.length && a.ranges[0]?.kind !== 'each' ? a : b;
 }
 

@@ -33,6 +33,11 @@ export function isPoint(range: PlanRange): boolean {
   return range.low.inclusive && range.high.inclusive && sameExpression(range.low.value, range.high.value);
 }
 
+/** Whether the range has only single values. */
+export function hasOnlyPoints(range: PlanRange): boolean {
+  return range.kind === 'each' || isPoint(range);
+}
+
 export function isNull(value: Expression): boolean {
   return value.kind === 'constant' && value.value === null;
 }
