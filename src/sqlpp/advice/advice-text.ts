@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { Source } from '../plan/block.ts';
 import { replace } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
+import { identifierOf } from '../tree/identifier.ts';
 import type { Expression, RangeBinding } from '../tree/query.ts';
 
 /** The expression over the document, as CREATE INDEX has it: without the alias of the source. */
@@ -70,7 +71,7 @@ function itemText(node: Expression): string {
 }
 
 function nameOf(name: Extract<Expression, { kind: 'constant' }>): Expression {
-  return { kind: 'identifier', name: String(name.value), ignoresCase: false, at: name.at };
+  return identifierOf(String(name.value), name.at);
 }
 
 /** The text without parentheses around all of it. */

@@ -1,6 +1,7 @@
 // META() in INSERT and UPSERT … SELECT. A row of the SELECT is a value without metadata, so the SELECT is given a further term for each
 // `META(name).member` of KEY, VALUE and OPTIONS whose name is that of a result which is a whole document.
 import type { Insert } from '../tree/change.ts';
+import { identifierOf } from '../tree/identifier.ts';
 import type { Call, Expression, Select, Subselect } from '../tree/query.ts';
 import { expressionKey } from './expression-key.ts';
 import { mapChildren, mapRange, some, variablesOf } from './walk.ts';
@@ -70,7 +71,7 @@ class ProjectedMetadata {
     if (!document) return mapChildren(node, mapper(bound));
     const meta: Expression = { ...(call as Call), arguments: [document] };
     const expression = node === call ? meta : ({ ...node, of: meta } as Expression);
-    return { kind: 'identifier', name: this.#aliasOf(expression), ignoresCase: false, at: node.at };
+    return identifierOf(this.#aliasOf(expression), node.at);
   }
 
   #documentOf({ arguments: [argument] }: Call, bound: ReadonlySet<string>): Expression | undefined {
