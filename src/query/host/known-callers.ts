@@ -7,7 +7,7 @@ import { type Deferred, deferred } from '#base/deferred.ts';
 import { type SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { Authority } from '../access/session.ts';
 import type { Credential } from '../request/query-request.ts';
-import type { KnownCaller, QueryCall, QueryMessage, QueryQuestion } from './query-messages.ts';
+import type { CallerNotChecked, KnownCaller, QueryMessage, QueryQuestion } from './query-messages.ts';
 
 const callersMax = 1_000;
 
@@ -54,7 +54,7 @@ export class KnownCallers implements Authority {
   }
 
   /** Takes the main thread's reply that it could not check the caller. */
-  fail(reply: NotChecked): void {
+  fail(reply: CallerNotChecked): void {
     this.unanswered.get(reply.callId)?.answer.reject(errorOf(reply));
     this.unanswered.delete(reply.callId);
   }
@@ -95,10 +95,8 @@ export class KnownCallers implements Authority {
   }
 }
 
-type NotChecked = Extract<QueryCall, { kind: 'caller not checked' }>;
-
 /** A client of a cluster that the node has left repeats the statement, at another node once it knows the configuration without this one. */
-function errorOf({ isBusy, hasNoAccounts, reason }: NotChecked): SqlError {
-  if (isBusy) return sqlErrorWith(1182, { isRetryable: true });
-  return sqlErrorWith(5000, hasNoAccounts ? { isRetryable: true } : {}, reason);
+function errorOf({ cause, reason }: CallerNotChecked): SqlError {
+  if (cause === 'busy') return sqlErrorWith(1182, { isRetryable: true });
+  return sqlErrorWith(5000, cause === 'no accounts' ? { isRetryable: true } : {}, reason);
 }

@@ -131,13 +131,12 @@ export type QueryCall =
       readonly caller: KnownCaller | null;
       readonly watch: number;
     }
-  /** The reply to a question of the thread that could not be answered. `isBusy`: too many logins wait for their turn. */
+  /** The reply to a question of the thread that could not be answered. */
   | {
       readonly kind: 'caller not checked';
       readonly callId: number;
-      readonly isBusy: boolean;
-      /** Whether the node has no accounts, since it was not set up or has left its cluster. */
-      readonly hasNoAccounts: boolean;
+      /** `busy`: too many logins wait for their turn. `no accounts`: the node was not set up or has left its cluster. */
+      readonly cause: 'busy' | 'no accounts' | 'other';
       readonly reason: string;
     }
   /** A port to the index service; transferred. */
@@ -181,6 +180,8 @@ export type NodesOutcome =
   | { readonly prepared: PreparedText | null }
   | { readonly refused: string }
   | 'removed';
+
+export type CallerNotChecked = Extract<QueryCall, { kind: 'caller not checked' }>;
 
 /** What the main thread stores for all query threads of the cluster. */
 export type StoredCall = Extract<QueryCall, { kind: 'functions' | 'libraries' | 'statistics' }>;

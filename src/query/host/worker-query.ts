@@ -22,6 +22,7 @@ import type {
   StatisticsStore,
 } from '../query.contract.ts';
 import type {
+  CallerNotChecked,
   NodesOutcome,
   NodesQuestion,
   QueryCall,
@@ -56,6 +57,11 @@ type WithoutId<T> = T extends { readonly id: number } ? Omit<T, 'id'> : never;
 
 class NoAccountsError extends Error {
   override readonly name = 'NoAccountsError';
+}
+
+function causeOf(error: Error): CallerNotChecked['cause'] {
+  if (error instanceof AppError) return 'busy';
+  return error instanceof NoAccountsError ? 'no accounts' : 'other';
 }
 
 export class WorkerQuery {
@@ -159,8 +165,7 @@ export class WorkerQuery {
           this.worker.postMessage({
             kind: 'caller not checked',
             callId: message.callId,
-            isBusy: error instanceof AppError,
-            hasNoAccounts: error instanceof NoAccountsError,
+            cause: causeOf(error),
             reason: error.message,
           } satisfies QueryCall);
         });
