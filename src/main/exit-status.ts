@@ -1,13 +1,13 @@
 // The exit statuses of commands, for scripts; docs/reference/command-line.md lists them.
 
 export const ExitStatus = {
-  /** Something failed, or the node refused it. */
+  /** The command failed, or the node refused its request. */
   failure: 1,
   /** The command line is wrong. */
   usage: 2,
   /** A part of the work was refused; the rest is done. */
   partial: 3,
-  /** The named bucket, collection, user or document does not exist. */
+  /** What the command names does not exist: a bucket, collection, user, document, metric, sample or cluster. */
   missing: 4,
   /** The command was stopped by Ctrl-C or SIGTERM. */
   interrupted: 130,
@@ -15,10 +15,10 @@ export const ExitStatus = {
 
 export type ExitStatus = (typeof ExitStatus)[keyof typeof ExitStatus];
 
-/** Ends the process with the status after its message is printed. */
+/** An error that ends a command: the message is printed, and the process exits with the status. */
 export class CommandError extends Error {
   override name = 'CommandError';
-  /** Marks errors whose text says everything: they are reported without a stack. */
+  /** Marks errors whose message says everything: they are printed without a stack. */
   readonly explained = true;
   readonly status: ExitStatus;
 

@@ -19,7 +19,8 @@ interface ShownNode {
   ports: { direct: number; distTLS: number };
 }
 
-interface Terse {
+/** The terse configuration of a bucket: the short form that SDKs read, with the vbucket map. */
+interface TerseBucket {
   vBucketServerMap: { serverList: string[]; vBucketMap: number[][] };
   nodes: unknown[];
 }
@@ -108,7 +109,9 @@ describe('a node that is added to a cluster', () => {
     // Through the node that holds no documents: the bucket is on the other one.
     const bucket = { name: 'c', ramQuotaMB: '100', replicaNumber: '0' };
     assert.equal((await second.request('/pools/default/buckets', 'POST', bucket)).status, 202);
-    const { vBucketServerMap, nodes } = (await (await second.request('/pools/default/b/c')).json()) as Terse;
+    const { vBucketServerMap, nodes } = (await (
+      await second.request('/pools/default/b/c')
+    ).json()) as TerseBucket;
     assert.deepEqual(vBucketServerMap.serverList, [`127.0.0.1:${a.nodes[0]?.ports.direct}`]);
     assert.ok(vBucketServerMap.vBucketMap.every(([active]) => active === 0));
     assert.equal(nodes.length, 1);

@@ -14,7 +14,8 @@ const waitLimitMs = 240_000;
 /** The default port for replication. */
 const replicationPort = 21_200;
 
-interface Terse {
+/** The terse configuration of a bucket: the short form that SDKs read, with the vbucket map. */
+interface TerseBucket {
   vBucketServerMap: { vBucketMap: number[][]; serverList: string[] };
 }
 
@@ -36,7 +37,7 @@ test('a majority write reaches the copy, is impossible while its node is down, a
   await joinNodes(first, [second]);
   const bucket = { name: 'c', ramQuotaMB: '100', replicaNumber: '1' };
   assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
-  const { vBucketServerMap } = (await (await first.request('/pools/default/b/c')).json()) as Terse;
+  const { vBucketServerMap } = (await (await first.request('/pools/default/b/c')).json()) as TerseBucket;
   const { serverList, vBucketMap } = vBucketServerMap;
   const firstIndex = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
   // The active copy of this vbucket is on the founder, which stores the configuration.
@@ -88,7 +89,9 @@ test('majority writes are possible after their bucket was created or flushed', a
   for (const name of ['a', 'b', 'c']) {
     const bucket = { name, ramQuotaMB: '100', replicaNumber: '1', flushEnabled: '1' };
     const write = async (): Promise<void> => {
-      const { vBucketServerMap } = (await (await first.request(`/pools/default/b/${name}`)).json()) as Terse;
+      const { vBucketServerMap } = (await (
+        await first.request(`/pools/default/b/${name}`)
+      ).json()) as TerseBucket;
       const { serverList, vBucketMap } = vBucketServerMap;
       const ownIndex = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
       const client = await dataClient(first, name);

@@ -1,4 +1,4 @@
-// Documents on two nodes: a bucket that is created on either is on both, and clients find each document where it is.
+// Documents on two nodes: a bucket that is created through either node is on both, and clients reach each document on the node that has it.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,11 @@ import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
 const documents = 10_000;
+/** Documents of a second collection. */
+const airlines = 5;
 const atOnce = 250;
+/** Each node has about half of the documents. */
+const documentsOfNodeMin = documents / 3;
 
 interface Bucket {
   basicStats: { itemCount: number };
@@ -29,7 +33,8 @@ interface RangeAnswer {
 interface BucketSamples {
   op: { samples: { curr_items: number[] } };
 }
-interface Terse {
+/** The terse configuration of a bucket: the short form that SDKs read, with the vbucket map. */
+interface TerseBucket {
   rev: number;
   vBucketServerMap: { serverList: string[]; vBucketMap: number[][] };
 }
@@ -83,10 +88,11 @@ describe('a cluster of two nodes', () => {
       // The bucket is on both nodes when the call answers.
       for (const node of [first, second]) assert.equal(readdirSync(join(node.dataDir, 'buckets')).length, 1);
 
-      const { vBucketServerMap } = await read<Terse>(first, '/pools/default/b/b');
+      const { vBucketServerMap } = await read<TerseBucket>(first, '/pools/default/b/b');
       assert.equal(vBucketServerMap.serverList.length, 2);
-      const onFirst = vBucketServerMap.vBucketMap.filter(([active]) => active === 0);
-      assert.equal(onFirst.length, 512);
+      const halfOfVbuckets = 512;
+      const onOneNode = vBucketServerMap.vBucketMap.filter(([active]) => active === 0);
+      assert.equal(onOneNode.length, halfOfVbuckets);
 
       const cluster = await connect(`couchbase://${second.ready.node.kv}`, administrator);
       try {
@@ -96,7 +102,9 @@ describe('a cluster of two nodes', () => {
         await bucket.collections().createCollection('airline', 'inventory');
         const airline = bucket.scope('inventory').collection('airline');
         await eventuallyWithin(waitLimitMs, () =>
-          Promise.all(['a', 'b', 'c', 'd', 'e'].map((key) => airline.upsert(key, {}))),
+          Promise.all(
+            Array.from({ length: airlines }, (_, number) => airline.upsert(`airline-${number}`, {})),
+          ),
         );
       } finally {
         await cluster.close();
@@ -104,8 +112,8 @@ describe('a cluster of two nodes', () => {
       for (const node of [first, second])
         await eventuallyWithin(waitLimitMs, async () => {
           const { basicStats, quota, nodes } = await read<Bucket>(node, '/pools/default/buckets/b');
-          assert.deepEqual([basicStats.itemCount, quota.ram], [documents + 5, 2 * quota.rawRAM]);
-          assert.ok(nodes.every(({ interestingStats }) => interestingStats.curr_items > documents / 3));
+          assert.deepEqual([basicStats.itemCount, quota.ram], [documents + airlines, 2 * quota.rawRAM]);
+          assert.ok(nodes.every(({ interestingStats }) => interestingStats.curr_items > documentsOfNodeMin));
         });
 
       for (const node of [first, second])
@@ -114,15 +122,15 @@ describe('a cluster of two nodes', () => {
           assert.equal(servers.length, 2);
           for (const { stats } of servers) {
             const { op } = await read<BucketSamples>(node, `${stats.uri}?zoom=minute`);
-            assert.ok((op.samples.curr_items.at(-1) ?? 0) > documents / 3, stats.uri);
+            assert.ok((op.samples.curr_items.at(-1) ?? 0) > documentsOfNodeMin, stats.uri);
           }
           const { op } = await read<BucketSamples>(node, '/pools/default/buckets/b/stats');
-          assert.equal(op.samples.curr_items.at(-1), documents + 5);
+          assert.equal(op.samples.curr_items.at(-1), documents + airlines);
           const range = '/pools/default/stats/range/kv_curr_items?bucket=b&start=-30&aggregationFunction=sum';
           const { data, errors } = await read<RangeAnswer>(node, range);
           const [sum] = data;
           assert.deepEqual([errors, sum?.metric.nodes.length], [[], 2]);
-          assert.equal(sum?.values.at(-1)?.[1], String(documents + 5));
+          assert.equal(sum?.values.at(-1)?.[1], String(documents + airlines));
         });
 
       // Over REST each node answers for all documents.
@@ -147,7 +155,10 @@ describe('a cluster of two nodes', () => {
       const refused = replies.find(({ status }) => status === Status.notMyVbucket);
       assert.ok(refused, 'both nodes serve the same vbucket');
       assert.ok(replies.some(({ status }) => status === Status.success));
-      assert.deepEqual((JSON.parse(refused.value.toString()) as Terse).vBucketServerMap.serverList.length, 2);
+      assert.deepEqual(
+        (JSON.parse(refused.value.toString()) as TerseBucket).vBucketServerMap.serverList.length,
+        2,
+      );
       for (const client of clients) client.close();
 
       assert.equal(
@@ -166,7 +177,7 @@ describe('a cluster of two nodes', () => {
     withTwoNodes(async (first, second) => {
       const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '1' };
       assert.equal((await second.request('/pools/default/buckets', 'POST', form)).status, 202);
-      const { vBucketServerMap } = await read<Terse>(first, '/pools/default/b/b');
+      const { vBucketServerMap } = await read<TerseBucket>(first, '/pools/default/b/b');
       assert.ok(vBucketServerMap.vBucketMap.every((row) => row.toSorted().join() === '0,1'));
       const cluster = await connect(`couchbase://${first.ready.node.kv}`, administrator);
       try {
@@ -197,7 +208,7 @@ describe('a cluster of two nodes', () => {
       }
     }));
 
-  it('finds the founder again on another port', () =>
+  it('lets a member find the founder that was started again on another port', () =>
     withTwoNodes(async (first, second) => {
       await first.stop('SIGKILL');
       await using again = await NodeProcess.start({ dataDir: first.dataDir });

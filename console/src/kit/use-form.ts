@@ -2,6 +2,9 @@
 import { useState } from 'preact/hooks';
 import { type Action, useAction } from './use-resource.ts';
 
+/** In place of the name of a field in a refusal: the problem is one of the whole request. */
+export const wholeRequest = '_';
+
 /** The names of the members of `V` whose type is `T`. */
 type NamesOf<V, T> = { [N in keyof V]: V[N] extends T ? N & string : never }[keyof V];
 

@@ -3,7 +3,7 @@ import { call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 import { Field } from '../kit/controls.tsx';
 import { FormDialog } from '../kit/dialog.tsx';
-import { useForm } from '../kit/use-form.ts';
+import { useForm, wholeRequest } from '../kit/use-form.ts';
 import { type Role, RolesField, roleText } from './roles-field.tsx';
 
 export interface Group {
@@ -38,7 +38,8 @@ export function GroupDialog({ group, onClose }: { group?: Group; onClose: () => 
       onSubmit={submit}
       onClose={onClose}
     >
-      {!group && <Field label="Group" {...form.text('id')} required problem={form.problemOf('_')} />}
+      {/* The name is part of the path, so the node reports a wrong one as a problem of the whole request. */}
+      {!group && <Field label="Group" {...form.text('id')} required problem={form.problemOf(wholeRequest)} />}
       <Field label="Description" {...form.text('description')} />
       <RolesField
         roles={roles}

@@ -4,7 +4,7 @@ import { routes } from '../api/routes.ts';
 import { Checkbox, Field } from '../kit/controls.tsx';
 import { FormDialog } from '../kit/dialog.tsx';
 import { Problem } from '../kit/notices.tsx';
-import { useForm } from '../kit/use-form.ts';
+import { useForm, wholeRequest } from '../kit/use-form.ts';
 import { useResource } from '../kit/use-resource.ts';
 import type { Group } from './group-dialog.tsx';
 import { type Role, RolesField, roleText } from './roles-field.tsx';
@@ -18,11 +18,11 @@ export interface User {
 }
 
 interface GrantedRole extends Role {
-  /** From where the user has the role: `user` for its own, else a group. */
+  /** Who was granted the role: `user` for the user, otherwise a group of the user. */
   readonly origins?: readonly { readonly type: string }[];
 }
 
-/** The roles that the user has by itself, as the form sends them. */
+/** The roles that were granted to the user and not to a group, as the form sends them. */
 const ownRoles = ({ roles }: User): string[] =>
   roles
     .filter(({ origins = [{ type: 'user' }] }) => origins.some(({ type }) => type === 'user'))
@@ -56,7 +56,8 @@ export function UserDialog({ user, onClose }: { user?: User; onClose: () => void
       onSubmit={submit}
       onClose={onClose}
     >
-      {!user && <Field label="User" {...form.text('id')} required problem={form.problemOf('_')} />}
+      {/* The name is part of the path, so the node reports a wrong one as a problem of the whole request. */}
+      {!user && <Field label="User" {...form.text('id')} required problem={form.problemOf(wholeRequest)} />}
       <Field label="Full name" {...form.text('name')} />
       {domain === 'local' && (
         <Field

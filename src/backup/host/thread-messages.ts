@@ -6,7 +6,7 @@ import type { Job, JobProgress } from './jobs.ts';
 /** Messages from the main thread. */
 export type BackupThreadCall =
   | { readonly kind: 'run'; readonly id: number; readonly job: Job }
-  /** Where the vbuckets of the cluster are, now and after each change. */
+  /** Which nodes have which vbuckets, now and after each change; null: this node has all. */
   | { readonly kind: 'cluster'; readonly layout: ClusterLayout | null }
   | { readonly kind: 'cancel'; readonly id: number; readonly reason: string }
   | { readonly kind: 'stop' };

@@ -1,4 +1,4 @@
-// Handler that shows the caller its role.
+// The handler of the operation that returns what the token of the client may do, and the address of the client.
 import { type BoundOperation, bind } from '../http/operation.ts';
 import { callerReply, ShowCaller } from './callers.contract.ts';
 

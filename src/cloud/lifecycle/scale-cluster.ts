@@ -1,4 +1,4 @@
-// The steps of changing the nodes of a cluster: new ones are added first, so that documents always have a place.
+// The steps of changing the nodes of a cluster: new nodes join before others leave, so that there is always room for all documents.
 import type { DatabaseUsersService } from '../database-users/database-users.service.ts';
 import type { Plan } from '../operations/step.ts';
 import { balanceNodes, removeLeaving } from './balance-nodes.ts';
@@ -25,12 +25,14 @@ export const scaleCluster = (parts: ScaleParts): Plan => ({
     },
     { name: 'admit', run: (cluster) => parts.allowlist.apply(cluster) },
     {
+      // Database users get the roles for queries once a node runs the query service.
       name: 'roles',
       run: async (row, cancellation) =>
         parts.databaseUsers.applyRoles({ row, client: await parts.nodes.founderClient(row) }, cancellation),
     },
     { name: 'publish', run: (cluster) => changeCluster(parts, cluster.id, { phase: 'ready' }) },
   ],
+  // The nodes that earlier steps started may have stopped with the process of the cloud.
   resumeAt: 'start',
   failed: (transaction, id) => changeCluster({ ...parts, store: transaction }, id, { phase: 'scale_failed' }),
 });

@@ -215,5 +215,5 @@ export const StartRecovery = controller(
   'buckets.start_recovery',
   'startRecovery',
   { kind: 'permission', permission: 'cluster.bucket[{bucket}].recovery!write' },
-  'Refused with 501: recovery is not available in this version.',
+  'Refused with 501: recovery of lost vbuckets is not available in this version.',
 );

@@ -1,4 +1,4 @@
-// Keys `function-libraries/global/<name>` and `function-libraries/<bucket uuid>.<scope id>/<name>`: the JavaScript code of a library.
+// Keys `function-libraries/global/<name>` and `function-libraries/<bucket uuid>.<scope uid>/<name>`: the JavaScript code of a library.
 import type { StoredScope } from './stored-scope.ts';
 
 export const librariesPrefix = 'function-libraries/';

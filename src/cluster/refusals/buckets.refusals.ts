@@ -51,7 +51,11 @@ export const bucketRefusals = defineRefusals('buckets', {
     text: 'Bucket deletion not yet complete, but will continue.\r\n',
     published: true,
   },
-  noRecovery: { status: 501, as: 'text', text: 'Recovery is not available in this version.' },
+  noRecovery: {
+    status: 501,
+    as: 'text',
+    text: 'Recovery of lost vbuckets is not available in this version.',
+  },
   noRandomKey: {
     status: 404,
     value: () => ({ ok: false, error: 'fallback_to_all_docs' }),

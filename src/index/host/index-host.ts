@@ -31,7 +31,7 @@ export class IndexHost implements IndexServiceAdmin {
   private readonly listeners = new Set<() => void>();
   private readonly reportRequests = new Map<number, Deferred<void>>();
   private wanted: WantedIndexes | null = null;
-  private cluster: ClusterLayout | null = null;
+  private layout: ClusterLayout | null = null;
   private indexes: readonly IndexReport[] = [];
   private lastId = 0;
 
@@ -64,10 +64,10 @@ export class IndexHost implements IndexServiceAdmin {
   }
 
   /** Sets which nodes have which vbuckets; null: this one has all. */
-  followCluster(state: ClusterLayout | null): void {
-    if (isSame(state, this.cluster)) return;
-    this.cluster = state;
-    this.thread.send({ kind: 'cluster', state });
+  followCluster(layout: ClusterLayout | null): void {
+    if (isSame(layout, this.layout)) return;
+    this.layout = layout;
+    this.thread.send({ kind: 'cluster', layout });
   }
 
   /** Includes the current figures from shared memory. */
@@ -103,7 +103,7 @@ export class IndexHost implements IndexServiceAdmin {
   }
 
   private sendState(): void {
-    this.thread.send({ kind: 'cluster', state: this.cluster });
+    this.thread.send({ kind: 'cluster', layout: this.layout });
     if (this.wanted !== null) this.thread.send({ kind: 'apply', wanted: this.wanted });
   }
 

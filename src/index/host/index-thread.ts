@@ -52,7 +52,7 @@ async function take(call: IndexThreadCall): Promise<void> {
     if (isStopping || newest !== call.wanted) return;
     await service.apply(call.wanted);
     reportSoon();
-  } else if (call.kind === 'cluster') await service.followCluster(call.state);
+  } else if (call.kind === 'cluster') await service.followCluster(call.layout);
   else if (call.kind === 'replace file') await service.replaceFile(call.bucketUuid, call.indexId);
   else if (call.kind === 'report') sendMessage({ kind: 'report', id: call.id, indexes: service.report() });
   else await stop();

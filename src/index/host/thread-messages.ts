@@ -14,7 +14,8 @@ export interface IndexThreadData {
 /** Messages from the main thread. */
 export type IndexThreadCall =
   | { readonly kind: 'apply'; readonly wanted: WantedIndexes }
-  | { readonly kind: 'cluster'; readonly state: ClusterLayout | null }
+  /** Which nodes have which vbuckets, now and after each change; null: this node has all. */
+  | { readonly kind: 'cluster'; readonly layout: ClusterLayout | null }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'replace file'; readonly bucketUuid: string; readonly indexId: string }
   | { readonly kind: 'stop' };

@@ -57,13 +57,13 @@ export class IndexService {
   }
 
   /** Sets which nodes have which vbuckets; null: this one has all. */
-  async followCluster(state: ClusterLayout | null): Promise<void> {
-    if (state !== null && this.routes !== null) {
-      this.routes.set(state);
+  async followCluster(layout: ClusterLayout | null): Promise<void> {
+    if (layout !== null && this.routes !== null) {
+      this.routes.set(layout);
       return;
     }
-    if (state === this.routes) return;
-    this.routes = state && new ClusterRoutes(state);
+    if (layout === null && this.routes === null) return;
+    this.routes = layout && new ClusterRoutes(layout);
     await Promise.all([...this.buckets.values()].map((bucket) => bucket.reconnect()));
   }
 

@@ -114,13 +114,13 @@ function refuseLater(environment: Environment, peer: string, user: string, heldR
   const loggedUser = directory.user(user) === undefined ? null : user;
   log.warn('login.refused', { user: loggedUser, peer });
   environment.traffic.refusedLogins++;
-  environment.loginRefused({ user: loggedUser, from: sourceOf(peer) });
+  environment.loginRefused({ user: loggedUser, from: addressOf(peer) });
   const refuse = () => heldReply.resolve(Status.authError);
-  throttle.failed(sourceOf(peer), user).then(refuse, refuse);
+  throttle.failed(addressOf(peer), user).then(refuse, refuse);
 }
 
 /** The address of `address:port`. */
-const sourceOf = (peer: string): string => peer.slice(0, peer.lastIndexOf(':'));
+const addressOf = (peer: string): string => peer.slice(0, peer.lastIndexOf(':'));
 
 /** `authorization NUL user NUL password`; some clients append another NUL. */
 interface PlainLogin {
@@ -253,7 +253,7 @@ function verifyInTurn(
   user: UserEntry | undefined,
   login: PlainLogin,
 ): Promise<boolean> {
-  const suspect = environment.throttle.isSuspect(sourceOf(connection.peer));
+  const suspect = environment.throttle.isSuspect(addressOf(connection.peer));
   return environment.hashingQueue.run(suspect, () => isRightPassword(environment, user, login));
 }
 

@@ -23,7 +23,7 @@ export interface JavaScriptWorker {
 export interface JavaScriptThreadsOptions {
   readonly startThread: () => JavaScriptWorker;
   readonly clock: Clock;
-  /** The most threads. A few more may start for users who have none. */
+  /** The limit of threads. A few more may start for users without a running job. */
   readonly threadsMax: number;
 }
 
@@ -31,17 +31,20 @@ export interface JavaScriptRun {
   readonly job: JavaScriptJob;
   /** Empty: the service itself. */
   readonly user: string;
-  /** Calls of the same session may use the thread's library as the last of them left it. */
+  /** A call continues with the library that the thread has loaded, and its global variables, if the thread's last call had the same session. */
   readonly session?: string;
   readonly signal: AbortSignal;
 }
 
 /** How long a thread may take to react to an interruption. */
 const graceMs = 1_000;
+/** How long a thread without a job is kept. */
 const idleMs = 30_000;
+/** The limit of jobs that wait for a thread. */
 const waitingMax = 100;
-/** The numbers of threads and of waiting jobs in addition to the limits, for users who have none. */
+/** Threads in addition to their limit, for users without a running job. */
 const spareThreads = 2;
+/** Waiting jobs in addition to their limit, for users without a waiting one. */
 const spareWaiting = 20;
 
 /** Why a job has no reply. */
@@ -90,11 +93,11 @@ export class JavaScriptThreads {
     if (!this.queue.mayAdd(run.user))
       return Promise.reject(new JavaScriptError(`more than ${waitingMax} calls wait for a thread`));
     const reply = deferred<JavaScriptReply>();
-    const waiting: PendingRun = { ...run, reply, stopListening: () => {} };
-    const abort = (): void => this.end(waiting, run.signal.reason as Error);
+    const pending: PendingRun = { ...run, reply, stopListening: () => {} };
+    const abort = (): void => this.end(pending, run.signal.reason as Error);
     run.signal.addEventListener('abort', abort, { once: true });
-    waiting.stopListening = () => run.signal.removeEventListener('abort', abort);
-    this.queue.add(waiting);
+    pending.stopListening = () => run.signal.removeEventListener('abort', abort);
+    this.queue.add(pending);
     this.next();
     return reply.promise;
   }
@@ -130,24 +133,24 @@ export class JavaScriptThreads {
     return thread;
   }
 
-  private begin(thread: Thread, waiting: PendingRun): void {
-    const { job, session } = waiting;
+  private begin(thread: Thread, pending: PendingRun): void {
+    const { job, session } = pending;
     thread.timer?.cancel();
-    thread.running = waiting;
-    this.places.take(waiting.user);
+    thread.running = pending;
+    this.places.take(pending.user);
     Atomics.store(thread.interrupt, 0, 0);
-    const isKnown = session !== undefined && thread.session === session;
+    const hasLibrary = session !== undefined && thread.session === session;
     thread.session = session;
-    thread.worker.postMessage(job.kind === 'call' && isKnown ? { ...job, library: null } : job);
+    thread.worker.postMessage(job.kind === 'call' && hasLibrary ? { ...job, library: null } : job);
     thread.timer = this.options.clock.after(javaScriptLimits.callMs, () =>
       this.end(
-        waiting,
+        pending,
         new JavaScriptError(`it ran for more than ${javaScriptLimits.callMs / 1000} seconds`),
       ),
     );
   }
 
-  /** Ends a job early: its caller gets the reason at once, its thread is free when it reacts. */
+  /** Ends a job early: its caller gets the reason at once, and its thread is free once it reacts to the interruption. */
   private end(pending: PendingRun, reason: Error): void {
     pending.stopListening();
     pending.reply.reject(reason);

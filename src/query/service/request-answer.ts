@@ -1,4 +1,4 @@
-// The answer of one request around its rows: what comes before them, its figures and its status.
+// The answer of one request without its rows: the members before them and after them, and the HTTP status.
 import type { Execution } from '#sqlpp/run/engine.ts';
 import { type AnswerSink, AnswerWriter } from '../answer/answer-writer.ts';
 import { type ErrorEntry, errorEntry, statusOf } from '../answer/error-entry.ts';
@@ -6,12 +6,12 @@ import type { QueryRequest } from '../request/query-request.ts';
 import type { ActiveRequest, RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
-import { controlsText, metricsText, signatureText, statusWithFailedRows } from './answer-figures.ts';
+import { controlsText, metricsText, signatureText, statusWithFailedRows } from './answer-members.ts';
 import { profileOf } from './profile.ts';
 import type { RequestTransaction } from './request-transaction.ts';
 import type { Chosen } from './statement-choice.ts';
 
-/** The member `status`, by the state in which a request ends. */
+/** The value of the member `status`, by the state in which a request ends. */
 const statuses: Readonly<Record<RequestState, string>> = {
   submitted: 'running',
   running: 'running',
@@ -28,8 +28,10 @@ export class RequestAnswer {
   engine: Engine | null = null;
   execution: Execution | null = null;
   transaction: RequestTransaction | null = null;
-  /** Durations of the service's own phases; `engineStartedMs`: when the engine began, by the monotonic clock. */
-  readonly ownMs = { plan: 0, authorize: 0, engineStartedMs: 0 };
+  /** Durations of the service's own phases. */
+  readonly ownMs = { plan: 0, authorize: 0 };
+  /** When the engine began, by the monotonic clock. */
+  engineStartedMs = 0;
   private readonly service: QueryParts;
   private readonly active: ActiveRequest;
   private readonly sink: AnswerSink;
@@ -41,8 +43,8 @@ export class RequestAnswer {
     this.writer = new AnswerWriter(sink, service.timers, service.deps.settings.isPretty);
   }
 
-  /** Gives the answer the form that the request asks for. */
-  applyForm(request: QueryRequest): void {
+  /** Sets the request, whose parameters decide what the answer contains and whether it is indented. */
+  follow(request: QueryRequest): void {
     const { deps, timers } = this.service;
     this.request = request;
     const isPretty = request.pretty ?? deps.settings.isPretty;
@@ -53,7 +55,7 @@ export class RequestAnswer {
     return this.request?.profile ?? this.service.deps.settings.profile;
   }
 
-  /** Writes what comes before the rows. */
+  /** Writes the members before the rows. */
   begin(engine: Engine, request: QueryRequest, { prepared, entry, shownName }: Chosen): void {
     const { writer } = this;
     this.identify(request.clientContextId);
@@ -67,7 +69,7 @@ export class RequestAnswer {
   end(errors: readonly unknown[], failure: unknown): void {
     const { writer, active } = this;
     writer.endRows();
-    this.writeFigures(errors, this.execution?.outcome.warnings ?? []);
+    this.writeClosingMembers(errors, this.execution?.outcome.warnings ?? []);
     if (active.state === 'closed') writer.abandon();
     else if (active.state === 'timeout') writer.end(200);
     else if (failure !== null) writer.end(statusOf(failure));
@@ -82,7 +84,7 @@ export class RequestAnswer {
       return;
     }
     this.identify(this.request?.clientContextId ?? null);
-    this.writeFigures([reason], []);
+    this.writeClosingMembers([reason], []);
     writer.end(statusOf(reason));
   }
 
@@ -92,7 +94,8 @@ export class RequestAnswer {
     if (clientContextId !== null) writer.member('clientContextID', JSON.stringify(clientContextId));
   }
 
-  private writeFigures(errors: readonly unknown[], warnings: readonly unknown[]): void {
+  /** Writes the members after the rows. */
+  private writeClosingMembers(errors: readonly unknown[], warnings: readonly unknown[]): void {
     const { writer, active, execution } = this;
     const hasMutations = (execution?.outcome.mutations ?? 0) > 0;
     const shown: ErrorEntry[] = errors.map((error) => errorEntry(error, hasMutations));
@@ -125,14 +128,14 @@ export class RequestAnswer {
   }
 
   private writeProfile(): void {
-    const { execution, engine, writer, active, ownMs, profileLevel: level } = this;
+    const { execution, engine, writer, active, ownMs, engineStartedMs, profileLevel: level } = this;
     const { clock, node } = this.service.deps;
     if (level === 'off' || execution === null || engine === null) return;
     const { version, name: host } = node();
     const text = profileOf(execution, {
       level,
       startedMs: active.requestTimeMs,
-      ownMs: { ...ownMs, run: clock.monotonicMs() - ownMs.engineStartedMs },
+      ownMs: { ...ownMs, run: clock.monotonicMs() - engineStartedMs },
       rows: writer.rows,
       version,
       host,

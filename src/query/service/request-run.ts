@@ -99,7 +99,7 @@ export class RequestRun {
   private open(request: QueryRequest): Promise<void> {
     const { service, input } = this;
     this.active.request = request;
-    this.answer.applyForm(request);
+    this.answer.follow(request);
     const session = openSession(service.deps.authority, input.origin, request.credentials);
     return session instanceof Promise
       ? session.then((opened) => this.runFor(opened, request))
@@ -303,11 +303,11 @@ export class RequestRun {
     answer.transaction?.check(prepared.kind);
     if (request.isReadonly && !prepared.isReadonly) throw sqlError(1000, readonlyText);
     const { clock } = this.service.deps;
-    const checkedMs = clock.monotonicMs();
+    const checkStartedMs = clock.monotonicMs();
     checkPrivileges(session.callers, prepared.privileges);
     checkSingleVector(request, prepared.keyspaces);
-    answer.ownMs.engineStartedMs = clock.monotonicMs();
-    answer.ownMs.authorize = answer.ownMs.engineStartedMs - checkedMs;
+    answer.engineStartedMs = clock.monotonicMs();
+    answer.ownMs.authorize = answer.engineStartedMs - checkStartedMs;
     const execution = engine.execute(prepared, context);
     answer.execution = execution;
     this.active.outcome = execution.outcome;

@@ -7,7 +7,7 @@ import type { Value } from '../values/value.ts';
 import type { BlockCompiler } from './code.ts';
 import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { type CompareRows, type SortedRow, sortedRowBytes } from './sorting-types.ts';
+import { type CompareRows, type SortableRow, sortableRowBytes } from './sortable-row.ts';
 import { SpilledRuns } from './spilled-runs.ts';
 
 export type CompareKeys = (a: readonly Value[], b: readonly Value[]) => number;
@@ -30,7 +30,7 @@ export function order(compiler: BlockCompiler, input: Pull, node: Order): Pull {
     const sorter = new Sorter(run, compare, rowsMax);
     try {
       for await (const rows of input(run, seed)) {
-        const added: SortedRow[] = [];
+        const added: SortableRow[] = [];
         await run.each(rows, (row) => {
           added.push({ keys: keys.map((key) => run.resolveDeep(key.run(row, run.evaluation))), row });
         });
@@ -100,8 +100,8 @@ class Sorter {
   readonly #rowsMax: number;
   readonly #spilled: SpilledRuns;
   /** Sorted runs in memory. */
-  #runs: SortedRow[][] = [];
-  #chunk: SortedRow[] = [];
+  #runs: SortableRow[][] = [];
+  #chunk: SortableRow[] = [];
   #rowCount = 0;
   #bytes = 0;
 
@@ -112,12 +112,12 @@ class Sorter {
     this.#spilled = new SpilledRuns(run, this.#compare);
   }
 
-  async add(rows: readonly SortedRow[]): Promise<void> {
+  async add(rows: readonly SortableRow[]): Promise<void> {
     this.#run.outcome.sorted += rows.length;
     let added = 0;
     for (const row of rows) {
       this.#chunk.push(row);
-      added += sortedRowBytes(row);
+      added += sortableRowBytes(row);
     }
     this.#rowCount += rows.length;
     this.#hold(added);
@@ -151,7 +151,7 @@ class Sorter {
     const first = this.#runs.flat().sort(this.#compare).slice(0, this.#rowsMax);
     this.#drop();
     let bytes = 0;
-    for (const row of first) bytes += sortedRowBytes(row);
+    for (const row of first) bytes += sortableRowBytes(row);
     this.#hold(bytes);
     this.#runs = [first];
     this.#rowCount = first.length;

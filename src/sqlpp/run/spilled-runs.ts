@@ -3,7 +3,7 @@ import type { Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';
 import { batchRows, type Row } from './row.ts';
 import type { Run } from './run.ts';
-import type { CompareRows, SortedRow } from './sorting-types.ts';
+import type { CompareRows, SortableRow } from './sortable-row.ts';
 import { SpillReader, SpillWriter } from './spilled-rows.ts';
 
 interface Position {
@@ -26,7 +26,7 @@ export class SpilledRuns {
   }
 
   /** Merges sorted rows into one run of the file: the fewer runs, the fewer rows the last merge has in memory. */
-  async add(inMemory: readonly (readonly SortedRow[])[]): Promise<void> {
+  async add(inMemory: readonly (readonly SortableRow[])[]): Promise<void> {
     this.#file ??= await this.#run.context.scratch();
     const file = this.#file;
     const positions: Position[] = [];
@@ -44,14 +44,14 @@ export class SpilledRuns {
   }
 
   /** Merges all runs and the given sorted rows. */
-  async *merge(inMemory: readonly (readonly SortedRow[])[]): AsyncGenerator<Row[]> {
+  async *merge(inMemory: readonly (readonly SortableRow[])[]): AsyncGenerator<Row[]> {
     const heads: RunHead[] = this.#runs.map((positions) => new RunHead(this.#file as ScratchFile, positions));
     for (const rows of inMemory) heads.push(new RunHead(undefined, [], rows));
     for (const head of heads) await head.fill();
     const heap = new HeadHeap(heads, this.#compare);
     let out: Row[] = [];
     for (let least = heap.least; least; least = heap.least) {
-      out.push((least.current as SortedRow).row);
+      out.push((least.current as SortableRow).row);
       least.advance();
       if (!least.current) await least.fill();
       heap.moveLeast();
@@ -72,7 +72,7 @@ export class SpilledRuns {
 /** Adds the first rows of runs in memory, with their keys. */
 function fillPart(part: SpillWriter, heap: HeadHeap): void {
   for (let { least } = heap; least && part.size < partBytes; { least } = heap) {
-    const { keys, row } = least.current as SortedRow;
+    const { keys, row } = least.current as SortableRow;
     part.add([keys as Value, row]);
     least.advance();
     heap.moveLeast();
@@ -88,7 +88,7 @@ class HeadHeap {
     this.#compare = compare;
     this.#heads = heads
       .filter((head) => head.current)
-      .sort((a, b) => compare(a.current as SortedRow, b.current as SortedRow));
+      .sort((a, b) => compare(a.current as SortableRow, b.current as SortableRow));
   }
 
   get least(): RunHead | undefined {
@@ -119,16 +119,16 @@ class HeadHeap {
   }
 
   #isBefore(a: RunHead, b: RunHead): boolean {
-    return this.#compare(a.current as SortedRow, b.current as SortedRow) < 0;
+    return this.#compare(a.current as SortableRow, b.current as SortableRow) < 0;
   }
 }
 
 /** The next row of one run. */
 class RunHead {
-  current: SortedRow | undefined;
+  current: SortableRow | undefined;
   readonly #file: ScratchFile | undefined;
   readonly #positions: readonly Position[];
-  readonly #rows: readonly SortedRow[];
+  readonly #rows: readonly SortableRow[];
   #part: SpillReader | undefined;
   #next = 0;
 
@@ -136,7 +136,7 @@ class RunHead {
   constructor(
     file: ScratchFile | undefined,
     positions: readonly Position[],
-    rows: readonly SortedRow[] = [],
+    rows: readonly SortableRow[] = [],
   ) {
     this.#file = file;
     this.#positions = positions;

@@ -25,8 +25,7 @@ import type {
   WindowSpecification,
   With,
 } from '../tree/query.ts';
-import { jsonText } from '../values/json-text.ts';
-import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
+import { constantText } from './constant-text.ts';
 import { quoteName } from './strings.ts';
 
 export interface FormatOptions {
@@ -40,9 +39,29 @@ export function formatExpression(expression: Expression, options: FormatOptions 
   return new Formatter(options).expression(expression);
 }
 
+/** Formats a term of FROM for an error message, which names each keyspace with its namespace. */
 export function formatFromTerm(term: FromTerm): string {
   return new Formatter({ namespace: 'default' }).from(term);
 }
+
+/** The kinds that `Formatter.expression` formats itself; `otherExpression` formats the others. */
+type ShortKind =
+  | 'constant'
+  | 'identifier'
+  | 'self'
+  | 'named parameter'
+  | 'positional parameter'
+  | 'field'
+  | 'element'
+  | 'slice'
+  | 'array star'
+  | 'negation'
+  | 'not'
+  | 'exists'
+  | 'arithmetic'
+  | 'comparison'
+  | 'concatenation'
+  | 'logical';
 
 class Formatter {
   private readonly options: FormatOptions;
@@ -51,10 +70,11 @@ class Formatter {
     this.options = options;
   }
 
-  private readonly of = (expression: Expression): string => this.expression(expression);
+  /** `expression` as a function that can be passed to `map`. */
+  private readonly text = (expression: Expression): string => this.expression(expression);
 
   list(expressions: readonly Expression[]): string {
-    return expressions.map(this.of).join(', ');
+    return expressions.map(this.text).join(', ');
   }
 
   expression(expression: Expression): string {
@@ -72,61 +92,63 @@ class Formatter {
       case 'field':
         return this.field(expression);
       case 'element':
-        return `(${this.base(expression.of)}[${this.of(expression.index)}])`;
+        return `(${this.base(expression.of)}[${this.text(expression.index)}])`;
       case 'slice':
         return `(${this.base(expression.of)}[${this.optional(expression.start)} : ${this.optional(expression.end)}])`;
       case 'array star':
         return `(${this.base(expression.of)}[*])`;
       case 'negation':
+        // A minus and a number would be parsed as one constant.
         return expression.of.kind === 'constant'
-          ? `(-(${this.of(expression.of)}))`
-          : `(- ${this.of(expression.of)})`;
+          ? `(-(${this.text(expression.of)}))`
+          : `(- ${this.text(expression.of)})`;
       case 'not':
-        return `(not ${this.of(expression.of)})`;
+        return `(not ${this.text(expression.of)})`;
       case 'exists':
-        return `(exists ${this.of(expression.of)})`;
+        return `(exists ${this.text(expression.of)})`;
       case 'arithmetic':
       case 'comparison':
-        return `(${this.of(expression.left)} ${expression.operator} ${this.of(expression.right)})`;
+        return `(${this.text(expression.left)} ${expression.operator} ${this.text(expression.right)})`;
       case 'concatenation':
-        return `(${expression.operands.map(this.of).join(' || ')})`;
+        return `(${expression.operands.map(this.text).join(' || ')})`;
       case 'logical':
-        return `(${expression.operands.map(this.of).join(` ${expression.operator} `)})`;
+        return `(${expression.operands.map(this.text).join(` ${expression.operator} `)})`;
       default:
         return this.otherExpression(expression);
     }
   }
 
-  private otherExpression(expression: Expression): string {
+  private otherExpression(expression: Exclude<Expression, { kind: ShortKind }>): string {
     switch (expression.kind) {
       case 'between': {
         const word = expression.isNegated ? 'not between' : 'between';
-        return `(${this.of(expression.of)} ${word} ${this.of(expression.low)} and ${this.of(expression.high)})`;
+        return `(${this.text(expression.of)} ${word} ${this.text(expression.low)} and ${this.text(expression.high)})`;
       }
       case 'like': {
-        const escaped = expression.escape === undefined ? '' : ` escape ${this.of(expression.escape)}`;
+        const escaped = expression.escape === undefined ? '' : ` escape ${this.text(expression.escape)}`;
         const word = expression.isNegated ? 'not like' : 'like';
-        return `(${this.of(expression.of)} ${word} ${this.of(expression.pattern)}${escaped})`;
+        return `(${this.text(expression.of)} ${word} ${this.text(expression.pattern)}${escaped})`;
       }
       case 'membership': {
         const word = expression.isNegated ? `not ${expression.operator}` : expression.operator;
-        return `(${this.of(expression.of)} ${word} ${this.of(expression.list)})`;
+        return `(${this.text(expression.of)} ${word} ${this.text(expression.list)})`;
       }
       case 'is':
-        return `(${this.of(expression.of)} is ${expression.isNegated ? 'not ' : ''}${expression.test})`;
+        return `(${this.text(expression.of)} is ${expression.isNegated ? 'not ' : ''}${expression.test})`;
       case 'case': {
         const whens = expression.whens.map(
-          ({ when, result }) => ` when ${this.of(when)} then ${this.of(result)}`,
+          ({ when, result }) => ` when ${this.text(when)} then ${this.text(result)}`,
         );
-        const otherwise = expression.otherwise === undefined ? '' : ` else ${this.of(expression.otherwise)}`;
-        return `case${expression.of === undefined ? '' : ` ${this.of(expression.of)}`}${whens.join('')}${otherwise} end`;
+        const otherwise =
+          expression.otherwise === undefined ? '' : ` else ${this.text(expression.otherwise)}`;
+        return `case${expression.of === undefined ? '' : ` ${this.text(expression.of)}`}${whens.join('')}${otherwise} end`;
       }
       case 'object':
-        return `{${expression.members.map(({ name, value }) => `${this.of(name)}: ${this.of(value)}`).join(', ')}}`;
+        return `{${expression.members.map(({ name, value }) => `${this.text(name)}: ${this.text(value)}`).join(', ')}}`;
       case 'array':
         return `[${this.list(expression.items)}]`;
       case 'quantified':
-        return `${expression.quantifier} ${this.bindings(expression.bindings)} satisfies ${this.of(expression.satisfies)} end`;
+        return `${expression.quantifier} ${this.bindings(expression.bindings)} satisfies ${this.text(expression.satisfies)} end`;
       case 'comprehension':
         return this.comprehension(expression);
       case 'call':
@@ -138,43 +160,41 @@ class Formatter {
       case 'subquery':
         return `${this.options.isCorrelated?.(expression.select) ? 'correlated ' : ''}(${this.select(expression.select)})`;
       case 'all keys':
-        return `(${expression.isDistinct ? 'distinct' : 'all'} (${this.of(expression.of)}))`;
+        return `(${expression.isDistinct ? 'distinct' : 'all'} (${this.text(expression.of)}))`;
       case 'flatten keys':
         return `flatten_keys(${expression.keys.map((key) => this.key(key)).join(', ')})`;
       case 'slot':
-        return this.of(expression.original);
-      default:
-        return this.expression(expression);
+        return this.text(expression.original);
     }
   }
 
   /** Formats the operand of a navigation: `-1[0]` would be parsed as `-(1[0])`. */
   private base(expression: Expression): string {
-    const text = this.of(expression);
+    const text = this.text(expression);
     return text.startsWith('-') ? `(${text})` : text;
   }
 
   private optional(expression: Expression | undefined): string {
-    return expression === undefined ? '' : this.of(expression);
+    return expression === undefined ? '' : this.text(expression);
   }
 
   private field({ of, name, ignoresCase }: Field): string {
-    const isPlain = name.kind === 'constant' && typeof name.value === 'string';
-    const text = isPlain ? quoteName(name.value as string) : `[${this.of(name)}]`;
+    const isConstant = name.kind === 'constant' && typeof name.value === 'string';
+    const text = isConstant ? quoteName(name.value as string) : `[${this.text(name)}]`;
     return `(${this.base(of)}.${text}${ignoresCase ? 'i' : ''})`;
   }
 
   private comprehension({ result, name, value, bindings, when }: Comprehension): string {
-    const member = name === undefined ? '' : `${this.of(name)} : `;
-    const condition = when === undefined ? '' : ` when ${this.of(when)}`;
-    return `${result} ${member}${this.of(value)} for ${this.bindings(bindings)}${condition} end`;
+    const member = name === undefined ? '' : `${this.text(name)} : `;
+    const condition = when === undefined ? '' : ` when ${this.text(when)}`;
+    return `${result} ${member}${this.text(value)} for ${this.bindings(bindings)}${condition} end`;
   }
 
   bindings(bindings: readonly RangeBinding[]): string {
     return bindings
       .map(({ name, position, of, isDeep }) => {
         const first = position === undefined ? '' : `${quoteName(position)} : `;
-        return `${first}${quoteName(name)} ${isDeep ? 'within' : 'in'} ${this.of(of)}`;
+        return `${first}${quoteName(name)} ${isDeep ? 'within' : 'in'} ${this.text(of)}`;
       })
       .join(', ');
   }
@@ -182,7 +202,7 @@ class Formatter {
   private aggregate(aggregate: Aggregate): string {
     const list =
       aggregate.arguments.length === 0 && aggregate.name === 'count' ? '*' : this.list(aggregate.arguments);
-    const filter = aggregate.filter === undefined ? '' : ` filter (where ${this.of(aggregate.filter)})`;
+    const filter = aggregate.filter === undefined ? '' : ` filter (where ${this.text(aggregate.filter)})`;
     const from = aggregate.isFromLast ? ' from last' : '';
     const nulls = aggregate.nulls === undefined ? '' : ` ${aggregate.nulls} nulls`;
     const over = aggregate.over === undefined ? '' : ` over ${this.window(aggregate.over)}`;
@@ -190,7 +210,7 @@ class Formatter {
   }
 
   key({ expression, isDescending, includesMissing }: KeyTerm): string {
-    return `${this.of(expression)}${isDescending ? ' desc' : ''}${includesMissing ? ' include missing' : ''}`;
+    return `${this.text(expression)}${isDescending ? ' desc' : ''}${includesMissing ? ' include missing' : ''}`;
   }
 
   // ---------- windows and order
@@ -213,15 +233,16 @@ class Formatter {
   }
 
   private bound(bound: FrameBound): string {
-    return 'distance' in bound ? `${this.of(bound.distance)} ${bound.kind}` : bound.kind;
+    return 'distance' in bound ? `${this.text(bound.distance)} ${bound.kind}` : bound.kind;
   }
 
   private orderBy(terms: readonly SortTerm[]): string {
     if (terms.length === 0) return '';
-    const word = (rule: SortTerm['direction'] | SortTerm['nulls'], before: string): string =>
-      rule === undefined ? '' : ` ${before}${typeof rule === 'string' ? rule : this.of(rule)}`;
+    const ruleOf = (rule: SortTerm['direction'] | SortTerm['nulls'], before: string): string =>
+      rule === undefined ? '' : ` ${before}${typeof rule === 'string' ? rule : this.text(rule)}`;
     const list = terms.map(
-      ({ expression, direction, nulls }) => this.of(expression) + word(direction, '') + word(nulls, 'nulls '),
+      ({ expression, direction, nulls }) =>
+        this.text(expression) + ruleOf(direction, '') + ruleOf(nulls, 'nulls '),
     );
     return `order by ${list.join(', ')}`;
   }
@@ -233,15 +254,15 @@ class Formatter {
       terms === undefined ? '' : this.with(terms),
       this.body(body),
       this.orderBy(orderBy),
-      limit === undefined ? '' : `limit ${this.of(limit)}`,
-      offset === undefined ? '' : `offset ${this.of(offset)}`,
+      limit === undefined ? '' : `limit ${this.text(limit)}`,
+      offset === undefined ? '' : `offset ${this.text(offset)}`,
     ];
     return parts.filter((part) => part !== '').join(' ');
   }
 
   private with({ isRecursive, terms }: With): string {
     const list = terms.map(({ alias, expression }) => {
-      const text = this.of(expression);
+      const text = this.text(expression);
       return `${quoteName(alias)} as ${expression.kind === 'subquery' ? text : `(${text})`}`;
     });
     return `with ${isRecursive ? 'recursive ' : ''}${list.join(', ')}`;
@@ -265,7 +286,7 @@ class Formatter {
       this.projection(projection),
       from === undefined ? '' : `from ${this.from(from)}`,
       bindings.length === 0 ? '' : `let ${this.namedBindings(bindings)}`,
-      where === undefined ? '' : `where ${this.of(where)}`,
+      where === undefined ? '' : `where ${this.text(where)}`,
       group === undefined ? '' : this.group(group),
       windows.length === 0
         ? ''
@@ -275,16 +296,16 @@ class Formatter {
   }
 
   private namedBindings(bindings: readonly Binding[]): string {
-    return bindings.map(({ name, expression }) => `${quoteName(name)} = ${this.of(expression)}`).join(', ');
+    return bindings.map(({ name, expression }) => `${quoteName(name)} = ${this.text(expression)}`).join(', ');
   }
 
   private group({ by, as, letting, having }: Group): string {
-    const terms = by.map(({ expression, alias }) => this.of(expression) + asText(alias));
+    const terms = by.map(({ expression, alias }) => this.text(expression) + asText(alias));
     const parts = [
       by.length === 0 ? '' : `group by ${terms.join(', ')}`,
       as === undefined ? '' : `group as ${quoteName(as)}`,
       letting.length === 0 ? '' : `letting ${this.namedBindings(letting)}`,
-      having === undefined ? '' : `having ${this.of(having)}`,
+      having === undefined ? '' : `having ${this.text(having)}`,
     ];
     return parts.filter((part) => part !== '').join(' ');
   }
@@ -296,8 +317,8 @@ class Formatter {
   }
 
   private resultTerm(term: ResultTerm): string {
-    if (term.kind === 'term') return this.of(term.expression) + asText(term.alias);
-    return term.of === undefined ? '*' : `${this.of(term.of)}.*`;
+    if (term.kind === 'term') return this.text(term.expression) + asText(term.alias);
+    return term.of === undefined ? '*' : `${this.text(term.of)}.*`;
   }
 
   // ---------- FROM
@@ -311,8 +332,9 @@ class Formatter {
       case 'subquery term':
         return `(${this.select(term.select)})${asText(term.alias)}${this.use(term.use)}`;
       case 'unnest':
-        return `${this.from(term.left)} ${outer(term.join)}unnest ${this.of(term.expression)}${asText(term.alias)}`;
+        return `${this.from(term.left)} ${outer(term.join)}unnest ${this.text(term.expression)}${asText(term.alias)}`;
       case 'join':
+        // A comma.
         if (term.on.kind === 'none') {
           return `${this.from(term.left)}, ${term.isLateral ? 'lateral ' : ''}${this.from(term.right)}`;
         }
@@ -324,18 +346,18 @@ class Formatter {
 
   /** In parentheses if it would otherwise be parsed as a keyspace. */
   private expressionTerm(expression: Expression): string {
-    const text = this.of(expression);
+    const text = this.text(expression);
     return expression.kind === 'identifier' ? `(${text})` : text;
   }
 
   private on(condition: JoinCondition): string {
     switch (condition.kind) {
       case 'on':
-        return ` on ${this.of(condition.condition)}`;
+        return ` on ${this.text(condition.condition)}`;
       case 'on keys':
-        return ` on keys ${this.of(condition.keys)}`;
+        return ` on keys ${this.text(condition.keys)}`;
       case 'on key':
-        return ` on key ${this.of(condition.key)} for ${quoteName(condition.for)}`;
+        return ` on key ${this.text(condition.key)} for ${quoteName(condition.for)}`;
       case 'none':
         return '';
     }
@@ -349,17 +371,19 @@ class Formatter {
   }
 
   use({ keys, indexes, join }: Use): string {
-    const hint = join === undefined ? '' : join === 'nl' ? ' nl' : ` hash (${join.slice(5)})`;
+    const hint = join === undefined ? '' : ` ${joinHints[join]}`;
     const refs = indexes.map(({ name, using }) =>
       [name === undefined ? '' : quoteName(name), using === undefined ? '' : `using ${using}`]
         .join(' ')
         .trim(),
     );
     const access =
-      keys !== undefined ? ` keys ${this.of(keys)}` : refs.length > 0 ? ` index (${refs.join(', ')})` : '';
+      keys !== undefined ? ` keys ${this.text(keys)}` : refs.length > 0 ? ` index (${refs.join(', ')})` : '';
     return hint === '' && access === '' ? '' : ` use${access}${hint}`;
   }
 }
+
+const joinHints = { nl: 'nl', 'hash build': 'hash (build)', 'hash probe': 'hash (probe)' } as const;
 
 function outer(join: 'inner' | 'left' | 'right'): string {
   return join === 'inner' ? '' : `${join} outer `;
@@ -372,14 +396,4 @@ function asText(alias: string | undefined): string {
 function functionNameText({ namespace, parts }: FunctionName): string {
   const name = parts.map(quoteName).join('.');
   return namespace === undefined ? name : `${quoteName(namespace)}:${name}`;
-}
-
-/** Arrays and objects get the same spaces as those that are written item by item; `jsonText` writes none. */
-function constantText(value: Value): string {
-  if (value === undefined) return 'missing';
-  if (Array.isArray(value)) return `[${value.map(constantText).join(', ')}]`;
-  const isPlain = value instanceof Binary || value instanceof RawJson;
-  if (isPlain || typeof value !== 'object' || value === null) return jsonText(value);
-  const members = Object.entries(value as ValueObject);
-  return `{${members.map(([name, member]) => `${jsonText(name)}: ${constantText(member)}`).join(', ')}}`;
 }

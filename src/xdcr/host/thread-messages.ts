@@ -10,8 +10,9 @@ export type XdcrThreadData = SourceAccess;
 /** Messages from the main thread. */
 export type XdcrThreadCall =
   | { readonly kind: 'apply'; readonly wanted: readonly WantedReplication[] }
+  /** Which nodes have which vbuckets, now and after each change; null: this node has all. */
   | { readonly kind: 'cluster'; readonly layout: ClusterLayout | null }
-  /** The answer to `load` or `save`. */
+  /** The answer to the `load` or `save` with this id. `found` is empty after `save`; `failure`: the text of the error. */
   | {
       readonly kind: 'checkpoints';
       readonly id: number;
@@ -23,6 +24,7 @@ export type XdcrThreadCall =
 /** Messages to the main thread. */
 export type XdcrThreadMessage =
   | { readonly kind: 'report'; readonly replications: readonly ReplicationReport[] }
+  /** Requests the checkpoints of a replication, which has this id. */
   | { readonly kind: 'load'; readonly id: number; readonly replication: string }
   | {
       readonly kind: 'save';

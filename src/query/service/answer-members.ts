@@ -5,7 +5,7 @@ import { durationText } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { Engine } from '../state/engine-port.ts';
 
-interface Figures {
+interface MetricsInput {
   readonly nowMs: number;
   readonly receivedMs: number;
   /** When the execution began; 0: the request never ran. */
@@ -22,7 +22,7 @@ interface Figures {
 }
 
 /** Omits the zeros that published servers omit. */
-export function metricsText(figures: Figures): string {
+export function metricsText(input: MetricsInput): string {
   const {
     nowMs,
     receivedMs,
@@ -34,7 +34,7 @@ export function metricsText(figures: Figures): string {
     warnings,
     outcome,
     transactionTimes,
-  } = figures;
+  } = input;
   const { mutations = 0, sorted = 0, usedBytes = 0 } = outcome ?? {};
   // Concatenated, because it is part of every answer and JSON.stringify takes several times as long.
   let text = `{"elapsedTime":"${durationText(nowMs - receivedMs)}"`;
