@@ -49,7 +49,7 @@ function replyWhenFound(
   };
   find((value) => reply(value));
   if (outcome !== null) return outcome;
-  const heldReply = request.connection.holdReply(request, false);
+  const heldReply = request.connection.holdReply(request, 'unordered');
   reply = (value) => {
     if (typeof value !== 'number') heldReply.value = value;
     heldReply.resolve(typeof value === 'number' ? value : Status.success);

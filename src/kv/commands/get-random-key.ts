@@ -52,7 +52,7 @@ function search(request: Request, query: KeyQuery): CommandResult {
   };
   request.bucket.engine?.keys.findRandom(query.collection, (found) => reply(found));
   if (status !== null) return status;
-  const heldReply = holdFrame(request, false);
+  const heldReply = holdFrame(request, 'unordered');
   reply = (found) => {
     if (typeof found !== 'number') heldReply.found = found;
     heldReply.resolve(typeof found === 'number' ? found : Status.success);

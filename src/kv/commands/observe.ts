@@ -109,7 +109,7 @@ function observeNext(request: Request, partial: PartialReply): CommandResult {
 
 /** The connection runs the request again: at once if the turn has time left. */
 function continueLater(request: Request, partial: PartialReply): Outcome {
-  const heldReply = holdFrame(request, true);
+  const heldReply = holdFrame(request, 'ordered');
   heldReply.partial = partial;
   heldReply.resolve(Status.success);
   return Outcome.later;

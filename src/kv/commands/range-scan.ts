@@ -87,7 +87,7 @@ function makeScan(request: Request, plan: ScanPlan): CommandResult {
   if (status !== null) return Outcome.replied;
   const bytes = Buffer.from(output.buffer.subarray(from, output.end));
   output.end = from;
-  const heldReply = connection.holdReply(request, false, bytes);
+  const heldReply = connection.holdReply(request, 'unordered', bytes);
   finish = (finalStatus) => heldReply.resolve(finalStatus);
   return Outcome.later;
 }
@@ -192,7 +192,7 @@ function endScan({ bucket }: Request, scan: Scan, status: CommandResult): Comman
 /** Sends the items that are ready and continues the scan once the next items are read from disk. */
 function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
   const { documents } = request;
-  const heldReply = holdFrame(request, false);
+  const heldReply = holdFrame(request, 'unordered');
   const { progress } = scan;
   clearReadAhead(scan);
   const read = (index: number, finish: (status: Status) => void): void =>

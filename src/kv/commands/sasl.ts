@@ -10,9 +10,10 @@ import type { Client } from '../session/client.ts';
 import {
   fakeVerifier,
   mechanismList,
-  mechanisms,
   readClientFirst,
   ScramExchange,
+  type ScramHash,
+  scramHashes,
   userNameBytesMax,
   verifierOf,
 } from '../session/scram.ts';
@@ -38,8 +39,9 @@ export function saslAuth(request: Request): CommandResult {
   if (frame.end - frame.valueStart > challengeBytesMax) return Status.invalidArguments;
   const mechanism = frame.buffer.toString('latin1', frame.keyStart, frame.valueStart);
   if (mechanism === 'PLAIN') return authenticatePlainly(request);
-  if (mechanisms[mechanism] === undefined) return request.refuse(Status.authError, 'Unknown mechanism');
-  return beginScram(request, mechanism);
+  const hash = scramHashes.get(mechanism);
+  if (hash === undefined) return request.refuse(Status.authError, 'Unknown mechanism');
+  return beginScram(request, mechanism, hash);
 }
 
 /** SASL_STEP: the client's proof. */
@@ -60,11 +62,10 @@ export function saslStep(request: Request): CommandResult {
   return replyText(request, Status.success, answer);
 }
 
-function beginScram(request: Request, mechanism: string): CommandResult {
+function beginScram(request: Request, mechanism: string, hash: ScramHash): CommandResult {
   const { frame, environment, session } = request;
   const first = readClientFirst(frame.buffer.toString('utf8', frame.valueStart, frame.end));
   if (!first) return request.refuse(Status.invalidArguments, 'The first message is not well-formed');
-  const hash = mechanisms[mechanism] as 'sha1' | 'sha256' | 'sha512';
   const user = environment.directory.user(first.user)?.spec;
   const verifier = verifierOf(user, hash);
   const usedVerifier = verifier ?? fakeVerifierOf(environment, first.user, hash);
@@ -74,7 +75,7 @@ function beginScram(request: Request, mechanism: string): CommandResult {
   return replyText(request, Status.authContinue, session.exchange.challenge);
 }
 
-const fakeVerifierOf = (environment: Environment, user: string, hash: 'sha1' | 'sha256' | 'sha512') =>
+const fakeVerifierOf = (environment: Environment, user: string, hash: ScramHash) =>
   fakeVerifier(environment.secret, user, hash, environment.directory.defaultIterations);
 
 function replyText(request: Request, status: Status, text: string): Outcome {
@@ -100,10 +101,10 @@ function logIn(request: Request, user: UserEntry): void {
   request.connection.setAuthenticated(true);
 }
 
-/** The reply is delayed, longer with each failure; other connections of the source are not. */
+/** Delays the reply, longer after each failure of this address and user. Meanwhile other connections are served. */
 function refuseLogin(request: Request, user: string): Outcome {
   const { environment, connection } = request;
-  const heldReply = connection.holdReply(request, true);
+  const heldReply = connection.holdReply(request, 'ordered');
   refuseLater(environment, connection.peer, user, heldReply);
   return Outcome.later;
 }
@@ -156,7 +157,7 @@ function authenticatePlainly(request: Request): CommandResult {
     logIn(request, user);
     return Status.success;
   }
-  const heldReply = connection.holdReply(request, true);
+  const heldReply = connection.holdReply(request, 'ordered');
   if (user ? user.spec.isExternal : environment.directory.admitsUnknown) {
     finishExternalLogin(heldReply, connection, environment, user, login);
     return Outcome.later;

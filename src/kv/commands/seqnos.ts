@@ -68,7 +68,7 @@ export function getAllVbSeqnos(request: Request): CommandResult {
 
 /** Runs the request again once the events are recorded: its collection may have been dropped meanwhile. */
 function whenRecorded(request: Request, events: EventProgress): Outcome {
-  const heldReply = holdFrame(request, true);
+  const heldReply = holdFrame(request, 'ordered');
   events.whenRecordedOrAfter(eventsLimitMs, () => heldReply.resolve(Status.success));
   return Outcome.later;
 }
@@ -114,7 +114,7 @@ export function seqnoPersistence(request: Request): CommandResult {
   if (seqno <= documents.safePersistedSeqno(frame.vb)) return Status.success;
   // A seqno above the highest one may never be assigned: waiting would only block the connection.
   if (seqno > documents.highSeqno(frame.vb)) return Status.temporaryFailure;
-  const heldReply = request.connection.holdReply(request, true);
+  const heldReply = request.connection.holdReply(request, 'ordered');
   documents.whenPersisted(frame.vb, seqno, persistenceTimeoutMs, (isPersisted) =>
     heldReply.resolve(isPersisted ? Status.success : Status.temporaryFailure),
   );

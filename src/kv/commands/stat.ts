@@ -62,8 +62,7 @@ export function stat(request: Request): CommandResult {
     return Outcome.replied;
   }
   // Replies to later requests follow the whole group.
-  const isOrdered = true;
-  writeRest(copy, rest, request.connection.holdReply(request, isOrdered, lastOf(copy)));
+  writeRest(copy, rest, request.connection.holdReply(request, 'ordered', lastOf(copy)));
   return Outcome.later;
 }
 

@@ -9,7 +9,7 @@ import { writeHeldReply } from '../dispatch/delayed-reply.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import { AfterFrame } from '../dispatch/request.ts';
 import type { Directory, UserEntry } from '../served/directory.ts';
-import { HeldReply, type ReplyHolder } from '../served/held-reply.ts';
+import { HeldReply, type ReplyHolder, type ReplyOrder } from '../served/held-reply.ts';
 import type { Answerable, Client, Streamer } from '../session/client.ts';
 import { Session } from '../session/session.ts';
 import type { TurnClock } from '../turn-clock.ts';
@@ -151,12 +151,12 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.host.wake(this);
   }
 
-  holdReply({ frame, command }: Answerable, ordered: boolean, bytes: Buffer = Buffer.alloc(0)): HeldReply {
+  holdReply({ frame, command }: Answerable, order: ReplyOrder, bytes: Buffer = Buffer.alloc(0)): HeldReply {
     const { opcode, opaque } = frame;
     const quiet = command.quiet === 'success';
-    const heldReply = new HeldReply(this, { opcode, opaque, ordered, quiet }, bytes);
+    const heldReply = new HeldReply(this, { opcode, opaque, order, quiet }, bytes);
     this.heldCount++;
-    if (ordered) this.orderedCount++;
+    if (order === 'ordered') this.orderedCount++;
     return heldReply;
   }
 
@@ -247,7 +247,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** Sends a resolved reply. It counts as held until now, so that later requests could not overtake it. */
   private finish(heldReply: HeldReply): void {
     this.heldCount--;
-    if (heldReply.ordered) this.orderedCount--;
+    if (heldReply.order === 'ordered') this.orderedCount--;
     if (this.closingAtMs < 0) this.answer(heldReply);
     // A frame that was run again may need heavy work again, and other frames may still be in heavy work.
     if (this.heavyCount === 0) this.releaseRoom('heavyRoomBytes');

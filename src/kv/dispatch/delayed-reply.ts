@@ -12,7 +12,7 @@ import { Feature } from '#wire/features.ts';
 import type { Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { type HeavyAnswer, heavyAttemptsMax } from '../heavy/jobs.ts';
-import type { HeldReply } from '../served/held-reply.ts';
+import type { HeldReply, ReplyOrder } from '../served/held-reply.ts';
 import type { Client } from '../session/client.ts';
 import { legacyStatus } from './legacy-status.ts';
 import { replyStatus } from './reply.ts';
@@ -26,14 +26,14 @@ export function holdForDurability(request: Request, replyStart: number): void {
   const { bucket, connection, output, result } = request;
   const bytes = Buffer.from(output.buffer.subarray(replyStart, output.end));
   output.end = replyStart;
-  bucket.holdUntilDurable(result.pending, connection.holdReply(request, false, bytes));
+  bucket.holdUntilDurable(result.pending, connection.holdReply(request, 'unordered', bytes));
   result.pending = 0;
 }
 
 /** Holds the reply to a request, whose frame runs again when the reply is resolved. */
-export function holdFrame(request: Request, isOrdered: boolean): HeldReply {
+export function holdFrame(request: Request, order: ReplyOrder): HeldReply {
   const { connection, frame } = request;
-  const heldReply = connection.holdReply(request, isOrdered);
+  const heldReply = connection.holdReply(request, order);
   heldReply.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
   return heldReply;
 }
@@ -45,7 +45,7 @@ export function holdForDisk(request: Request, outputEnd: number): AfterFrame {
   counters.gets = request.getsBefore;
   const nowMs = environment.clock.monotonicMs();
   if (resumed && !mayFetchAgain(resumed, nowMs)) return refuseForNow(request);
-  const heldReply = holdFrame(request, !mayBeOvertaken(request));
+  const heldReply = holdFrame(request, orderOf(request));
   heldReply.found = request.found;
   request.found = null;
   heldReply.partial = request.partial;
@@ -71,7 +71,7 @@ export function holdForHeavyWork(request: Request, outputEnd: number): AfterFram
   if (connection.heavyCount > 0 && resumed === null) return AfterFrame.wait;
   const attempts = (resumed?.heavy?.attempts ?? 0) + 1;
   if (attempts > heavyAttemptsMax) return refuseForNow(request);
-  const heldReply = connection.holdReply(request, !mayBeOvertaken(request));
+  const heldReply = connection.holdReply(request, orderOf(request));
   heldReply.frame = connection.takeFrame(frame);
   const { job, document = null, stamp = null } = work(heldReply.frame);
   const answer: HeavyAnswer = { result: null, document, stamp, attempts };
@@ -122,9 +122,10 @@ export function writeHeldReply(connection: Client, output: Output, heldReply: He
 const refuseForNow = (request: Request): AfterFrame =>
   replyStatus(request, Status.temporaryFailure) ? AfterFrame.continue : AfterFrame.close;
 
-/** Whether later requests of the connection may be answered first. */
-const mayBeOvertaken = ({ command, framing, session }: Request): boolean =>
-  !framing.barrier && command.reorderable && session.features[Feature.unorderedExecution] === 1;
+const orderOf = ({ command, framing, session }: Request): ReplyOrder =>
+  !framing.barrier && command.reorderable && session.features[Feature.unorderedExecution] === 1
+    ? 'unordered'
+    : 'ordered';
 
 /**
  * A fetched document may be evicted again before the command is rerun. If memory had no room for it at all, another fetch

@@ -7,6 +7,9 @@ import type { HeavyAnswer } from '../heavy/jobs.ts';
 
 const noBytes = Buffer.alloc(0);
 
+/** Whether replies to later requests of the connection may be sent before a held reply. */
+export type ReplyOrder = 'ordered' | 'unordered';
+
 export interface ReplyHolder {
   /** The reply can be sent. */
   replyResolved(heldReply: HeldReply): void;
@@ -25,8 +28,7 @@ export class HeldReply {
   private readonly holder: ReplyHolder;
   readonly opcode: number;
   readonly opaque: number;
-  /** Replies to later requests of the connection must not be sent before it. */
-  readonly ordered: boolean;
+  readonly order: ReplyOrder;
   readonly quiet: boolean;
   /** The encoded reply in case of success, or empty. */
   bytes: Buffer;
@@ -51,13 +53,13 @@ export class HeldReply {
 
   constructor(
     holder: ReplyHolder,
-    head: { opcode: number; opaque: number; ordered: boolean; quiet: boolean },
+    head: { opcode: number; opaque: number; order: ReplyOrder; quiet: boolean },
     bytes: Buffer,
   ) {
     this.holder = holder;
     this.opcode = head.opcode;
     this.opaque = head.opaque;
-    this.ordered = head.ordered;
+    this.order = head.order;
     this.quiet = head.quiet;
     this.bytes = bytes;
   }

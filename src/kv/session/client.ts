@@ -1,7 +1,7 @@
 // A client as commands and change streams use it. `Connection` implements it.
 import type { Command } from '#wire/define-command.ts';
 import type { Frame } from '#wire/frame.ts';
-import type { HeldReply } from '../served/held-reply.ts';
+import type { HeldReply, ReplyOrder } from '../served/held-reply.ts';
 import type { Session } from './session.ts';
 
 export interface Client {
@@ -24,8 +24,8 @@ export interface Client {
   readonly isGone: boolean;
   /** The bytes of the current frame in memory that the caller owns (see `FrameReader.take`). */
   takeFrame(frame: Frame): Buffer;
-  /** Registers a reply that is sent later. An ordered one is not overtaken, even with unordered execution. */
-  holdReply(request: Answerable, ordered: boolean, bytes?: Buffer): HeldReply;
+  /** Registers a reply that is sent later. No reply overtakes an ordered one, even with unordered execution. */
+  holdReply(request: Answerable, order: ReplyOrder, bytes?: Buffer): HeldReply;
   /** Sends what `write` appends to the output. Must not be called while a request is being run. */
   send(write: () => void): void;
   /** Sends the pending output, then closes the connection. */

@@ -3,11 +3,12 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { ScramVerifier, UserSpec } from '../admin.ts';
 
 export type ScramHash = 'sha1' | 'sha256' | 'sha512';
-export const mechanisms: Record<string, ScramHash> = {
-  'SCRAM-SHA512': 'sha512',
-  'SCRAM-SHA256': 'sha256',
-  'SCRAM-SHA1': 'sha1',
-};
+/** The hash of each SCRAM mechanism, by its name. */
+export const scramHashes: ReadonlyMap<string, ScramHash> = new Map([
+  ['SCRAM-SHA512', 'sha512'],
+  ['SCRAM-SHA256', 'sha256'],
+  ['SCRAM-SHA1', 'sha1'],
+]);
 export const mechanismList = 'SCRAM-SHA512 SCRAM-SHA256 SCRAM-SHA1 PLAIN';
 
 export const userNameBytesMax = 128;
@@ -61,7 +62,7 @@ export class ScramExchange {
     credentialId: string | null,
   ) {
     this.mechanism = mechanism;
-    this.hash = mechanisms[mechanism] as ScramHash;
+    this.hash = scramHashes.get(mechanism) as ScramHash;
     this.user = first.user;
     this.first = first;
     this.nonce = first.nonce + serverNonce;

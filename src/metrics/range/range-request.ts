@@ -197,15 +197,15 @@ function readLabel(sent: Record<string, unknown>, problems: Problems): Matcher[]
 const anyOf = (values: readonly string[]): string =>
   values.map((value) => value.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|');
 
-const durationUnitMs: Record<string, number> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-  y: 365 * 86_400_000,
-};
+const durationUnitMs: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+  ['w', 7 * 86_400_000],
+  ['y', 365 * 86_400_000],
+]);
 
 type ParsedDuration = { readonly ms: number } | { readonly problem: string };
 
@@ -214,7 +214,7 @@ function readDuration(text: string): ParsedDuration {
   const parts = /^(\d{1,12}(?:\.\d{1,9})?)([a-z]*)$/.exec(text.trim());
   if (!parts) return { problem: 'not a valid duration string' };
   const [, amount, unit] = parts as unknown as [string, string, string];
-  const factor = durationUnitMs[unit === '' ? 's' : unit];
+  const factor = durationUnitMs.get(unit === '' ? 's' : unit);
   if (factor === undefined) return { problem: 'not a valid duration string' };
   const ms = Math.round(Number(amount) * factor);
   return ms > 1 ? { ms } : { problem: 'must be greater than 1ms' };

@@ -141,6 +141,7 @@ test('invalid paths and parameters are refused', async (t) => {
     ['end=1.5', 'end', 'The value must be an integer'],
     ['start=200&end=100', 'end', 'should be greater or equal than start'],
     ['step=10q', 'step', 'not a valid duration string'],
+    ['step=10constructor', 'step', 'not a valid duration string'],
     ['step=0', 'step', 'must be greater than 1ms'],
     ['timeWindow=-5', 'timeWindow', 'not a valid duration string'],
     ['timeout=0', 'timeout', 'The value must be in range from 1 to 300000'],

@@ -24,21 +24,21 @@ export interface ResumedAttempt {
   readonly mutations: readonly ResumedMutation[];
 }
 
-const kinds: Readonly<Record<string, StagedKind>> = {
-  INSERT: 'insert',
-  REPLACE: 'replace',
-  REMOVE: 'remove',
-};
-const durabilities: Readonly<Record<string, Durability>> = {
-  NONE: 'none',
-  MAJORITY: 'majority',
-  MAJORITY_AND_PERSIST_TO_ACTIVE: 'majorityAndPersistActive',
-  PERSIST_TO_MAJORITY: 'persistToMajority',
-};
+const kinds: ReadonlyMap<unknown, StagedKind> = new Map([
+  ['INSERT', 'insert'],
+  ['REPLACE', 'replace'],
+  ['REMOVE', 'remove'],
+]);
+const durabilities: ReadonlyMap<unknown, Durability> = new Map([
+  ['NONE', 'none'],
+  ['MAJORITY', 'majority'],
+  ['MAJORITY_AND_PERSIST_TO_ACTIVE', 'majorityAndPersistActive'],
+  ['PERSIST_TO_MAJORITY', 'persistToMajority'],
+]);
 const mutationsMax = 100_000;
 const idCharactersMax = 100;
 
-/** null without `txdata`. @throws SqlError 1040 that names the wrong member */
+/** Null if `txdata` is absent or names no attempt. @throws SqlError 1040 that names the wrong member */
 export function resumedAttempt(data: Value): ResumedAttempt | null {
   if (!isMembers(data) || data['id'] === undefined) return null;
   const { id: ids, state, config, atr, mutations = [] } = data;
@@ -50,7 +50,7 @@ export function resumedAttempt(data: Value): ResumedAttempt | null {
     transactionId: attemptId(ids['txn'], 'id.txn'),
     timeLeftMs: msOf(state, 'timeLeftMs'),
     kvTimeoutMs: msOf(config, 'kvTimeoutMs'),
-    durability: durabilities[String(isMembers(config) ? config['durabilityLevel'] : '')] ?? null,
+    durability: (isMembers(config) && durabilities.get(config['durabilityLevel'])) || null,
     record: recordOf(atr),
     mutations: mutations.map(mutationOf),
   };
@@ -86,7 +86,7 @@ function recordOf(atr: unknown): RecordLocation | null {
 
 function mutationOf(sent: unknown): ResumedMutation {
   const { bkt: bucket, scp: scope, coll: collection, id, type } = (isMembers(sent) ? sent : {}) as Members;
-  const kind = kinds[String(type)];
+  const kind = kinds.get(type);
   const texts = [bucket, scope, collection, id];
   if (kind === undefined || !texts.every((text) => typeof text === 'string'))
     throw wrongField('mutations', 'objects with bkt, scp, coll, id and type INSERT, REPLACE or REMOVE');

@@ -42,6 +42,8 @@ const samples: readonly Value[] = [
   Number.NaN,
   '',
   'text',
+  // The name of a property that every JavaScript object inherits.
+  'constructor',
   '2026-11-22T12:30:15Z',
   [],
   [1, 'two', null, [3]],

@@ -7,22 +7,24 @@ import { Binary, type Value } from '../values/value.ts';
 import type { Implementation } from './declaration.ts';
 import { md4 } from './md4.ts';
 
-const digests: Readonly<Record<string, string>> = {
-  md5: 'md5',
-  sha224: 'sha224',
-  sha256: 'sha256',
-  sha384: 'sha384',
-  sha512: 'sha512',
-  'sha512/224': 'sha512-224',
-  'sha512/256': 'sha512-256',
-};
+/** Node's names of the digests, by the names in statements. */
+const digests: ReadonlyMap<string, string> = new Map([
+  ['md5', 'md5'],
+  ['sha224', 'sha224'],
+  ['sha256', 'sha256'],
+  ['sha384', 'sha384'],
+  ['sha512', 'sha512'],
+  ['sha512/224', 'sha512-224'],
+  ['sha512/256', 'sha512-256'],
+]);
 
 /** Polynomials of CRC32 with reversed bits. */
-const polynomials: Readonly<Record<string, number>> = {
-  ieee: 0xedb88320,
-  castagnoli: 0x82f63b78,
-  koopman: 0xeb31d82e,
-};
+const ieee = 0xedb88320;
+const polynomials: ReadonlyMap<string, number> = new Map([
+  ['ieee', ieee],
+  ['castagnoli', 0x82f63b78],
+  ['koopman', 0xeb31d82e],
+]);
 
 export const hashBytes: Implementation = ([value, options]) => {
   if (value === undefined || value === null) return value;
@@ -32,7 +34,7 @@ export const hashBytes: Implementation = ([value, options]) => {
   if (chosen.algorithm === 'md4' || chosen.algorithm === 'crc32') countSteps(listedSteps * bytes.length);
   if (chosen.algorithm === 'crc32') return crc32(bytes, chosen.polynomial).toString(16).padStart(8, '0');
   if (chosen.algorithm === 'md4') return md4(bytes);
-  const digest = digests[chosen.algorithm];
+  const digest = digests.get(chosen.algorithm);
   return digest === undefined ? null : createHash(digest).update(bytes).digest('hex');
 };
 
@@ -43,7 +45,6 @@ function bytesOf(value: Value): Uint8Array {
 
 /** Undefined if the value is neither a name nor an object of options. */
 function optionsOf(options: Value): { readonly algorithm: string; readonly polynomial: number } | undefined {
-  const ieee = polynomials['ieee'] as number;
   if (options === undefined || options === null) return { algorithm: 'sha256', polynomial: ieee };
   if (typeof options === 'string') return { algorithm: algorithmOf(options), polynomial: ieee };
   if (!isObject(options)) return undefined;
@@ -61,7 +62,7 @@ function algorithmOf(text: string): string {
 function polynomialOf(value: Value): number | undefined {
   if (typeof value === 'number') return value >>> 0;
   if (typeof value !== 'string') return undefined;
-  const number = polynomials[value.toLowerCase()] ?? Number(value);
+  const number = polynomials.get(value.toLowerCase()) ?? Number(value);
   return Number.isInteger(number) && number >= 0 && number <= 0xffffffff ? number >>> 0 : undefined;
 }
 

@@ -6,7 +6,7 @@ import { BucketUnderTest, withXattrs } from '../../../../test/support/a-bucket.t
 import { DurabilityLevel, StoreMode } from '../../data/documents.ts';
 
 const aBucket = (options = {}): Promise<BucketUnderTest> => new BucketUnderTest(options).start();
-const day = 24 * 3600;
+const daySeconds = 24 * 3600;
 
 test('a stored document is found with its metadata, and counted', async () => {
   const b = await aBucket();
@@ -46,6 +46,7 @@ test('a body above 20 MiB is refused, and system xattrs do not count', async () 
   const limit = 20 * 1024 * 1024;
   assert.equal(b.store('k', { value: Buffer.alloc(limit + 1) }), Status.tooBig);
   const xattrs = withXattrs({ _sync: `"${'x'.repeat(1000)}"` }, '');
+  // The length of the section of xattrs counts: 4 bytes.
   const value = Buffer.concat([xattrs, Buffer.alloc(limit - 4)]);
   assert.equal(b.store('k', { value, datatype: Datatype.xattr }), Status.success);
   const user = Buffer.concat([withXattrs({ mine: `"${'x'.repeat(1000)}"` }, ''), Buffer.alloc(limit)]);
@@ -93,7 +94,7 @@ test('the CAS is the wall-clock time with its low 16 bits clear, and never goes 
 test('the CAS and the seqno of the next change are known before it', async () => {
   const b = await aBucket();
   for (let i = 0; i < 3; i++) {
-    const next = { casHi: 0, casLo: 0, seqno: 0, pending: 9 };
+    const next = { casHi: 0, casLo: 0, seqno: 0, pending: 9 }; // `peekNext` sets each
     b.bucket.documents.peekNext(0, next);
     b.store('k');
     assert.deepEqual(b.result, next);
@@ -135,9 +136,9 @@ test('a locked document is changed only with the CAS of its lock, until the lock
 
 test('expiry is relative up to 30 days, absolute above, and turns the document into a tombstone', async () => {
   const b = await aBucket();
-  b.store('k', { expiry: 30 * day });
+  b.store('k', { expiry: 30 * daySeconds });
   b.find('k');
-  assert.equal(b.view.expiry, b.seconds + 30 * day);
+  assert.equal(b.view.expiry, b.seconds + 30 * daySeconds);
   b.store('k', { expiry: b.seconds + 10, flags: 7 });
   const { seqno } = b.result;
   b.tick(10_000);
@@ -194,7 +195,7 @@ test('the maximum time to live of the collection, else of the bucket, caps every
   assert.equal(b.store('k'), Status.unknownCollection);
 });
 
-test('a deletion keeps system xattrs only; a plain store keeps all', async () => {
+test('a deletion keeps system xattrs only; a store with keepXattrs keeps all', async () => {
   const b = await aBucket();
   const value = withXattrs({ _sync: '1', mine: '2' }, 'body');
   for (const isCompressed of [false, true]) {
@@ -225,6 +226,8 @@ test('tombstones count as existing with overTombstone, and keep the value that a
   const value = withXattrs({ _x: '1' }, '');
   assert.equal(b.store('k', { mode: StoreMode.remove, value, datatype: Datatype.xattr }), Status.success);
   assert.equal(b.find('k'), Status.keyNotFound);
+  assert.equal(b.findAny('k'), Status.success);
+  assert.equal(b.value, value.toString('latin1'));
   assert.equal(b.store('k', { mode: StoreMode.replace }), Status.keyNotFound);
   const tombstone = b.cas;
   assert.equal(b.store('k', { mode: StoreMode.add, overTombstone: true }), Status.keyExists);
@@ -265,7 +268,7 @@ test('vbuckets that the bucket does not have are refused', async () => {
   assert.ok(b.bucket.documents.isActive(63) && !b.bucket.documents.isActive(64));
 });
 
-test('a cache ignores the vbucket that a client names', async () => {
+test('a cache ignores the vbucket that a client names, and refuses durable writes', async () => {
   const b = await aBucket({ type: 'cache' });
   assert.equal(b.store('k', { vb: 40_000, value: 'v' }), Status.success);
   assert.equal(b.find('k', 3), Status.success);

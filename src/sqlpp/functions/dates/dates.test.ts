@@ -100,7 +100,11 @@ test('each part of a date is extracted; an unknown part is refused', () => {
   ];
   for (const [part, expected] of parts) assert.equal(datePart(time, part), expected, part);
   assert.equal(datePart(at('2021-01-03T00:00:00+05:30'), 'timezone_minute'), 30);
-  assert.throws(() => datePart(time, 'fortnight'), /Unsupported date part fortnight/);
+  for (const part of ['fortnight', 'constructor']) {
+    assert.throws(() => datePart(time, part), new RegExp(`Unsupported date part ${part}`));
+    assert.throws(() => addToDate(time, 1, part), new RegExp(`Unsupported date add part ${part}`));
+    assert.throws(() => truncateDate(time, part), new RegExp(`Unsupported date trunc part ${part}`));
+  }
 });
 
 test('adding months overflows into the next, adding calendar months stops at the last day', () => {

@@ -88,27 +88,27 @@ function isoWeek(time: ZonedTime): { week: number; year: number } {
   return { week: Math.trunc((dayOfYear(thursday) - 1) / 7) + 1, year: fieldsOf(thursday).year };
 }
 
-const monthsOf: Readonly<Record<string, number>> = {
-  millennium: 12_000,
-  century: 1200,
-  decade: 120,
-  year: 12,
-  quarter: 3,
-  month: 1,
-};
+const monthsOf: ReadonlyMap<string, number> = new Map([
+  ['millennium', 12_000],
+  ['century', 1200],
+  ['decade', 120],
+  ['year', 12],
+  ['quarter', 3],
+  ['month', 1],
+]);
 
-const msOf: Readonly<Record<string, number>> = {
-  hour: 3_600_000,
-  minute: 60_000,
-  second: 1000,
-  millisecond: 1,
-};
+const msOf: ReadonlyMap<string, number> = new Map([
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+  ['millisecond', 1],
+]);
 
 /** undefined beyond the range of dates. */
 export function addToDate(time: ZonedTime, count: number, part: string): ZonedTime | undefined {
   const name = part.toLowerCase();
-  const months = monthsOf[name];
-  const ms = msOf[name];
+  const months = monthsOf.get(name);
+  const ms = msOf.get(name);
   const added =
     months !== undefined
       ? addMonthsAndDays(time, count * months, 0)
@@ -165,7 +165,7 @@ export function truncateDate(time: ZonedTime, part: string): ZonedTime {
     case 'day':
       return day;
   }
-  const ms = msOf[name];
+  const ms = msOf.get(name);
   if (ms === undefined) throw unsupported('trunc ', part);
   return cut(time, ms);
 }
