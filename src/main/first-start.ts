@@ -1,5 +1,5 @@
-// The work of the first start only: provisioning, then the users, buckets, collections, documents, statements and
-// replications of the plan. It uses the node's own REST API, data port and query service like any client.
+// The work of the first start only: provisioning, then what the plan contains: buckets with collections, the backup, documents, users,
+// statements and replications, in this order. A client of the node's own REST API, data port and query service.
 
 import { KvClient, type StoredDocument } from '#client/kv.adapter.ts';
 import {
@@ -16,7 +16,7 @@ import { bucketFields, type InitPlan, keptOnDisk, type PlannedBucket } from './i
 export interface FirstStart {
   rest: RestTarget;
   kv: { host: string; port: number; localAddress: string | undefined };
-  /** The query service, if this node runs it. */
+  /** The query service; the port is 0 if this node does not run it, and then the plan has no statements. */
   query: RestTarget;
   /** Resolves once the services have applied the configuration: a query service that has just started knows no users. */
   configurationApplied(): Promise<unknown>;
@@ -24,6 +24,7 @@ export interface FirstStart {
   file: string;
   /** How many statements an interrupted first start has run, and the function that records the number. */
   statements: { done: number; note(count: number): void };
+  /** As in the option --services: `kv,n1ql`. */
   services: string;
   memoryQuotaMb: number | undefined;
   nodeName: string | undefined;
@@ -31,9 +32,11 @@ export interface FirstStart {
 }
 
 const kvTimeoutMs = 30_000;
-const observedAtOnce = 1_000;
+/** Documents in one check of their persistence. */
+const persistenceBatch = 1_000;
+const persistencePollMs = 5;
 /** Long, since CREATE INDEX is answered when the index is online. */
-const statementMs = 3_600_000;
+const statementTimeoutMs = 3_600_000;
 
 /** Sets services, memory and the administrator. */
 export async function provision(
@@ -52,7 +55,7 @@ export async function provision(
 
 export async function applyPlan(start: FirstStart): Promise<void> {
   for (const bucket of start.plan.buckets) await makeBucket(start, bucket);
-  // A resumed start does not repeat this: statements that have run may have changed the documents.
+  // Not repeated once a statement has run, since it may have changed the documents.
   if (start.statements.done === 0) await makeDocuments(start);
   for (const { name, password, displayName, roles } of start.plan.users) {
     const path = `/settings/rbac/users/local/${encodeURIComponent(name)}`;
@@ -64,10 +67,10 @@ export async function applyPlan(start: FirstStart): Promise<void> {
 
 async function replicate({ rest: target, plan, file }: FirstStart): Promise<void> {
   if (plan.remoteClusters.length === 0) return;
-  // Loaded only for such a start.
+  // Loaded only for a plan with replications.
   const { makeReplications } = await import('./planned-replications.ts');
-  const fail = (place: string, text: string) => new Error(`--init: ${file}: ${place}: ${text}`);
-  await makeReplications(target, plan, fail);
+  const errorAt = (place: string, text: string) => new Error(`--init: ${file}: ${place}: ${text}`);
+  await makeReplications(target, plan, errorAt);
 }
 
 /** Runs the statements one after another and records each, so that a resumed first start repeats none. */
@@ -77,7 +80,7 @@ async function runStatements(start: FirstStart): Promise<void> {
   for (const [index, statement] of plan.statements.entries()) {
     if (index < statements.done) continue;
     const content = JSON.stringify({ statement, scan_consistency: 'request_plus' });
-    const answer = await rest({ ...query, timeoutMs: statementMs }, 'POST', '/query/service', content);
+    const answer = await rest({ ...query, timeoutMs: statementTimeoutMs }, 'POST', '/query/service', content);
     const problem = queryProblem(answer);
     if (problem !== null) throw new Error(`--init: ${file}: statements.${index}: ${problem}`);
     statements.note(index + 1);
@@ -120,7 +123,7 @@ async function makeDocuments(start: FirstStart): Promise<void> {
 
 /** Resolves once the documents are on disk. */
 async function restoreBackup(start: FirstStart, folder: string): Promise<void> {
-  // Loaded only for such a start.
+  // Loaded only for a plan with a backup.
   const { BackupNode } = await import('#backup/node/backup-node.ts');
   const { runRestore } = await import('#backup/restore/run-restore.adapter.ts');
   const { backupPassphrase } = await import('./backup/passphrase.ts');
@@ -153,7 +156,7 @@ async function make(start: FirstStart, path: string, fields: RestFields): Promis
   throw refusal('POST', path, answer);
 }
 
-/** Resolves once the documents are on disk: a resumed start does not store them again. */
+/** Resolves once the documents are on disk: a start that is resumed after the first statement does not store them again. */
 async function storeDocuments(start: FirstStart, bucket: PlannedBucket): Promise<void> {
   const client = await KvClient.open(start.kv.host, start.kv.port, kvTimeoutMs, start.kv.localAddress);
   try {
@@ -178,12 +181,12 @@ async function untilPersisted(
   documents: readonly StoredDocument[],
 ): Promise<void> {
   const deadline = realClock.monotonicMs() + kvTimeoutMs;
-  for (let at = 0; at < documents.length; at += observedAtOnce) {
-    const batch = documents.slice(at, at + observedAtOnce);
+  for (let at = 0; at < documents.length; at += persistenceBatch) {
+    const batch = documents.slice(at, at + persistenceBatch);
     while (!(await client.arePersisted(batch))) {
       if (realClock.monotonicMs() >= deadline)
         throw new Error(`the documents of bucket "${bucket}" are not on disk after ${kvTimeoutMs / 1000} s`);
-      await realClock.sleep(5);
+      await realClock.sleep(persistencePollMs);
     }
   }
 }

@@ -45,15 +45,15 @@ export async function replicationProblems(plan: InitPlan): Promise<PlanProblem[]
   return problems;
 }
 
-/** `fail` makes an error that names the place. */
+/** `errorAt` makes an error that names the place. */
 export async function makeReplications(
   target: RestTarget,
   plan: InitPlan,
-  fail: (place: string, text: string) => Error,
+  errorAt: (place: string, text: string) => Error,
 ): Promise<void> {
   const make = async (place: string, path: string, fields: RestFields) => {
     const problem = await createWithRetries(target, path, fields);
-    if (problem !== null) throw fail(place, problem);
+    if (problem !== null) throw errorAt(place, problem);
   };
   for (const [index, fields] of plan.remoteClusters.entries())
     await make(`remoteClusters.${index}`, '/pools/default/remoteClusters', fields);

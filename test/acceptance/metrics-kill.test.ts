@@ -13,7 +13,7 @@ import { silentLog } from '#ports/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const startMs = 1_700_006_400_000;
-/** As in the program. */
+/** As in metrics-ingest.ts. */
 const [stepMs, seriesCount] = [10_000, 20];
 const program = new URL('../support/metrics-ingest.ts', import.meta.url).pathname;
 
@@ -31,7 +31,7 @@ async function killAfter(folder: string, samples: number): Promise<number> {
   return printed.split('\n').length - 1;
 }
 
-test('has every synced sample after kill -9', async (t) => {
+test('the metrics store has every synced sample after kill -9', async (t) => {
   // A file has the samples of two hours: 720 of each series.
   for (const samples of [1, 37, 719, 721, 1500]) {
     const folder = mkdtempSync(join(tmpdir(), 'divan-ingest-'));

@@ -5,13 +5,16 @@ import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { MemoryDatastore } from './memory-datastore.ts';
 
+/** What a test chooses for the preparation and the execution of a statement. */
 export interface EngineOptions {
+  /** True if absent. */
   readonly sequentialScans?: boolean;
   readonly positional?: readonly Value[];
   readonly named?: ReadonlyMap<string, Value>;
   readonly spillBytes?: number;
   readonly memoryQuotaBytes?: number;
   readonly signal?: AbortSignal;
+  /** Receives the errors of the executed statement. */
   readonly errors?: Error[];
   readonly queryContext?: { readonly bucket: string; readonly scope: string };
   readonly statistics?: PrepareContext['statistics'];
@@ -88,6 +91,7 @@ export function contextOf(datastore: MemoryDatastore, options: EngineOptions = {
   };
 }
 
+/** The `offset` of a part is its index. */
 class MemoryScratch implements ScratchFile {
   readonly #parts: Uint8Array[] = [];
 

@@ -14,7 +14,7 @@ export interface TableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
-  /** What to do next where there are no rows. */
+  /** Shown in place of a table without rows: says what to do next. */
   readonly empty: ComponentChildren;
   readonly pageRows?: number;
 }
@@ -60,7 +60,7 @@ export function Head<T>({ columns }: { columns: readonly Column<T>[] }) {
 interface RowProps<T> {
   readonly row: T;
   readonly columns: readonly Column<T>[];
-  /** The number of the row, where not all rows are in the page. */
+  /** For a table of which only some rows are in the DOM: the number of the row, from 1, the header included. */
   readonly rowIndex?: number;
 }
 

@@ -1,4 +1,4 @@
-// A table that scrolls through any number of rows, of which only those in sight are in the page. More rows are requested near its end.
+// A table that scrolls through any number of rows, of which only those in sight are in the DOM. More rows are requested near its end.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Column, Head, Row } from './table.tsx';
 
@@ -29,6 +29,7 @@ export function VirtualTable<T>({ caption, columns, rows, rowKey, hasMore, onEnd
     setHeight(element.clientHeight);
     return () => observer.disconnect();
   }, []);
+  /** From 0, without the header. */
   const first = Math.max(0, Math.floor(top / rowPixels) - marginRows);
   const last = Math.min(rows.length, Math.ceil((top + height) / rowPixels) + marginRows);
   const isNearEnd = hasMore && last === rows.length;

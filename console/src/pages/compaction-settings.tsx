@@ -90,7 +90,7 @@ export function CompactionSettings() {
               {...form.text(sizeField)}
               hint="Empty: the size does not count."
             />
-            <Field label="Remember deletions for so many days" {...form.text('purgeInterval')} />
+            <Field label="Remember deletions for this many days" {...form.text('purgeInterval')} />
           </div>
           <Checkbox label="Only at a time of the day" {...form.flag('hasPeriod')} />
           {form.values.hasPeriod && (

@@ -62,7 +62,7 @@ function FailoverSettings() {
         <>
           <Checkbox label="Fail over nodes that do not answer" {...form.flag('enabled')} />
           <Field
-            label="After so many seconds"
+            label="After this many seconds"
             type="number"
             {...form.text('timeout')}
             disabled={!form.values.enabled}

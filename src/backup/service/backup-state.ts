@@ -15,7 +15,7 @@ export type Period = (typeof periodUnits)[number] | (typeof weekdayPeriods)[numb
 export type PlanTaskType = 'BACKUP' | 'MERGE';
 
 export interface Schedule {
-  /** A task runs every so many periods. */
+  /** A task runs once in this many periods. */
   readonly frequency: number;
   readonly period: Period;
   /** Hours and minutes of local time: `22:00`. */

@@ -9,8 +9,8 @@ const unitDays = { DAYS: 1, WEEKS: 7 } as const;
 export function firstRun(schedule: Schedule, nowMs: number): number {
   const { period, time } = schedule;
   const weekday = (weekdayPeriods as readonly string[]).indexOf(period);
-  if (weekday >= 0) return nextOfDay(nowMs, time ?? '00:00', weekday);
-  if (time !== undefined) return nextOfDay(nowMs, time, null);
+  if (weekday >= 0) return nextAtTimeOfDay(nowMs, time ?? '00:00', weekday);
+  if (time !== undefined) return nextAtTimeOfDay(nowMs, time, null);
   return later(schedule, nowMs, 1);
 }
 
@@ -23,13 +23,13 @@ export function runAfter(schedule: Schedule, previousMs: number, nowMs: number):
   return later(schedule, previousMs, steps);
 }
 
-/** Whether the next run of the schedule can be at `dueMs`. One more hour is allowed for the end of summer time. */
+/** False if `dueMs` is later than the next run of the schedule can be. One more hour is allowed for the end of summer time. */
 export function isPlausible(schedule: Schedule, dueMs: number, nowMs: number): boolean {
   const latestMs = Math.max(later(schedule, nowMs, 1), firstRun(schedule, nowMs));
   return dueMs <= latestMs + unitMs.HOURS;
 }
 
-/** The time that is so many steps of the schedule after `fromMs`. */
+/** The time after this number of steps of the schedule from `fromMs`. */
 function later({ period, frequency }: Schedule, fromMs: number, steps: number): number {
   const count = frequency * steps;
   if (period === 'MINUTES' || period === 'HOURS') return fromMs + count * unitMs[period];
@@ -47,7 +47,7 @@ function daysLater(fromMs: number, days: number): number {
 }
 
 /** The next moment after `fromMs` with this time of day, and this weekday unless it is null. */
-function nextOfDay(fromMs: number, time: string, weekday: number | null): number {
+function nextAtTimeOfDay(fromMs: number, time: string, weekday: number | null): number {
   const [hours, minutes] = time.split(':').map(Number) as [number, number];
   const date = new Date(fromMs);
   date.setHours(hours, minutes, 0, 0);
@@ -68,4 +68,5 @@ export function localTimeText(ms: number): string {
   return `${local}${offset < 0 ? '-' : '+'}${two(Math.floor(distance / 60))}:${two(distance % 60)}`;
 }
 
+/** The valid periods of a schedule. */
 export const periods: readonly string[] = [...periodUnits, ...weekdayPeriods];

@@ -29,7 +29,7 @@ const askTimeoutMs = 5_000;
 /** No change waits for a node that has sent no heartbeat for this long: it hangs or is cut off, and serves nobody. */
 const goneMs = 5_000;
 const goneCheckMs = 500;
-/** Within so many turns of the event loop, all sockets are read whose bytes have arrived. */
+/** Within this many turns of the event loop, all sockets are read whose bytes have arrived. */
 const turnsUntilRead = 2;
 
 /** Lets other nodes use this node's data service. */

@@ -1,4 +1,4 @@
-// The form that starts a support bundle. The refusal names all problems.
+// Parses the form that starts the collection of support bundles. A refusal names every problem of the form.
 import { isAbsolute } from 'node:path';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
@@ -8,24 +8,25 @@ import { type RedactionLevel, redactionLevels } from './log-collection.contract.
 export interface CollectionForm {
   /** Names of nodes of the cluster. */
   nodes: readonly string[];
-  /** Null: the default folder. */
+  /** The folder for the bundles; null: that of the node. */
   logDir: string | null;
   redaction: RedactionLevel;
-  /** Hashed with the redacted values. Null: a random one for each bundle. */
+  /** Hashed with the redacted values; null: a random salt, the same on all nodes. */
   salt: string | null;
   auditLog: boolean;
 }
 
+/** What the form is checked against. */
 export interface FormFacts {
   /** The nodes of the cluster. */
   otpNodes: readonly string[];
   isEnterprise: boolean;
-  /** The level for requests that name none. */
+  /** The redaction level for requests that name none. */
   redaction: RedactionLevel;
 }
 
 const saltBytesMax = 1_000;
-const noUpload = 'bundles are not uploaded in this version; leave it out and send the file';
+const noUpload = 'bundles are not uploaded in this version; leave it out and send the file yourself';
 
 export function readCollectionForm(form: Form, facts: FormFacts): CollectionForm {
   const problems: Record<string, string> = {};
@@ -70,6 +71,7 @@ const checks: Readonly<Record<string, Check>> = {
     return unknown.length === 0 ? null : `Unknown nodes: ${JSON.stringify(unknown)}`;
   },
   logDir: folder,
+  // Published clients send it; here it has no effect.
   tmpDir: folder,
   logRedactionLevel(sent, { isEnterprise }) {
     if (!redactionLevels.some((level) => level === sent)) return 'log redaction should be none or partial';
@@ -80,6 +82,7 @@ const checks: Readonly<Record<string, Check>> = {
       ? null
       : `must be a string of 1 to ${saltBytesMax} bytes`,
   auditLog: flag,
+  // No effect, since nothing is uploaded.
   bypassReachabilityChecks: flag,
   uploadHost: refused,
   uploadProxy: refused,

@@ -1,4 +1,4 @@
-// Handlers that describe single nodes.
+// Handlers of requests for the record of one node, and for the states of all nodes.
 
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { NodeState } from '../config/cluster-state.ts';
@@ -53,6 +53,6 @@ export function nodeRoutes({
 const canFailOverGracefully = (view: ClusterView, node: NodeState): boolean =>
   view.dataNodes.length > 1 && view.dataNodes.includes(node) && !losesShards(view, [node.uuid]);
 
-/** The worst bucket decides. */
+/** The share of the configured replicas that are in sync, 0 to 1: that of the bucket with the lowest one. */
 const replicationOfAll = (view: ClusterView): number =>
   Math.min(1, ...view.liveBuckets().map((bucket) => replicationOf(bucket, view.map(bucket.uuid))));

@@ -1,4 +1,5 @@
-// TLS and security settings for all services and for each; every group and every setting has a path.
+// TLS and security settings, for all services and for each. In a path, `part` is a service, or a setting for all services; `key` is a setting of
+// that service.
 import { type JsonSchema, shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute, type Method } from '#contract/route.ts';
 import { securityPartShape, securityShape, securityValueShape } from './security.shapes.ts';
@@ -19,8 +20,8 @@ const [all, part, key] = ['', '/:part', '/:part/:key'].map((rest) => `/settings/
   string,
 ];
 
-/** The answer to every change. */
-const nothing = shape.array(shape.any);
+/** The answer to every change: an empty array. */
+const emptyArray = shape.array(shape.any);
 
 const route = (id: string, method: Method, path: string, json: JsonSchema, doc: string) =>
   defineRoute({
@@ -55,7 +56,7 @@ export const SetSecurity = defineRoute({
   path: all,
   access: write,
   bodyKind: 'anyForm',
-  answer: { json: nothing },
+  answer: { json: emptyArray },
   doc: 'Changes TLS and security settings, those of a service as `data.tlsMinVersion`; all or none.',
 });
 export const SetPart = defineRoute({
@@ -64,7 +65,7 @@ export const SetPart = defineRoute({
   path: part,
   access: write,
   bodyKind: 'raw',
-  answer: { json: nothing },
+  answer: { json: emptyArray },
   doc: 'Changes settings of one service by a form; for one setting for all services the body is the value.',
 });
 export const SetKey = defineRoute({
@@ -73,7 +74,7 @@ export const SetKey = defineRoute({
   path: key,
   access: write,
   bodyKind: 'raw',
-  answer: { json: nothing },
+  answer: { json: emptyArray },
   doc: 'Changes one setting of one service; the body is the value.',
 });
 
@@ -81,17 +82,17 @@ export const ResetSecurity = route(
   'reset',
   'DELETE',
   all,
-  nothing,
+  emptyArray,
   'Refused: the path must name the service or setting to reset.',
 );
 export const ResetPart = route(
   'reset_part',
   'DELETE',
   part,
-  nothing,
+  emptyArray,
   'Resets the settings of one service, or one setting for all services.',
 );
-export const ResetKey = route('reset_key', 'DELETE', key, nothing, 'Resets one setting of one service.');
+export const ResetKey = route('reset_key', 'DELETE', key, emptyArray, 'Resets one setting of one service.');
 
 export interface SecurityView {
   state: SecurityState;

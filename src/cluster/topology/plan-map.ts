@@ -11,7 +11,7 @@ export interface DataNode {
   readonly group: string;
 }
 
-export interface MapPlan {
+export interface PlanMapOptions {
   readonly nodes: readonly DataNode[];
   /** How many copies besides the active are wanted. */
   readonly replicas: number;
@@ -19,7 +19,10 @@ export interface MapPlan {
   readonly current: BucketMap | null;
 }
 
-/** Costs, the most important first: each weight exceeds the largest possible sum of the smaller ones. */
+/**
+ * Costs, the most important first. Each weight is larger than the savings in all smaller costs that one exchange of copies (at most one to each
+ * node) allows.
+ */
 const weight = { group: 2 ** 42, balance: 2 ** 28, fill: 2 ** 20, keepActive: 2 ** 12, spread: 1 } as const;
 const spreadMax = 16;
 
@@ -31,7 +34,7 @@ type Holders = readonly (string | null)[];
  * Actives differ by at most one shard between any two nodes, and so do all copies where server groups allow it. No node holds a shard
  * twice: with too few nodes, -1 stands for the missing copies.
  */
-export function planMap({ nodes, replicas, current }: MapPlan): BucketMap {
+export function planMap({ nodes, replicas, current }: PlanMapOptions): BucketMap {
   const before = holdersOf(current);
   const sets = chooseHolders(nodes, Math.min(replicas + 1, nodes.length), before);
   const actives = chooseActives(nodes, sets, before);
@@ -50,18 +53,20 @@ function holdersOf(map: BucketMap | null): Holders[] {
   return Array.from({ length: shardCount }, (_, shard) => (map?.shards[shard]?.chain ?? []).map(nameOf));
 }
 
-/** The set of nodes of each shard. */
+/** The set of nodes of each shard: a flow from the source through shards, their groups and the nodes to the sink. Each unit is a copy. */
 function chooseHolders(nodes: readonly DataNode[], copies: number, before: readonly Holders[]): string[][] {
   const network = new FlowNetwork();
   const [source, sink] = [network.addVertex(), network.addVertex()];
   const nodeVertices = addNodeVertices(network, nodes, sink);
   const groups = groupsOf(nodes);
   const choices = before.map((holders, shard) => {
-    const wanted = network.addVertex();
-    network.addEdge(source, wanted, copies, 0);
+    const shardVertex = network.addVertex();
+    network.addEdge(source, shardVertex, copies, 0);
     return groups.flatMap((members) => {
       const group = network.addVertex();
-      for (let count = 0; count < copies; count++) network.addEdge(wanted, group, 1, count * weight.group);
+      // Each further copy in the same group costs more than the one before.
+      for (let count = 0; count < copies; count++)
+        network.addEdge(shardVertex, group, 1, count * weight.group);
       return members.map(({ id, position }) => {
         const cost = holdingCost(holders, id) + spreadCost(shard, position);
         return { id, edge: network.addEdge(group, nodeVertices[position] as number, 1, cost) };
@@ -72,7 +77,7 @@ function chooseHolders(nodes: readonly DataNode[], copies: number, before: reado
   return choices.map((options) => options.filter(({ edge }) => network.flow(edge) > 0).map(({ id }) => id));
 }
 
-/** The active of each shard, one of its nodes; undefined where it has none. */
+/** The active of each shard, one of its nodes; undefined where it has none. A flow from the source through shards and their nodes to the sink. */
 function chooseActives(
   nodes: readonly DataNode[],
   sets: readonly (readonly string[])[],
@@ -84,11 +89,11 @@ function chooseActives(
     addNodeVertices(network, nodes, sink).map((vertex, position) => [nodes[position]?.id, vertex]),
   );
   const choices = sets.map((set, shard) => {
-    const wanted = network.addVertex();
-    network.addEdge(source, wanted, 1, 0);
+    const shardVertex = network.addVertex();
+    network.addEdge(source, shardVertex, 1, 0);
     return set.map((id) => {
       const vertex = nodeVertices.get(id) as number;
-      return { id, edge: network.addEdge(wanted, vertex, 1, activatingCost(before[shard] ?? [], id)) };
+      return { id, edge: network.addEdge(shardVertex, vertex, 1, activatingCost(before[shard] ?? [], id)) };
     });
   });
   network.fill(source, sink);
@@ -105,13 +110,17 @@ function addNodeVertices(network: FlowNetwork, nodes: readonly DataNode[], sink:
   });
 }
 
+/** What it costs that a node holds a shard: nothing at its present active, most where a new copy must be filled. */
 function holdingCost(holders: Holders, id: string): number {
   const member = holders.indexOf(id);
   if (member === 0) return 0;
   return member > 0 ? weight.keepActive : weight.fill;
 }
 
-/** Prefers the present active, then nodes that have a copy: they serve before other copies are filled. */
+/**
+ * What it costs that a node is the active: nothing at the present one. A new copy cannot serve until it is filled; but since the copies are chosen
+ * already, its cost is only that of two actives that move to copies which exist.
+ */
 function activatingCost(holders: Holders, id: string): number {
   return Math.min(holdingCost(holders, id), 2 * weight.keepActive);
 }

@@ -13,7 +13,7 @@ import { PeerConnection } from './peer-connection.ts';
 export const beatMs = 200;
 const redialMs = 500;
 /**
- * A connection on which nothing arrives for so many heartbeats is closed and made again. Otherwise it would go on when TCP repeats what was lost,
+ * A connection on which nothing arrives for this many heartbeats is closed and made again. Otherwise it would go on when TCP repeats what was lost,
  * which may be as long after a fault of the network as the fault lasted.
  */
 export const silentBeatsMax = 25;

@@ -21,6 +21,7 @@ import { WarmingBucket } from './warming-bucket.ts';
 export interface ReplicationOptions {
   self: SyncMember;
   links: LinkHost<PeerTls>;
+  /** Proposes a change of the map of shards to the configuration. */
   change: (change: MapChange) => Promise<MapOutcome>;
   /** Other limits than usual, for tests. */
   rollbackLimits?: RollbackLimits | undefined;
@@ -43,7 +44,7 @@ export class Replication {
   /** Buckets that load their documents, whose shards other members may serve meanwhile. */
   private readonly warming = new Map<string, WarmingBucket>();
   private readonly early: EarlyOpens;
-  /** By bucket that does not start in this process: the boot ids that this process continues. */
+  /** For each bucket that failed to start in this process: the boot ids of earlier processes whose memory its files contain. */
   private readonly failedBoots = new Map<string, readonly string[]>();
   /** This node keeps copies that the map no longer gives to it. */
   private keepsCopies = false;
@@ -137,7 +138,7 @@ export class Replication {
     this.failedBoots.delete(uuid);
   }
 
-  /** Call when the bucket does not start in this process. Reports to the other nodes which boot ids this process continues: they wait for that. */
+  /** Call when the bucket failed to start in this process. Sends `boots` to the other nodes, which wait for them: the boot ids that this process continues. */
   failed(uuid: string, boots: readonly string[]): void {
     if (this.failedBoots.has(uuid) || this.buckets.has(uuid)) return;
     this.failedBoots.set(uuid, boots);

@@ -79,7 +79,7 @@ test('series beyond the limit of samples by the second are logged once', (t) => 
   ]);
 });
 
-/** Samples of so many series, not in the order of their labels. */
+/** Samples of this many series, not in the order of their labels. */
 const manySeries = (count: number): FlatSample[] =>
   Array.from({ length: count }, (_, n) => ({
     name: 'ops',

@@ -7,7 +7,7 @@ import type { RequestSlices } from '../state/time-slices.ts';
 
 /** After this many characters of rows, whose writing takes a few milliseconds, other requests run. */
 const pauseCharacters = 256 << 10;
-/** A part of a long row counts as at least so many characters. */
+/** A part of a long row counts as at least this many characters. */
 const partCharacters = 64 << 10;
 
 interface RowsTarget {

@@ -1,4 +1,4 @@
-// A real NATS server as the child of this process.
+// The NATS server that a node runs; some tests run another program in its place.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,8 @@ async function aServer(program = natsServerPath, clock: Clock = realClock) {
     systemPassword: 'system secret',
     tls: { ca: certificate, cert: certificate, key },
   };
-  const begin = (): OwnServer =>
+  /** As a new process of the node does for the same folder. */
+  const newInstance = (): OwnServer =>
     new OwnServer({
       folder,
       program: async () => program,
@@ -42,12 +43,12 @@ async function aServer(program = natsServerPath, clock: Clock = realClock) {
       log: silentLog,
       storeCheckMs: 50,
     });
-  const server = begin();
+  const server = newInstance();
   return {
     server,
     settings,
     folder,
-    begin,
+    newInstance,
     pid: (): number => Number(readFileSync(join(folder, 'nats.pid'), 'utf8')),
     name: (): string => readFileSync(join(folder, 'store', 'server-name'), 'utf8'),
     async [Symbol.asyncDispose]() {
@@ -60,7 +61,7 @@ async function aServer(program = natsServerPath, clock: Clock = realClock) {
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // 0: the pid file was read while it was being written.
+    // An empty file of the process id, which is still being written, is read as 0: signals to 0 reach this process.
     return pid > 1;
   } catch {
     return false;
@@ -68,7 +69,7 @@ function isRunning(pid: number): boolean {
 }
 
 describe('a program that does not act like a NATS server', () => {
-  it('is killed when it is stopped, although it wrote no process id and ignores the signal to end', async () => {
+  it('is killed when it is stopped, although it wrote no process id and ignores SIGTERM', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'divan-program-'));
     const [program, pidPath] = [join(folder, 'program'), join(folder, 'pid')];
     writeFileSync(program, `#!/bin/sh\ntrap '' TERM\necho $$ > ${pidPath}\nwhile :; do sleep 0.1; done\n`, {
@@ -105,7 +106,7 @@ describe("a node's own NATS server", { skip: needs('nats-server') }, () => {
     assert.equal(server.exists, false);
     await server.startNew(settings);
     assert.equal(server.exists, true);
-    assert.equal(made.begin().program, natsServerPath);
+    assert.equal(made.newInstance().program, natsServerPath);
     for (const file of ['nats.conf', 'server.json', 'key.pem'])
       assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600, file);
     const [first, firstName] = [pid(), name()];
@@ -124,12 +125,12 @@ describe("a node's own NATS server", { skip: needs('nats-server') }, () => {
     assert.equal(server.exists, false);
   });
 
-  it('replaces one whose node was killed before it uses the same store', async () => {
+  it('ends the server that a killed node left running, and only then uses the same store', async () => {
     await using made = await aServer();
-    const { server, settings, begin, pid } = made;
+    const { server, settings, newInstance, pid } = made;
     await server.startNew(settings);
     const first = pid();
-    const next = begin();
+    const next = newInstance();
     try {
       await next.startExisting();
       await eventually(() => assert.ok(pid() !== first && isRunning(pid()) && !isRunning(first)));
@@ -140,8 +141,8 @@ describe("a node's own NATS server", { skip: needs('nats-server') }, () => {
   });
 });
 
-/** A program that tells its state as nats-server does: while the file "full" is in the folder of its store, JetStream is off from its start on. */
-const disabledProgram = `#!${process.execPath}
+/** Reports its state as nats-server does. Once it finds the file "full" in the folder of its store, JetStream stays off until it is started again. */
+const programWithFullDisk = `#!${process.execPath}
 const { existsSync, readFileSync, writeFileSync } = require('node:fs');
 const { createServer } = require('node:net');
 const { join } = require('node:path');
@@ -155,10 +156,10 @@ createServer((socket) => {
 }).listen(Number(listen.split(':')[1]), '127.0.0.1');
 `;
 
-it('a server that stores nothing since its disk was full is started again, until it stores', async () => {
+it('a server that has stopped storing because its disk was full is restarted until it stores again', async () => {
   const programs = mkdtempSync(join(tmpdir(), 'divan-program-'));
   const program = join(programs, 'nats-server');
-  writeFileSync(program, disabledProgram, { mode: 0o700 });
+  writeFileSync(program, programWithFullDisk, { mode: 0o700 });
   await using made = await aServer(program);
   const { server, settings, folder, pid } = made;
   try {

@@ -131,7 +131,7 @@ export function descendants(
   return list;
 }
 
-/** A step gathers at least so many values. */
+/** A step gathers at least this many values. */
 const gatheredAtOnce = 1_024;
 
 function* gatherInSteps(value: Value): WorkSteps<Value[]> {

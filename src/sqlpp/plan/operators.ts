@@ -188,7 +188,7 @@ export interface Order {
   readonly op: 'order';
   readonly input: Operator;
   readonly terms: readonly OrderTerm[];
-  /** Only so many rows after the first `offset` ones are needed; the operators `offset` and `limit` select them. */
+  /** Only this many rows after the first `offset` ones are needed; the operators `offset` and `limit` select them. */
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
 }

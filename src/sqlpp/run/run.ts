@@ -46,7 +46,7 @@ export interface SubqueryProgram {
 const cachedResultsMax = 10_000;
 /** The approximate memory limit of a request without a quota. */
 export const heldMax = 768 * 1024 * 1024;
-/** After so many released bytes the thread collects garbage. */
+/** After this many released bytes the thread collects garbage. */
 const garbageMax = 16 << 20;
 /** The steps that a call counts: nested functions may call each other billions of times for a row. */
 const callSteps = 25;

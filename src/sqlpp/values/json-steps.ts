@@ -4,7 +4,7 @@ import { JsonParser } from './json-parse.ts';
 import { openContainers } from './json-scan.ts';
 import { newObject, type RawJson, type Value } from './value.ts';
 
-/** A step parses about so many bytes, in about half a millisecond. */
+/** A step parses about this many bytes, in about half a millisecond. */
 const stepBytes = 64 << 10;
 
 const openingBracket = 0x5b;

@@ -33,7 +33,7 @@ function rawText({ bytes, start, end }: RawJson): string {
   return decoder.decode(bytes.subarray(start, end));
 }
 
-/** The texts of so many elements are copied into one string: as pieces of a concatenation, each would take 80 bytes more. */
+/** The texts of this many elements are copied into one string: as pieces of a concatenation, each would take 80 bytes more. */
 const partMask = 1_023;
 
 /** A concatenation keeps all its pieces in memory until one of its characters is read. */

@@ -5,7 +5,7 @@ import { isLargeText } from './parsed-texts.ts';
 import { refuseLargeValue, renewSteps } from './step-limit.ts';
 import { AnswerPieces, AnswerText, Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
-/** A part has about so many characters, if the value consists of small ones: less than a millisecond. */
+/** A part has about this many characters, if the value consists of small ones: less than a millisecond. */
 const partCharacters = 64 << 10;
 /** The size of a value is counted in units: one for each nested value and for each 16 characters. A value of more units is large. */
 const smallMax = 8 << 10;
