@@ -7,7 +7,7 @@ import type { EvaluationContext } from '../src/sqlpp/functions/context.ts';
 import type { FunctionDeclaration, FunctionGroup } from '../src/sqlpp/functions/declaration.ts';
 import { examples } from '../src/sqlpp/functions/examples.ts';
 import { parseExpression } from '../src/sqlpp/text/parser.ts';
-import type { Call, Expression } from '../src/sqlpp/tree/query.ts';
+import type { Call, Expression } from '../src/sqlpp/tree/expression.ts';
 import { jsonText } from '../src/sqlpp/values/json-text.ts';
 import type { Value } from '../src/sqlpp/values/value.ts';
 import { codeSpan } from './code-span.ts';

@@ -109,8 +109,6 @@ const bans: readonly { pattern: RegExp; use: string }[] = [
 const linesMax = 400;
 /** Files above the limit, with the lines that each may have; the numbers may only decrease. */
 const longFiles: Record<string, number> = {
-  // Expressions and queries contain each other, and import cycles are not allowed.
-  'src/sqlpp/tree/query.ts': 545,
   'src/cluster/buckets/buckets.service.test.ts': 500,
   'src/cluster/users/users.test.ts': 500,
   'src/http/server.test.ts': 490,

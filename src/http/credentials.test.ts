@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAuthorization } from './credentials.ts';
 
-test('reads Basic credentials, in any case of the scheme and with any blanks', () => {
+test('Basic credentials are read in any case of the scheme and with any blanks', () => {
   const pair = { kind: 'basic', name: 'a', password: 'b:c' };
   for (const header of ['Basic YTpiOmM=', 'basic   YTpiOmM', ' BASIC\tYTpiOmM= ']) {
     assert.deepEqual(parseAuthorization(header), pair, header);
@@ -15,7 +15,7 @@ test('reads Basic credentials, in any case of the scheme and with any blanks', (
   }
 });
 
-test('reads a header full of blanks in linear time: unauthenticated clients choose it', () => {
+test('a header full of blanks, which anybody may send, is read in linear time', () => {
   const header = `Basic${' '.repeat(60_000)}a b`;
   const before = process.cpuUsage();
   assert.deepEqual(parseAuthorization(header), { kind: 'unusable' });

@@ -6,7 +6,7 @@ const ownHost = 'node.example.com:8091';
 const problem = (headers: Parameters<typeof crossSiteRefusal>[0], provisioned = true) =>
   crossSiteRefusal({ host: ownHost, ...headers }, { provisioned })?.message ?? null;
 
-test('allows changes by clients other than browsers and by pages of the node', () => {
+test('clients other than browsers, and pages of the node, may make changes', () => {
   assert.equal(problem({}), null);
   assert.equal(problem({ origin: `http://${ownHost}` }), null);
   assert.equal(problem({ origin: 'https://node.example.com', host: 'node.example.com' }), null);
@@ -19,7 +19,7 @@ test('allows changes by clients other than browsers and by pages of the node', (
   );
 });
 
-test('refuses changes by pages of other sites', () => {
+test('pages of other sites may not make changes', () => {
   const others: Parameters<typeof crossSiteRefusal>[0][] = [
     { origin: 'https://evil.example' },
     { origin: 'null' },
@@ -34,7 +34,7 @@ test('refuses changes by pages of other sites', () => {
   for (const headers of others) assert.match(problem(headers) ?? '', /another site/, JSON.stringify(headers));
 });
 
-test('refuses changes under a public DNS name (rebinding) before the node is set up', () => {
+test('before the node is set up, no page under a public DNS name may make changes (DNS rebinding)', () => {
   const fromSameHost = (host: string, provisioned: boolean) =>
     problem({ host, origin: `http://${host}` }, provisioned);
   for (const host of [

@@ -112,7 +112,7 @@ async function ask(socket: Socket): Promise<string> {
   return await answer;
 }
 
-test('survives mutated requests and keeps serving other connections', async (t) => {
+test('the server survives mutated requests and keeps serving other connections', async (t) => {
   const random = aSeed(t);
   const { port, failures } = await aServer(t);
   const other = await dial(port);
@@ -127,7 +127,7 @@ test('survives mutated requests and keeps serving other connections', async (t) 
   other.destroy();
 });
 
-test('answers random forms and queries with a success or client error, never with 500', async (t) => {
+test('random forms and queries get a success or client error, never a 500', async (t) => {
   const random = aSeed(t);
   const { server, failures } = await aServer(t);
   for (let round = 0; round < 1000; round++) {
@@ -150,7 +150,7 @@ test('answers random forms and queries with a success or client error, never wit
   assert.deepEqual(failures, []);
 });
 
-test('drops a request whose client disconnects during the body, without logging an error', async (t) => {
+test('the server drops a request whose client disconnects during the body, without logging an error', async (t) => {
   const { port, failures } = await aServer(t);
   for (let round = 0; round < 50; round++) {
     const socket = await dial(port);

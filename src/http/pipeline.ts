@@ -262,7 +262,7 @@ export class Pipeline {
     if (!readsBody(route)) request.on('data', (chunk: Buffer) => received(chunk.length));
   }
 
-  /** Null without usable credentials. */
+  /** Null if the route needs usable credentials and the request has none. */
   async #admit(exchange: Exchange, { bound: { route }, params }: Match): Promise<Admission | null> {
     const { request } = exchange;
     const provisioned = this.#options.authority.provisioned();

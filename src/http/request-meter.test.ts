@@ -9,7 +9,7 @@ const request = {
   milliseconds: 3,
 } as const;
 
-test('counts by declared path, method, scheme and status', () => {
+test('requests are counted by declared path, method, scheme and status', () => {
   const meter = new RequestMeter();
   for (const status of [200, 200, 404]) meter.answered({ ...request, scheme: 'http', status });
   meter.answered({ ...request, scheme: 'https' });
@@ -27,7 +27,7 @@ test('counts by declared path, method, scheme and status', () => {
   assert.ok(Math.abs((times?.sum ?? 0) - 0.012) < 1e-9);
 });
 
-test('does not grow with unknown paths', () => {
+test('the counts do not grow with unknown paths', () => {
   const meter = new RequestMeter();
   for (let index = 0; index < 100; index++) {
     meter.answered({ path: null, method: `M${index}`, status: 404, scheme: 'http', milliseconds: 1 });
@@ -38,7 +38,7 @@ test('does not grow with unknown paths', () => {
   );
 });
 
-test('counts unauthenticated and forbidden requests', () => {
+test('unauthenticated and forbidden requests are counted', () => {
   const meter = new RequestMeter();
   for (const status of [401, 403, 403]) meter.answered({ ...request, scheme: 'http', status });
   assert.deepEqual([meter.totals.unauthenticated, meter.totals.forbidden], [1, 2]);

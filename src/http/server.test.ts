@@ -55,7 +55,7 @@ const echo = (definition: Partial<RouteDefinition> & Pick<RouteDefinition, 'meth
     reply.json({ params: input.params, query: input.query, body: input.body }),
   );
 
-test('splits the path before decoding, and drops empty tokens', async () => {
+test('the server splits the path before decoding it, and drops empty tokens', async () => {
   const server = await serve([echo({ method: 'GET', path: '/settings/:name' })]);
   for (const url of ['/settings/a%2Fb', '//settings///a%2Fb//', '/settings/a%2fb/']) {
     const answer = await server.inject({ method: 'GET', url });
@@ -63,7 +63,7 @@ test('splits the path before decoding, and drops empty tokens', async () => {
   }
 });
 
-test('accepts request targets in absolute form, as proxies send them', async () => {
+test('the server accepts request targets in absolute form, as proxies send them', async () => {
   const server = await serve([echo({ method: 'GET', path: '/settings/:name' })]);
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const answer = await raw(
@@ -74,7 +74,7 @@ test('accepts request targets in absolute form, as proxies send them', async () 
   await server.stop(1000);
 });
 
-test('answers a successful validation with no errors', async () => {
+test('a form that is only to be validated, and is valid, gets an answer without errors', async () => {
   const definition = route({ method: 'POST', path: '/v', acceptsJustValidate: true });
   const server = await serve([
     bind(definition, (input) => (input.justValidate ? reply.json('validated') : reply.empty(202))),
@@ -87,7 +87,7 @@ test('answers a successful validation with no errors', async () => {
   assert.deepEqual(await post('/v?just_validate=true'), [202, '']);
 });
 
-test('tries a parameter if the literal token does not match', async () => {
+test('a route with a parameter is found although another route has that token as a literal', async () => {
   const server = await serve([
     echo({ method: 'GET', path: '/b/fixed/one' }),
     echo({ method: 'GET', path: '/b/:name/two' }),
@@ -96,7 +96,7 @@ test('tries a parameter if the literal token does not match', async () => {
   assert.deepEqual(answer.json().params, { name: 'fixed' });
 });
 
-test('answers unknown paths and methods with the status and text of the method', async (t) => {
+test('unknown paths and methods get the status and text of their method', async (t) => {
   const server = await serve([echo({ method: 'GET', path: '/known' })]);
   const table = [
     ['GET', '/x', 404, 'Not found.'],
@@ -119,7 +119,7 @@ test('answers unknown paths and methods with the status and text of the method',
   }
 });
 
-test('serves HEAD as GET without a body', async () => {
+test('the server answers HEAD as GET, without a body', async () => {
   const server = await serve([echo({ method: 'GET', path: '/known' })]);
   const answer = await server.inject({ method: 'HEAD', url: '/known' });
   assert.equal(answer.statusCode, 200);
@@ -127,7 +127,7 @@ test('serves HEAD as GET without a body', async () => {
   assert.ok(Number(answer.headers['content-length']) > 0);
 });
 
-test('answers with the standard headers, and with JSON in one piece with its length', async () => {
+test('answers have the standard headers, and JSON is sent in one piece with its length', async () => {
   const server = await serve([echo({ method: 'GET', path: '/known' })]);
   const answer = await server.inject({ method: 'GET', url: '/known' });
   assert.equal(answer.headers['server'], 'Divan');
@@ -137,7 +137,7 @@ test('answers with the standard headers, and with JSON in one piece with its len
   assert.equal(answer.headers['x-content-type-options'], 'nosniff');
 });
 
-test('reads a form only with the form content type, and the first value of a repeated name', async () => {
+test('the server reads a form only with the form content type, and the first value of a repeated name', async () => {
   const server = await serve([echo({ method: 'POST', path: '/f', bodyKind: 'form' })]);
   const send = async (type: string | undefined, payload: string) =>
     (
@@ -159,7 +159,7 @@ test('reads a form only with the form content type, and the first value of a rep
   assert.deepEqual(await send(undefined, 'a=1'), {});
 });
 
-test('refuses bodies above the limit with 413, before and while reading them', async () => {
+test('the server refuses bodies above the limit with 413, before and while reading them', async () => {
   const server = await serve([
     echo({ method: 'POST', path: '/f', bodyKind: 'form' }),
     echo({ method: 'POST', path: '/j', bodyKind: 'json' }),
@@ -184,7 +184,7 @@ test('refuses bodies above the limit with 413, before and while reading them', a
   await server.stop(1000);
 });
 
-test('names every wrong field of a form', async () => {
+test('a refusal names every wrong field of a form', async () => {
   const schema = filledForm({ minLength: field.integer(0, 100), on: field.boolean().optional() });
   const server = await serve([echo({ method: 'POST', path: '/p', bodyKind: 'form', body: schema })]);
   const post = async (payload: string) => {
@@ -203,7 +203,7 @@ test('names every wrong field of a form', async () => {
   assert.deepEqual(await post('minLength=+7'), { minLength: 7 });
 });
 
-test('distinguishes malformed JSON from JSON that violates the schema', async () => {
+test('refusals distinguish malformed JSON from JSON that violates the schema', async () => {
   const schema = filledForm({ a: field.text() });
   const server = await serve([echo({ method: 'POST', path: '/j', bodyKind: 'json', body: schema })]);
   const errors = async (payload: string) =>
@@ -213,7 +213,7 @@ test('distinguishes malformed JSON from JSON that violates the schema', async ()
   assert.deepEqual(await errors('[]'), { _: 'Unexpected Json' });
 });
 
-test('answers 401 without a body, with a challenge unless the client asks for none', async () => {
+test('a 401 has no body, and has a challenge unless the client asks for none', async () => {
   const server = await serve([
     echo({ method: 'GET', path: '/a', access: { kind: 'authenticated' } }),
     echo({ method: 'GET', path: '/open' }),
@@ -238,7 +238,7 @@ test('answers 401 without a body, with a challenge unless the client asks for no
   assert.equal((await get('/a', basic('admin', 'right'))).statusCode, 200);
 });
 
-test('names the permission in a 403, with the bucket of the path', async () => {
+test('a 403 names the permission, with the bucket of the path', async () => {
   const access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!write' } as const;
   const server = await serve([echo({ method: 'POST', path: '/buckets/:bucket', access })]);
   const answer = await server.inject({
@@ -253,7 +253,7 @@ test('names the permission in a 403, with the bucket of the path', async () => {
   });
 });
 
-test('checks only the roles that a route names, if it names any', async () => {
+test('the server checks only the roles of a route that names roles', async () => {
   const access = { kind: 'roles', roles: ['admin'], permission: 'cluster.settings!read' } as const;
   const server = await serve([echo({ method: 'GET', path: '/s', access })]);
   const status = async (name: string) =>
@@ -262,7 +262,7 @@ test('checks only the roles that a route names, if it names any', async () => {
   assert.equal(await status('viewer'), 403);
 });
 
-test('refuses to start with a route that names a parameter its path does not have', async () => {
+test('the server refuses to start with a route that names a parameter which its path does not have', async () => {
   const misspelt = [
     { kind: 'permission', permission: 'cluster.bucket[{bukcet}].settings!read' },
     { kind: 'roles', roles: ['bucket_admin[{bukcet}]'], permission: 'cluster.settings!read' },
@@ -273,7 +273,7 @@ test('refuses to start with a route that names a parameter its path does not hav
   }
 });
 
-test('checks access, then the bucket, then its uuid, then the cluster uuid', async (t) => {
+test('the server checks access, then the bucket, then its uuid, then the cluster uuid', async (t) => {
   const access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!write' } as const;
   const server = await serve([echo({ method: 'POST', path: '/buckets/:bucket', access })]);
   const table = [
@@ -294,7 +294,7 @@ test('checks access, then the bucket, then its uuid, then the cluster uuid', asy
   }
 });
 
-test('opens only the declared routes before provisioning, with any Authorization header', async () => {
+test('before provisioning only the routes declared for that are open, with any Authorization header', async () => {
   const server = await serve(
     [
       echo({ method: 'GET', path: '/open', access: { kind: 'authenticated' }, openBeforeProvisioning: true }),
@@ -310,7 +310,7 @@ test('opens only the declared routes before provisioning, with any Authorization
   assert.equal(await status('/closed', basic('admin', 'right')), 401);
 });
 
-test('refuses changes that a browser sends for another site, also with credentials', async () => {
+test('the server refuses changes that a browser sends for another site, also with credentials', async () => {
   let changes = 0;
   const change = bind(
     route({ method: 'POST', path: '/change', access: { kind: 'permission', permission: 'cluster.a!write' } }),
@@ -343,7 +343,7 @@ const refusals = defineRefusals('test', {
   absent: { status: 501, as: 'text', text: 'no' },
 });
 
-test('renders errors by their shape, and bugs as 500 without their text', async () => {
+test('errors are rendered by their shape, and bugs as 500 without their text', async () => {
   const failing = (path: string, error: () => Error) =>
     bind(route({ method: 'GET', path }), () => {
       throw error();
@@ -370,7 +370,7 @@ test('renders errors by their shape, and bugs as 500 without their text', async 
   assert.deepEqual(await get('/unsendable'), [500, '["Unexpected server error, request logged."]']);
 });
 
-test('logs bugs as errors, and unavailable features as warnings', async () => {
+test('the server logs bugs as errors, and unavailable features as warnings', async () => {
   const logged: unknown[] = [];
   const note = (level: string) => (event: string, fields?: Record<string, unknown>) =>
     void (event === 'request' && logged.push([level, fields?.status]));
@@ -393,7 +393,7 @@ test('logs bugs as errors, and unavailable features as warnings', async () => {
   ]);
 });
 
-test('tolerates an empty Connection header and a POST without Content-Length', async () => {
+test('the server tolerates an empty Connection header and a POST without Content-Length', async () => {
   const server = await serve([echo({ method: 'POST', path: '/f', bodyKind: 'form' })]);
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const answer = await raw(
@@ -408,7 +408,7 @@ test('tolerates an empty Connection header and a POST without Content-Length', a
   await server.stop(1000);
 });
 
-test('streams values until the client closes the connection', async () => {
+test('the server streams values until the client closes the connection', async () => {
   const ended = Promise.withResolvers<void>();
   async function* count(signal: AbortSignal) {
     yield { n: 1 };
@@ -425,7 +425,7 @@ test('streams values until the client closes the connection', async () => {
   await server.stop(1000);
 });
 
-test('ends open streams when it stops, without waiting until the deadline', {
+test('a server that stops ends open streams without waiting until the deadline', {
   timeout: 120_000,
 }, async () => {
   async function* forever(signal: AbortSignal) {
@@ -448,7 +448,7 @@ test('ends open streams when it stops, without waiting until the deadline', {
   socket.destroy();
 });
 
-test('produces the values of a stream only as fast as a slow client reads them', async () => {
+test('the values of a stream are produced only as fast as a slow client reads them', async () => {
   let accepted = 0;
   const big = 'x'.repeat(100_000);
   async function* endless() {

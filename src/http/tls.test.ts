@@ -55,7 +55,7 @@ function get(port: number, maxVersion: 'TLSv1.1' | 'TLSv1.3'): Promise<{ body: s
   });
 }
 
-test('serves plain and TLS listeners, and replaces the certificate without a restart', async (t) => {
+test('the server has plain and TLS listeners, and replaces its certificate without a restart', async (t) => {
   const server = await createHttpServer({
     routes: [bind(tlsRoute, (_, context) => reply.text(`${context.tls} ${context.local.port}`))],
     authority: {
@@ -84,7 +84,7 @@ test('serves plain and TLS listeners, and replaces the certificate without a res
   assert.notEqual(plain.port, secure.port);
 });
 
-test('closes a silent TLS connection after 30 seconds', async (t) => {
+test('the server closes a silent TLS connection after 30 seconds', async (t) => {
   const clock = new ManualClock();
   const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 9, total: 9 }), clock);
   const handler = (_request: unknown, response: ServerResponse) => response.end('here');

@@ -12,9 +12,11 @@ export interface DocumentCounts {
   incrementMisses: number;
   decrements: number;
   decrementMisses: number;
-  /** Writes with a CAS: it matched, there was no document, the document had another CAS. */
+  /** Writes of values with a CAS that the document had; these are in `sets` too. */
   casHits: number;
+  /** Writes of values with a CAS that found no document. */
   casMisses: number;
+  /** Writes of values with a CAS that found another one. */
   casBadValues: number;
   /** Requests refused because the document is locked. */
   lockErrors: number;
@@ -49,7 +51,7 @@ export function addCounts(to: DocumentCounts, from: DocumentCounts): void {
   for (const name of Object.keys(from) as (keyof DocumentCounts)[]) to[name] += from[name];
 }
 
-/** All operations on documents; CAS counters are not added, because their writes are in `sets` and `deletes`. */
+/** All operations on documents but refused ones; `getHits` and `casHits` are not added, since `gets` and `sets` contain them. */
 export const operationsOf = (counts: DocumentCounts): number =>
   counts.gets +
   counts.sets +

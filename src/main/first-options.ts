@@ -9,7 +9,7 @@ export async function checkFirstStart(
   credentials: { username: string; password: string } | null,
   makePassword: boolean,
 ): Promise<void> {
-  // A node without an administrator waits to be added by another one, and gets its services from that one.
+  // A node without an administrator waits until a cluster adds it and determines its services.
   if ((credentials !== null || makePassword) && !options.services.split(',').includes('kv'))
     throw new UsageError('--services: the first node of a cluster needs the service kv');
   if (credentials !== null) {
@@ -24,6 +24,7 @@ export async function checkFirstStart(
   if (options['memory-quota'] !== undefined) await checkMemoryQuota(options['memory-quota']);
 }
 
+/** Loads the rules of quotas, which other starts do not need. */
 async function checkMemoryQuota(quotaMb: number): Promise<void> {
   const { nodeQuotaMaxMb, quotaMinimaMb } = await import('#cluster/provisioning/quotas.ts');
   const { memoryLimit } = await import('#cluster/nodes/adapters/machine.adapter.ts');

@@ -1,6 +1,6 @@
 // Counts the commits of a database file in a small file beside it. The count is written after each commit, without a sync:
-// a crash of the process loses no count, a power cut at most the last ones. A database that holds fewer commits than were
-// counted lost its log, or the end of it, after they were acknowledged.
+// a crash of the process loses no count, a power cut at most the last ones. If a database holds fewer commits than
+// the count says, its log, or the end of the log, was lost after the commits were acknowledged.
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -32,7 +32,7 @@ export class CommitCounter {
     }
   }
 
-  /** Call it after the commit is on disk. */
+  /** Writes the new count. Called after the commit is on disk. */
   count(commits: number): void {
     try {
       writeSync(this.descriptor, line(commits), 0);
@@ -49,7 +49,7 @@ export class CommitCounter {
 export interface FoundCommits {
   /** Commits in the database, including its write-ahead log. */
   commits: number;
-  /** The database was not closed cleanly. */
+  /** Whether the database has its mark of an open file: the last process that opened it did not close it. */
   isInUse: boolean;
   /** Whether there was a log before the database was opened: opening creates one. */
   hadWal: boolean;
@@ -72,7 +72,7 @@ export function checkCommits(
     throw new Error('its write-ahead log is missing, though the file was in use');
 }
 
-/** Null without a valid count. */
+/** The count in the file; null if there is none, or a damaged one. */
 export function countedCommits(databasePath: string): number | null {
   const path = databasePath + counterSuffix;
   if (!existsSync(path)) return null;

@@ -21,6 +21,8 @@ import { SimulatedLinks } from './simulated-links.ts';
 
 export const vbucketCount = 8;
 export const shardCount = 4;
+/** All shards are served this long after the start: ten seconds may pass until promises of earlier processes have ended. */
+export const servingMs = 14_000;
 
 const files = { folder: 'b', bucketUuid: 'b', incarnation: 1, fileCount: 1 };
 

@@ -5,7 +5,7 @@ import { DurabilityLevel } from '#kv/data/documents.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
 import type { aSeed } from './random.ts';
-import { type ReplicatedNode as Node, ReplicatedCluster } from './replicated-cluster.ts';
+import { type ReplicatedNode as Node, ReplicatedCluster, servingMs } from './replicated-cluster.ts';
 
 export const majority = { durability: DurabilityLevel.majority } as const;
 export const persisted = { durability: DurabilityLevel.persistToMajority } as const;
@@ -28,8 +28,7 @@ export class Restarts {
 
   async begin(): Promise<void> {
     for (const name of this.cluster.names) await this.start(name);
-    // Longer than the promises that earlier processes may have made.
-    await this.cluster.clock.run(14_000);
+    await this.cluster.clock.run(servingMs);
   }
 
   async start(name: string): Promise<Node> {

@@ -16,26 +16,29 @@ export interface DocumentRow {
 
 export interface DocumentPage {
   readonly rows: readonly DocumentRow[];
-  /** The first key of the next page; null behind the last document. */
+  /** The first key of the next page; null after the last document. */
   readonly next: string | null;
 }
 
 const rowsMax = 500;
+/** The limit is divided by this number after a refusal. */
+const limitDivisor = 4;
 
-/** Reads up to 500 documents from the key `start` on; fewer where they are too large for one answer. */
+/** Reads up to `rowsMax` documents with the prefix from the key `start` on; fewer where these are too large for one answer. */
 export async function documentsFrom(
   path: CollectionPath,
   start: string,
   prefix: string,
   signal: AbortSignal,
 ): Promise<DocumentPage> {
-  for (let limit = rowsMax; ; limit = Math.ceil(limit / 4)) {
+  for (let limit = rowsMax; ; limit = Math.ceil(limit / limitDivisor)) {
     try {
-      // One more than is returned: its key begins the next page.
+      // One row more than is returned: the next page begins with its key.
       const query = { ...rangeOf(start, prefix), include_docs: true, limit: limit + 1 };
       const rows = await rowsOf(path, query, signal);
       return { rows: rows.slice(0, limit), next: rows[limit]?.id ?? null };
     } catch (error) {
+      // Thus the node refuses a page that would be too large.
       const isTooMuch = error instanceof ApiError && error.status === 400 && error.message.includes('limit:');
       if (!isTooMuch) throw error;
       if (limit === 1) return await oneDocument(path, rangeOf(start, prefix), signal);
@@ -54,7 +57,7 @@ async function rowsOf(path: CollectionPath, query: Query, signal: AbortSignal): 
   return rows;
 }
 
-/** The first document of the range, read on its own: with the one after it, it is too large for one answer. */
+/** A page of the first document of the range, for two documents that together are too large for one answer. */
 async function oneDocument(path: CollectionPath, range: Query, signal: AbortSignal): Promise<DocumentPage> {
   const [first, second] = await rowsOf(path, { ...range, limit: 2 }, signal);
   const next = second?.id ?? null;

@@ -146,7 +146,7 @@ export class Scheduler {
     });
   }
 
-  /** Null without a task: the next change of the configuration wakes the scheduler. */
+  /** The pause until the next planned task or check; null if no task is planned: the next change of the configuration wakes the scheduler. */
   #pauseMs(): number | null {
     const { running, runsSchedule } = this.#deps;
     const next = this.#planned().find(({ repository: { id } }) => running.taskOf('active', id) === undefined);

@@ -14,6 +14,7 @@ interface TableChecksum {
   sum: number;
 }
 
+/** In existing files the table and the triggers are named for seals, which are the checksums. */
 const checksumTable = 'divan_seals';
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 

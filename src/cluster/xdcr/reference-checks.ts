@@ -17,6 +17,7 @@ import type { StoredReference, XdcrState } from './xdcr-state.ts';
 export const connectivityStatuses = ['RC_INIT', 'RC_OK', 'RC_AUTH_ERR', 'RC_DEGRADED', 'RC_ERROR'] as const;
 export type ConnectivityStatus = (typeof connectivityStatuses)[number];
 
+/** The pause between two checks of all references. */
 const everyMs = 15_000;
 /** How many references are checked at the same time. */
 const atOnce = 8;
@@ -116,12 +117,12 @@ export class ReferenceChecks {
 
   async #check(reference: StoredReference): Promise<void> {
     const account = this.#deps.accountOf(reference);
-    const asked = await Promise.all(
+    const answers = await Promise.all(
       reference.nodes.slice(0, nodesMax).map((node) => this.#ask(reference, { ...account, hostname: node })),
     );
     if (!this.#isRunning) return;
-    const nodes = nodesAfter(reference, asked);
-    const counted = asked.filter(({ node }) => nodes === null || nodes.named.includes(node));
+    const nodes = nodesAfter(reference, answers);
+    const counted = answers.filter(({ node }) => nodes === null || nodes.named.includes(node));
     this.#measured.set(reference.uuid, { access: accessOf(reference), status: statusOf(counted) });
     if (nodes !== null && !isSameSet(nodes.all, reference.nodes)) await this.#store(reference, nodes.all);
   }
@@ -150,8 +151,8 @@ export class ReferenceChecks {
 }
 
 /** The nodes that the cluster names, and those that its reference stores from now on. Null: no node answered. */
-function nodesAfter({ nodes }: StoredReference, asked: readonly NodeAnswer[]) {
-  const first = asked.find(({ found }) => found !== null);
+function nodesAfter({ nodes }: StoredReference, answers: readonly NodeAnswer[]) {
+  const first = answers.find(({ found }) => found !== null);
   if (first?.found == null) return null;
   // The address that answered is the first of `found.nodes`, whether or not the cluster names its node by it.
   const named = first.found.nodes;
@@ -160,11 +161,11 @@ function nodesAfter({ nodes }: StoredReference, asked: readonly NodeAnswer[]) {
   return { named, all };
 }
 
-function statusOf(asked: readonly NodeAnswer[]): ConnectivityStatus {
-  if (asked.some(({ isLoginRefused }) => isLoginRefused)) return 'RC_AUTH_ERR';
-  const reached = asked.filter(({ found }) => found !== null).length;
+function statusOf(answers: readonly NodeAnswer[]): ConnectivityStatus {
+  if (answers.some(({ isLoginRefused }) => isLoginRefused)) return 'RC_AUTH_ERR';
+  const reached = answers.filter(({ found }) => found !== null).length;
   if (reached === 0) return 'RC_ERROR';
-  return reached < asked.length ? 'RC_DEGRADED' : 'RC_OK';
+  return reached < answers.length ? 'RC_DEGRADED' : 'RC_OK';
 }
 
 /** What decides whether the cluster can be reached. */

@@ -1,7 +1,7 @@
 // Compiles the expressions of an index definition with the query language.
 import type { IndexDefinition, IndexKey } from '#sqlpp/datastore/indexes.ts';
 import { parseExpression } from '#sqlpp/text/parser.ts';
-import type { AllKeys, Expression, FlattenKeys } from '#sqlpp/tree/query.ts';
+import type { AllKeys, Expression, FlattenKeys } from '#sqlpp/tree/expression.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
 import { documentExpression } from './document-expression.ts';

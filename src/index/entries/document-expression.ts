@@ -1,7 +1,7 @@
 // Expressions of index definitions over a document: bare names are its fields, SELF is the document, META() its metadata.
 import { compile } from '#sqlpp/expressions/compile.ts';
 import type { EvaluationContext } from '#sqlpp/functions/context.ts';
-import type { Expression, Field, RangeBinding } from '#sqlpp/tree/query.ts';
+import type { Expression, Field, RangeBinding } from '#sqlpp/tree/expression.ts';
 import { integerValue } from '#sqlpp/values/arithmetic.ts';
 import { resolveDeep } from '#sqlpp/values/json-parse.ts';
 import { Binary, newObject, RawJson, setMember, type Value } from '#sqlpp/values/value.ts';

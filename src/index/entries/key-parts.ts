@@ -2,7 +2,7 @@
 // every other key has one.
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import { parseExpression } from '#sqlpp/text/parser.ts';
-import type { Expression, KeyTerm } from '#sqlpp/tree/query.ts';
+import type { Expression, KeyTerm } from '#sqlpp/tree/expression.ts';
 
 export interface KeyPart {
   readonly isDescending: boolean;

@@ -7,9 +7,9 @@ import { KeyWriter } from '../keys/key-writer.ts';
 
 /** Bounds of a query may be longer than any key of the index, up to this limit; a longer bound is refused. */
 const boundBytesMax = 64 << 20;
-/** Most bounds are strings with fewer UTF-16 units, or numbers. */
+/** Most bounds are numbers, or strings with fewer UTF-16 units. */
 const usualUnits = 1 << 10;
-/** Enough for the most usual units: a unit takes at most four bytes. */
+/** Enough for such a string: each unit takes at most three bytes. */
 const usualBoundBytes = 4 << 10;
 const noBytes = Buffer.alloc(0);
 const noFilters: SpanInterval['filters'] = new Map();
@@ -124,14 +124,14 @@ function filtersFrom(span: Span, from: number, directions: KeyDirections): Map<n
   return filters;
 }
 
-/** Whether both bounds are the same scalar: the component need not be encoded twice to see it. */
+/** Whether both bounds are the same number or string, which can be seen before either is encoded. */
 const isOnlyValue = (low: Bound | undefined, high: Bound | undefined): low is Bound =>
   low?.inclusive === true &&
   high?.inclusive === true &&
   (typeof low.value === 'number' || typeof low.value === 'string') &&
   Object.is(low.value, high.value);
 
-/** The component's bytes if the bounds admit only one value. */
+/** The encoded component if the bounds admit only one value, which may be an array or an object; otherwise null. */
 function singleValue(
   low: Bound | undefined,
   high: Bound | undefined,

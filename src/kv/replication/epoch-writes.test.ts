@@ -6,7 +6,11 @@ import { DurabilityLevel } from '#kv/data/documents.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
 import { aSeed } from '../../../test/support/random.ts';
-import { ReplicatedCluster, type ReplicatedNode } from '../../../test/support/replicated-cluster.ts';
+import {
+  ReplicatedCluster,
+  type ReplicatedNode,
+  servingMs,
+} from '../../../test/support/replicated-cluster.ts';
 
 const majority = { durability: DurabilityLevel.majority } as const;
 
@@ -19,7 +23,7 @@ async function epochOnDisk(disk: MemoryDisk): Promise<number> {
 async function started(cluster: ReplicatedCluster) {
   const disks = cluster.names.map(() => new MemoryDisk());
   const nodes = await Promise.all(cluster.names.map((name, i) => cluster.start(name, `${name} 1`, disks[i])));
-  await cluster.clock.run(14_000);
+  await cluster.clock.run(servingMs);
   return { disks: disks as [MemoryDisk, MemoryDisk, MemoryDisk], nodes: nodes as ReplicatedNode[] };
 }
 

@@ -5,7 +5,7 @@ import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aSeed } from '../../../test/support/random.ts';
 import { RecordingLog } from '../../../test/support/recording-log.ts';
-import { ReplicatedCluster } from '../../../test/support/replicated-cluster.ts';
+import { ReplicatedCluster, servingMs } from '../../../test/support/replicated-cluster.ts';
 import { FeedFailures } from './feed-failures.ts';
 
 test('attempts to feed a copy become rarer with each failure, until the copy has everything', () => {
@@ -49,7 +49,7 @@ test('a copy is fed again once its active can read the file', async (t) => {
   const disk = new MemoryDisk();
   const a = await cluster.start('a', 'a 1', disk);
   const b = await cluster.start('b', 'b 1', new MemoryDisk());
-  await clock.run(14_000);
+  await clock.run(servingMs);
   a.store('k', 0);
   await clock.run(1_000);
   const [file] = disk.buckets.get('b')?.files ?? [];

@@ -8,6 +8,7 @@ import { aSeed } from '../../../test/support/random.ts';
 import {
   ReplicatedCluster,
   type ReplicatedNode,
+  servingMs,
   shardCount,
   vbucketCount,
 } from '../../../test/support/replicated-cluster.ts';
@@ -269,7 +270,7 @@ for (const { goal, moved, names, replicas } of [
     for (const node of nodes) node.crash();
     for (const at of goal) disks[at]?.crash();
     const again = await Promise.all(goal.map((at) => start(names[at] as string, at, 2)));
-    await clock.run(14_000);
+    await clock.run(servingMs);
     assert.match(String(again[0]?.read('k', 0)), /^\["kept"/);
     for (const node of again) node.crash();
   });

@@ -1,11 +1,15 @@
-// A copy of a shard that is written without a pause never has its last changes, but joins the in-sync set.
+// While clients write to a shard without a pause, a copy always lacks the newest changes. Nevertheless it has to join the in-sync set.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DurabilityLevel } from '#kv/data/documents.ts';
 import { Status } from '#wire/status.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aSeed } from '../../../test/support/random.ts';
-import { type ReplicatedNode as Node, ReplicatedCluster } from '../../../test/support/replicated-cluster.ts';
+import {
+  type ReplicatedNode as Node,
+  ReplicatedCluster,
+  servingMs,
+} from '../../../test/support/replicated-cluster.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { JoiningCopy } from './joining-copy.ts';
 
@@ -22,10 +26,10 @@ async function writeFor(cluster: ReplicatedCluster, node: Node, ms: number): Pro
 const membersOf = async (cluster: ReplicatedCluster): Promise<number[]> =>
   ((await cluster.map.shards())[0]?.inSync ?? []).map(([position]) => position).toSorted();
 
-test('a copy of a shard that is written all the time joins the in-sync set, which only the active was in', async (t) => {
+test('a copy joins an in-sync set of the active alone, although clients write to the shard all the time', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
   const a = await cluster.start('a');
-  await cluster.clock.run(14_000);
+  await cluster.clock.run(servingMs);
   const b = await cluster.start('b');
   await writeFor(cluster, a, 2_000);
   assert.deepEqual(await membersOf(cluster), [0, 1]);
@@ -57,7 +61,7 @@ function aShard() {
 
 const copy = { node: 'c', boot: 'c 1' };
 
-test('commits wait for a copy only once it has what the shard had shortly before', () => {
+test('commits wait for a joining copy only once it has all changes but the newest', () => {
   const { clock, joining, state } = aShard();
   for (let i = 0; i < 20; i++) {
     assert.equal(joining.completeCandidate([copy]), null);
@@ -74,7 +78,7 @@ test('commits wait for a copy only once it has what the shard had shortly before
   assert.deepEqual(joining.completeCandidate([copy]), copy);
 });
 
-test('commits wait half a second for a copy that joins, and again only two seconds later', () => {
+test('commits wait at most half a second for a joining copy, and again only two seconds later', () => {
   const { clock, joining, state } = aShard();
   const write = (): void => {
     state.received = state.high;
@@ -99,7 +103,7 @@ test('commits wait half a second for a copy that joins, and again only two secon
   assert.equal(joining.beginWait([copy]), true);
 });
 
-test('commits do not wait for a copy whose process ended', () => {
+test('commits no longer wait for a joining copy whose process ended', () => {
   const { joining, state } = aShard();
   joining.beginWait([copy]);
   state.received = state.high;

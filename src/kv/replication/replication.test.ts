@@ -9,6 +9,7 @@ import { aSeed } from '../../../test/support/random.ts';
 import {
   ReplicatedCluster as Cluster,
   type ReplicatedNode as Node,
+  servingMs,
   vbucketCount,
 } from '../../../test/support/replicated-cluster.ts';
 
@@ -163,7 +164,7 @@ test('a node promoted in place of an active that was stopped does not wait for t
   const { clock, map } = cluster;
   const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
   // All nodes started longer ago than a promise lasts.
-  await clock.run(14_000);
+  await clock.run(servingMs);
   const [a, b, c] = nodes as [Node, Node, Node];
   assert.equal(activeOf(nodes, 0), a);
   const stopped = a.stop();

@@ -6,7 +6,11 @@ import { DurabilityLevel } from '#kv/data/documents.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
 import { aSeed } from '../../../test/support/random.ts';
-import { type ReplicatedNode as Node, ReplicatedCluster } from '../../../test/support/replicated-cluster.ts';
+import {
+  type ReplicatedNode as Node,
+  ReplicatedCluster,
+  servingMs,
+} from '../../../test/support/replicated-cluster.ts';
 
 const majority = { durability: DurabilityLevel.majority } as const;
 
@@ -149,7 +153,7 @@ for (const fails of [false, true])
     const sync = () => (isBroken ? Promise.reject(new Error('EIO')) : Promise.resolve());
     const a = await cluster.start('a');
     const b = await cluster.start('b', 'b 1', new MemoryDisk({ sync }));
-    await clock.run(14_000);
+    await clock.run(servingMs);
     isBroken = fails;
     assert.equal(a.store('k', 0, majority), Status.success);
     const token = a.result.pending;

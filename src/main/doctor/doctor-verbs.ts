@@ -19,11 +19,16 @@ const portOptions: OptionSpecs = Object.fromEntries(
 );
 
 const signs = { good: 'ok', warning: 'warning', problem: 'PROBLEM' } as const;
+/** The columns of the text, in characters; each is followed by two blanks. */
+const signWidth = 7;
+const checkWidth = 14;
+/** Advice begins two columns to the right of the finding. */
+const adviceIndent = ' '.repeat(signWidth + 2 + checkWidth + 2 + 2);
 
 export const doctorVerbs = [
   verb(
     '',
-    'checks this machine, no running node: versions, limits, memory, the disk of the data folder, whether the ports are free, the clock; says what is wrong and what to do',
+    'checks this machine, not a running node: versions, limits, memory, the disk of the data folder, whether the ports are free, the clock; says what is wrong and what to do',
     {
       'data-dir': nodeOptions['data-dir'],
       host: nodeOptions.host,
@@ -53,8 +58,8 @@ export const doctorVerbs = [
 
 function textOfFindings(findings: readonly Finding[]): string {
   const lines = findings.map(({ check, state, text, advice }) => {
-    const first = `${signs[state].padEnd(7)}  ${check.padEnd(14)}  ${text}`;
-    return advice === undefined ? first : `${first}\n${''.padEnd(25)}  ${advice}`;
+    const first = `${signs[state].padEnd(signWidth)}  ${check.padEnd(checkWidth)}  ${text}`;
+    return advice === undefined ? first : `${first}\n${adviceIndent}${advice}`;
   });
   const countOf = (wanted: Finding['state']): string =>
     counted(findings.filter(({ state }) => state === wanted).length, wanted);

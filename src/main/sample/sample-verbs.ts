@@ -1,4 +1,4 @@
-// `divan sample travel`: has a node install its sample bucket, and waits until that is complete.
+// `divan sample travel`: has a node install the bucket travel-sample, and waits until the bucket is complete.
 import { realClock } from '#ports/clock.ts';
 import { nodeConnection } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
@@ -18,13 +18,13 @@ interface Task {
 export const sampleVerbs = [
   verb(
     'travel',
-    'installs the bucket travel-sample, with the collections and indexes that tutorials use and invented documents',
+    'installs the bucket travel-sample: invented documents in the collections, and with the indexes, that tutorials use',
     { ...nodeConnection('an administrator'), json: jsonFlag },
     async (options) => {
       const node = new RemoteNode(options);
       if (!(await isInstalled(node))) await install(node);
       const hasIndexes = await keepsIndexes(node);
-      const without = hasIndexes ? '' : ', without indexes: no node runs the index service';
+      const without = hasIndexes ? '' : ', without indexes: no node runs the index or the query service';
       return {
         value: { bucket: sample, indexes: hasIndexes },
         text: `bucket "${sample}" is installed${without}`,
@@ -59,7 +59,7 @@ async function isLoading(node: RemoteNode): Promise<boolean> {
   return tasks.some(({ type, bucket }) => type === 'loadingSampleBucket' && bucket === sample);
 }
 
-/** A node with the query service keeps indexes too. */
+/** Whether a node of the cluster keeps indexes: nodes with the query service do so too. */
 async function keepsIndexes(node: RemoteNode): Promise<boolean> {
   const { nodes } = (await node.get('/pools/default')) as { nodes: { services: string[] }[] };
   return nodes.some(({ services }) => services.some((service) => service === 'index' || service === 'n1ql'));

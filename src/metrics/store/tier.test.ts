@@ -159,7 +159,7 @@ test('a tier keeps samples that are appended while it reads the folder', async (
   await tier.close();
 });
 
-test('a tier loses only the last record of a truncated log', async (t) => {
+test('a tier whose log was truncated loses only the last record', async (t) => {
   const folder = aFolder(t);
   const tier = await aTier(folder);
   await fill(tier, 5);
@@ -256,7 +256,7 @@ test('a tier removes the oldest blocks by age and by size', async (t) => {
   await small.close();
 });
 
-test('a tier limits the number of series, and logs that once', async (t) => {
+test('a tier ignores series above the limit, and logs that once', async (t) => {
   const logged: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
   const tier = await aTier(aFolder(t), { log, seriesMax: 2 });
@@ -392,7 +392,7 @@ test('a tier refuses a query for too many samples before reading them', async (t
   await tier.close();
 });
 
-test('after the clock was set back, a tier keeps of each time the sample written last', async (t) => {
+test('after the clock was set back, a tier keeps the sample of each time that was written last', async (t) => {
   const folder = aFolder(t);
   const logged: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };

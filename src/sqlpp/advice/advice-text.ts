@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib';
 import type { Source } from '../plan/block.ts';
 import { replace } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
+import type { Expression, RangeBinding } from '../tree/expression.ts';
 import { identifierOf } from '../tree/identifier.ts';
-import type { Expression, RangeBinding } from '../tree/query.ts';
 
 /** The expression over the document, as CREATE INDEX has it: without the alias of the source. */
 export function ofDocument(node: Expression, source: Source): Expression {

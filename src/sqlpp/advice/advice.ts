@@ -7,7 +7,7 @@ import { LetInliner } from '../plan/let-inliner.ts';
 import type { KeyspaceFrom, LogicalFrom, LogicalSelect, LogicalSubselect } from '../plan/logical.ts';
 import { type Directory, type Functions, type QueryContext, Resolver } from '../plan/resolver.ts';
 import { type Uses, usesOf } from '../plan/uses.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { PlainStatement } from '../tree/statement.ts';
 import type { Advice, AdvisedIndex } from './advised-index.ts';
 import { keysToCover } from './covered-keys.ts';

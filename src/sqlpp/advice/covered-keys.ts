@@ -2,7 +2,7 @@
 import type { Source } from '../plan/block.ts';
 import { readsAny, readsOnly } from '../plan/conjuncts.ts';
 import { childrenOf } from '../plan/walk.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { KeyUse } from './key-use.ts';
 import { sourceSlots } from './predicates.ts';
 import { keyOf } from './pushdown.ts';

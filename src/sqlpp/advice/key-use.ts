@@ -1,5 +1,5 @@
 // Keys of advised indexes: combines the keys that the predicates of AND and OR use, and orders keys by the kind of their predicates.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 
 /** An index key, and how a predicate uses it. */
 export interface KeyUse {

@@ -6,7 +6,7 @@ import { addSource, resolveFrom } from '../plan/resolve-from.ts';
 import type { Resolver } from '../plan/resolver.ts';
 import { Scope } from '../plan/scope.ts';
 import type { Merge } from '../tree/change.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Advice } from './advised-index.ts';
 import { sourceSlots } from './predicates.ts';
 

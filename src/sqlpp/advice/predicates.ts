@@ -4,7 +4,7 @@ import type { Source } from '../plan/block.ts';
 import { isRepeatable, isStatic, readsAny } from '../plan/conjuncts.ts';
 import { some } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
-import type { ComparisonOperator, Expression, Like, Quantified } from '../tree/query.ts';
+import type { ComparisonOperator, Expression, Like, Quantified } from '../tree/expression.ts';
 import { bindingsText, keyText, namePart, ofDocument, withoutParentheses } from './advice-text.ts';
 import { type KeyUse, keySetsOf, normalForm, ranks } from './key-use.ts';
 

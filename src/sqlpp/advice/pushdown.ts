@@ -3,7 +3,7 @@
 import type { Source } from '../plan/block.ts';
 import { isRepeatable, readsAny } from '../plan/conjuncts.ts';
 import type { LogicalSelect, LogicalSubselect } from '../plan/logical.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { keyText, namePart, ofDocument } from './advice-text.ts';
 import { type KeySet, type KeyUse, ranks } from './key-use.ts';
 import { sourceSlots } from './predicates.ts';

@@ -1,7 +1,7 @@
 // Calls whose arguments are not parsed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { RawJson, type Value } from '../values/value.ts';
 import { compile } from './compile.ts';
 import { evaluationContext } from './evaluation-context.fixture.ts';

@@ -3,7 +3,7 @@
 import { sqlError } from '../errors/sql-error.ts';
 import { functionNamed } from '../functions/catalog.ts';
 import type { FunctionDeclaration, Implementation, Memo } from '../functions/declaration.ts';
-import type { Call } from '../tree/query.ts';
+import type { Call } from '../tree/expression.ts';
 import { resolve } from '../values/json-parse.ts';
 import { itemCount, skipSpace } from '../values/json-scan.ts';
 import { countText } from '../values/step-limit.ts';

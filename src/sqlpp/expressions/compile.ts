@@ -3,7 +3,7 @@
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import { formatExpression } from '../text/format.ts';
-import type { Expression, Subquery } from '../tree/query.ts';
+import type { Expression, Subquery } from '../tree/expression.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
 import { compileCall } from './calls.ts';

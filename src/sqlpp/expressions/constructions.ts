@@ -1,5 +1,5 @@
 // Compiles object constructors and CASE.
-import type { Case, ObjectConstruction } from '../tree/query.ts';
+import type { Case, ObjectConstruction } from '../tree/expression.ts';
 import { equal } from '../values/comparison.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, setMember } from '../values/value.ts';

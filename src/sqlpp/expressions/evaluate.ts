@@ -1,6 +1,6 @@
 // The types of compiled expressions and of their compiler.
 import type { EvaluationContext } from '../functions/context.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Value } from '../values/value.ts';
 
 /** A compiled expression. Its result may be unparsed JSON text (`RawJson`). */

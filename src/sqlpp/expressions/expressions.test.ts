@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { SqlError } from '../errors/sql-error.ts';
 import { formatExpression } from '../text/format.ts';
 import { parseExpression } from '../text/parser.ts';
-import type { Expression, Field, Identifier } from '../tree/query.ts';
+import type { Expression, Field, Identifier } from '../tree/expression.ts';
 import { parseJsonText, resolveDeep } from '../values/json-parse.ts';
 import { jsonText } from '../values/json-text.ts';
 import { RawJson, type Value } from '../values/value.ts';

@@ -1,7 +1,7 @@
 // Loops of ANY, EVERY and comprehensions over ranges. Several bindings iterate in parallel, up to the end of the shortest. A long loop pauses.
 import { itemsOfValue } from '../functions/array-star.ts';
 import type { EvaluationContext } from '../functions/context.ts';
-import type { RangeBinding } from '../tree/query.ts';
+import type { RangeBinding } from '../tree/expression.ts';
 import { countSteps, listedSteps, roundSteps, stepsLeft } from '../values/step-limit.ts';
 import type { Value } from '../values/value.ts';
 import type { Evaluate, ExpressionCompiler, Variable } from './evaluate.ts';

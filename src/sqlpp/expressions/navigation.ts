@@ -9,7 +9,7 @@ import {
   membersOfValue,
 } from '../functions/array-star.ts';
 import type { EvaluationContext } from '../functions/context.ts';
-import type { ArrayStar, Element, Expression, Field, Slice } from '../tree/query.ts';
+import type { ArrayStar, Element, Expression, Field, Slice } from '../tree/expression.ts';
 import { compareStrings } from '../values/collation.ts';
 import { itemOf, memberOf, nameBytes } from '../values/json-scan.ts';
 import { countSteps, listedSteps } from '../values/step-limit.ts';

@@ -16,7 +16,7 @@ import type {
   Membership,
   Negation,
   Not,
-} from '../tree/query.ts';
+} from '../tree/expression.ts';
 import { add, divide, modulo, multiply, negate, subtract } from '../values/arithmetic.ts';
 import { compare, equal } from '../values/comparison.ts';
 import { identityOf } from '../values/identity.ts';

@@ -1,6 +1,6 @@
 // Compiles ANY, EVERY and comprehensions.
 import type { EvaluationContext } from '../functions/context.ts';
-import type { Comprehension, Quantified } from '../tree/query.ts';
+import type { Comprehension, Quantified } from '../tree/expression.ts';
 import { resolveDeep } from '../values/json-parse.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, type Value } from '../values/value.ts';

@@ -1,7 +1,7 @@
 // The states of aggregates: add values, merge partial states, compute the result. Without values the result is NULL, for COUNT 0.
 import { sortInSteps } from '#base/sort-steps.ts';
 import type { WorkSteps } from '#base/steps.ts';
-import type { Aggregate } from '../tree/query.ts';
+import type { Aggregate } from '../tree/expression.ts';
 import { add, divide } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
 import { shownIdentityOf } from '../values/identity.ts';

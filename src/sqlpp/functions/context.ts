@@ -1,5 +1,5 @@
 // The context of evaluating an expression, in addition to the row. It is synchronous: an expression never waits.
-import type { Call, Subquery, UserCall } from '../tree/query.ts';
+import type { Call, Subquery, UserCall } from '../tree/expression.ts';
 import type { Value } from '../values/value.ts';
 
 export interface EvaluationContext {

@@ -1,4 +1,4 @@
-// Results that the documentation of the published server states, or that its sources decide, for arguments which the statement suites lack.
+// Results of functions as the documentation or the sources of the published server determine them, for arguments that the statement suites lack.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { compile } from '../expressions/compile.ts';
@@ -21,7 +21,7 @@ test('ARRAY_SORT puts MISSING before NULL', () => {
   ]);
 });
 
-test('a pattern without a match gives an empty array', () => {
+test('REGEXP_MATCHES and REGEXP_SPLIT return an empty array if the pattern matches nothing', () => {
   assertResults([
     ['REGEXP_MATCHES("abc", "[0-9]")', '[]'],
     ['REGEXP_SPLIT("abc", "[0-9]")', '[]'],
@@ -39,7 +39,7 @@ test('TITLE begins words after white space and ASCII punctuation only', () => {
   ]);
 });
 
-test('a fraction of a millisecond before 1970 belongs to the millisecond before', () => {
+test('functions of milliseconds round fractions down, also before 1970', () => {
   assertResults([
     ['MILLIS_TO_UTC(-0.5)', '"1969-12-31T23:59:59.999Z"'],
     ['MILLIS_TO_UTC(1.9999)', '"1970-01-01T00:00:00.001Z"'],
@@ -56,7 +56,7 @@ test('OBJECT_PAIRS_NESTED lists a MISSING item of an array with NULL', () => {
   ]);
 });
 
-test('NULL in a member makes the comparison of objects NULL, as in an element of arrays', () => {
+test('a comparison of objects is NULL if a member with NULL decides it, as for elements of arrays', () => {
   assertResults([
     ['{"a": NULL} < {"a": 1}', 'null'],
     ['{"a": NULL, "b": 1} < {"a": 1, "b": 0}', 'null'],
@@ -67,7 +67,7 @@ test('NULL in a member makes the comparison of objects NULL, as in an element of
   ]);
 });
 
-test('seconds may have a fraction that the format lacks', () => {
+test('STR_TO_MILLIS reads a fraction of a second that the format lacks', () => {
   assertResults([
     ['STR_TO_MILLIS("2018-04-30T10:11:12.123456Z", "1111-11-11T00:00:00Z")', '1525083072123'],
     ['STR_TO_MILLIS("2018-04-30 10:11:12.5", "1111-11-11 00:00:00")', '1525083072500'],
@@ -81,7 +81,7 @@ test('a percent sign at the end of a format stands for itself', () => {
   assertResults([['DATE_FORMAT_STR("2018-04-30", "%Y%")', '"2018%"']]);
 });
 
-test('ARRAY_REPLACE replaces as many as a positive integer says, and all for another count', () => {
+test('ARRAY_REPLACE replaces as many items as its last argument says, and all if that is no positive integer', () => {
   assertResults([
     ['ARRAY_REPLACE([1, 1, 1], 1, 2, 2)', '[2,2,1]'],
     ...['-1', '0', '1.5', 'NULL', 'MISSING', '9223372036854775807'].map(
@@ -96,7 +96,7 @@ test('MISSING options of TOKENS give MISSING', () => {
   assertResults([['[TOKENS("a", MISSING) IS MISSING, TOKENS("a")]', '[true,["a"]]']]);
 });
 
-test('every form of LIKE takes one character behind ESCAPE', () => {
+test('every form of LIKE refuses an escape of more than one character', () => {
   for (const form of ['"a" LIKE "a" ESCAPE "xx"', '`like`("a", "a", "xx")', 'LIKE_PREFIX("a", "xx")'])
     assert.throws(
       () => compile(parseExpression(form))([], context),
@@ -105,7 +105,7 @@ test('every form of LIKE takes one character behind ESCAPE', () => {
     );
 });
 
-test('OBJECT_FILTER leaves out NULL unless it keeps whole members', () => {
+test('OBJECT_FILTER leaves out NULL, but not inside a member that it keeps as a whole', () => {
   assertResults([
     [
       'OBJECT_FILTER({"a": 1, "b": null, "c": [null], "d": [null, 2]}, {"composites": false})',

@@ -2,7 +2,7 @@
 import type { IndexDefinition } from '../datastore/indexes.ts';
 import { keyspaceText } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Access, ScanRole } from './access-state.ts';
 import { bestMatch, type Candidate, mayCover } from './best-match.ts';
 import type { Source } from './block.ts';

@@ -1,7 +1,8 @@
 // Refuses aggregates, window functions and ADVISOR() in clauses that do not allow them, and aggregates within each other. These checks read the
 // tree as parsed; each subquery is checked separately.
 import { type SqlError, sqlError } from '../errors/sql-error.ts';
-import type { Aggregate, Expression, SortTerm, Subselect } from '../tree/query.ts';
+import type { Aggregate, Expression, SortTerm } from '../tree/expression.ts';
+import type { Subselect } from '../tree/query.ts';
 import { near } from './resolving.ts';
 import { childrenOf, some, visit } from './walk.ts';
 

@@ -1,6 +1,7 @@
 // Computes ranges of an array index's key from ANY … SATISFIES, IN and WITHIN over the same array.
+
+import type { AllKeys, Comprehension, Expression, Quantified, RangeBinding } from '../tree/expression.ts';
 import { identifierOf } from '../tree/identifier.ts';
-import type { AllKeys, Comprehension, Expression, Quantified, RangeBinding } from '../tree/query.ts';
 import { conjunctsOf } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
 import { type Sarg, type SargContext, sargOf, sargOfAll } from './sarg.ts';

@@ -1,5 +1,5 @@
 // Chooses among the indexes that can serve one keyspace: by estimated costs if the statistics of UPDATE STATISTICS allow it, else by rules.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Access, ScanRole } from './access-state.ts';
 import { coverage } from './covering.ts';
 import { type Estimate, estimateOf } from './estimates.ts';

@@ -1,6 +1,6 @@
 // The row layout of a query block: each alias, variable and computed value has a slot. Values of the outer block
 // (correlation) are copied into slots of the inner block, so that a row is self-contained.
-import type { Expression, Slot } from '../tree/query.ts';
+import type { Expression, Slot } from '../tree/expression.ts';
 
 /** An expression of the outer block that is evaluated before the inner block runs. */
 export interface Capture {

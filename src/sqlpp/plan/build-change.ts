@@ -2,8 +2,9 @@
 import { sqlError } from '../errors/sql-error.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Delete, Insert, SetTerm, Target, UnsetTerm, Update, UpdateFor } from '../tree/change.ts';
+import type { Expression } from '../tree/expression.ts';
 import { identifierOf } from '../tree/identifier.ts';
-import type { Expression, IndexRef, Projection } from '../tree/query.ts';
+import type { IndexRef, Projection } from '../tree/query.ts';
 import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
 import { Block, type Source } from './block.ts';

@@ -1,6 +1,6 @@
 // Plans resolved queries as operators: FROM terms from left to right, each predicate as early as its names allow.
 import { resultOf, type WorkSteps } from '#base/steps.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
 import type { Source } from './block.ts';

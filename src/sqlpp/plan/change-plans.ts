@@ -1,5 +1,5 @@
 // Plans of statements that change documents.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Block, Source } from './block.ts';
 import type { KeyspaceRef, LogicalProjection } from './logical.ts';
 import type { Operator, QueryPlan } from './operators.ts';

@@ -1,6 +1,6 @@
 // Splits predicates into conjuncts and disjuncts, finds the slots that they read, and says how their values can vary.
 import { functionNamed } from '../functions/catalog.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { childrenOf, visit } from './walk.ts';
 
 export function conjunctsOf(condition: Expression | undefined): Expression[] {

@@ -1,5 +1,5 @@
 // Checks whether an index covers a query: it provides all expressions of a source, so that no document is read.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Value } from '../values/value.ts';
 import type { Access } from './access-state.ts';
 import type { Source } from './block.ts';

@@ -1,7 +1,7 @@
 // Estimates how many rows an index scan returns, and what that costs, from the statistics of UPDATE STATISTICS. Values of parameters are
 // not used: a plan would be made again for each of them.
 import type { CollectionStatistics, ExpressionStatistics } from '../datastore/statistics.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { unboundKeys } from './index-keys.ts';
 import type { IndexMatch } from './index-match.ts';
 import type { PlanningContext } from './planning.ts';

@@ -1,7 +1,7 @@
 // The key of an expression: a text that two expressions share only if they have the same value. It ignores positions in the statement, and
 // identifies variables of ranges by their binding, not by their names.
 import { createHash } from 'node:crypto';
-import type { Expression, Field } from '../tree/query.ts';
+import type { Expression, Field } from '../tree/expression.ts';
 import { mapChildren } from './walk.ts';
 
 /** By name: what keys have in place of the variables of ranges. */

@@ -1,5 +1,5 @@
 // Names in an expression that nothing in it binds.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { childrenOf, variablesOf } from './walk.ts';
 
 /** The first name that is neither bound by a range around it nor in `bound`, or `self` for SELF; subqueries are not searched. */

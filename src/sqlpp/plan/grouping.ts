@@ -3,8 +3,9 @@
 import { mapInSteps, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { formatExpression } from '../text/format.ts';
+import type { Aggregate, Expression, WindowSpecification } from '../tree/expression.ts';
 import { identifierOf } from '../tree/identifier.ts';
-import type { Aggregate, Expression, Subselect, WindowSpecification } from '../tree/query.ts';
+import type { Subselect } from '../tree/query.ts';
 import { expressionKey } from './expression-key.ts';
 import type { LogicalGroup, OrderTerm, ProjectionTerm, SlotBinding, WindowColumn } from './logical.ts';
 import { membersOf, refuseDuplicate } from './resolve-expression.ts';

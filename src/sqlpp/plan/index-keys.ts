@@ -1,7 +1,7 @@
 // Keys and conditions of index definitions as expressions over a source's slots.
 import type { IndexDefinition, IndexKey } from '../datastore/indexes.ts';
+import type { Expression, KeyTerm } from '../tree/expression.ts';
 import { identifierOf } from '../tree/identifier.ts';
-import type { Expression, KeyTerm } from '../tree/query.ts';
 import type { Source } from './block.ts';
 import { conjunctsOf } from './conjuncts.ts';
 import type { PlanningContext } from './planning.ts';

@@ -1,5 +1,5 @@
 // Matches an index with predicates: the spans to scan, and how selective they are.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Value } from '../values/value.ts';
 import { arraySarg } from './array-sarg.ts';
 import type { Source } from './block.ts';

@@ -1,8 +1,9 @@
 // META() in INSERT and UPSERT … SELECT. A row of the SELECT is a value without metadata, so the SELECT is given a further term for each
 // `META(name).member` of KEY, VALUE and OPTIONS whose name is that of a result which is a whole document.
 import type { Insert } from '../tree/change.ts';
+import type { Call, Expression } from '../tree/expression.ts';
 import { identifierOf } from '../tree/identifier.ts';
-import type { Call, Expression, Select, Subselect } from '../tree/query.ts';
+import type { Select, Subselect } from '../tree/query.ts';
 import { expressionKey } from './expression-key.ts';
 import { mapChildren, mapRange, some, variablesOf } from './walk.ts';
 

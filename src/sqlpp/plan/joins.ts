@@ -1,6 +1,7 @@
 // Plans joins and nests: the algorithm, and the access path of the right side.
+
+import type { Expression } from '../tree/expression.ts';
 import { identifierOf } from '../tree/identifier.ts';
-import type { Expression } from '../tree/query.ts';
 import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
 import type { Source } from './block.ts';

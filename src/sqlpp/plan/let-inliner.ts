@@ -1,5 +1,5 @@
 // Replaces LET variables in predicates by their expressions, so that indexes can serve the predicates.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { SlotBinding } from './logical.ts';
 import { replace, visit } from './walk.ts';
 

@@ -1,6 +1,7 @@
 // The types of a query with its names resolved: every expression reads slots of its block's rows.
 import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
-import type { Aggregate, Expression, Hints, Use, WindowSpecification } from '../tree/query.ts';
+import type { Aggregate, Expression, WindowSpecification } from '../tree/expression.ts';
+import type { Hints, Use } from '../tree/query.ts';
 import type { Block, Source } from './block.ts';
 
 export interface LogicalSelect {

@@ -1,7 +1,7 @@
 // The operators of a plan, as plain data. Each computes rows of its block from its input's rows; without an input it starts with the
 // block's first row, which has the captured values. The right side of a join starts with the left row.
 import type { IndexDefinition } from '../datastore/indexes.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Value } from '../values/value.ts';
 import type { Block, Source } from './block.ts';
 import type { Estimate } from './estimates.ts';

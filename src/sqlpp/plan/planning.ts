@@ -2,7 +2,7 @@
 import type { IndexDefinition, IndexStatus } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { CollectionStatistics } from '../datastore/statistics.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 
 export interface PlanningContext {
   indexesOf(keyspace: Keyspace): readonly IndexStatus[];

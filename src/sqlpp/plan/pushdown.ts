@@ -1,5 +1,5 @@
 // Decides which of ORDER BY, LIMIT and OFFSET an index scan applies.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Access } from './access-state.ts';
 import { isStatic } from './conjuncts.ts';
 import { expressionKey } from './expression-key.ts';

@@ -1,8 +1,16 @@
 // Replaces names in expressions by slots. A name is an alias or a variable in scope, else a field of the default source.
 
 import { sqlError } from '../errors/sql-error.ts';
+import type {
+  Call,
+  Expression,
+  Field,
+  Identifier,
+  RangeBinding,
+  Subquery,
+  UserCall,
+} from '../tree/expression.ts';
 import { identifierOf } from '../tree/identifier.ts';
-import type { Call, Expression, Field, Identifier, RangeBinding, Subquery, UserCall } from '../tree/query.ts';
 import type { Source } from './block.ts';
 import type { NamedExpression } from './logical.ts';
 import {

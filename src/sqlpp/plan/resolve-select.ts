@@ -2,8 +2,9 @@
 import { mapInSteps, resultOf, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { aliasOf } from '../tree/alias.ts';
+import type { SortTerm } from '../tree/expression.ts';
 import { identifierOf, notInText } from '../tree/identifier.ts';
-import type { Binding, Projection, Select, SelectBody, SortTerm, Subselect, With } from '../tree/query.ts';
+import type { Binding, Projection, Select, SelectBody, Subselect, With } from '../tree/query.ts';
 import { checkAdvisorPlaces, checkAggregatePlaces } from './aggregate-places.ts';
 import { Block, type Source } from './block.ts';
 import { GroupResolution } from './grouping.ts';

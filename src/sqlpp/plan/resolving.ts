@@ -1,8 +1,9 @@
 // What the files of name resolution (`resolve-*.ts`, `grouping.ts`) need of the resolver, and the nodes that name resolution adds to a tree.
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 import { nearText } from '../text/positions.ts';
+import type { Expression, FunctionName, Subquery, UserCall } from '../tree/expression.ts';
 import { notInText } from '../tree/identifier.ts';
-import type { Expression, FunctionName, KeyspacePath, Select, Subquery, UserCall } from '../tree/query.ts';
+import type { KeyspacePath, Select } from '../tree/query.ts';
 import type { Block } from './block.ts';
 import type { KeyspaceRef, LogicalSelect } from './logical.ts';
 import type { Privilege } from './privilege.ts';

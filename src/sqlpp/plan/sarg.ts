@@ -1,7 +1,8 @@
 // Computes the ranges of an index key that a predicate allows (search arguments). A range may be wider than the predicate: the predicate is
 // evaluated again, unless the range is exact.
+
+import type { Expression } from '../tree/expression.ts';
 import { notInText } from '../tree/identifier.ts';
-import type { Expression } from '../tree/query.ts';
 import { isVolatile, readsAny } from './conjuncts.ts';
 import { expressionKey, sameExpression } from './expression-key.ts';
 import { freeName } from './free-names.ts';

@@ -1,6 +1,7 @@
 // Names in scope, and their slots or expressions in a block's rows.
+
+import type { Expression, Slot } from '../tree/expression.ts';
 import { identifierOf } from '../tree/identifier.ts';
-import type { Expression, Slot } from '../tree/query.ts';
 import type { Block, Source } from './block.ts';
 
 export type NameBinding =

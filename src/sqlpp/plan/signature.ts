@@ -1,5 +1,5 @@
 // The signature in an answer: the type of each result term, if the expression determines it.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { newObject, type Value } from '../values/value.ts';
 import type { LogicalProjection, LogicalSelect } from './logical.ts';
 

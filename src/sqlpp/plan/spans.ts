@@ -1,5 +1,5 @@
 // Ranges of index scans, with bounds as expressions, which are evaluated when the scan begins: with the first row of the block, or the left row of a join.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { sameExpression } from './expression-key.ts';
 
 export type PlanRange =

@@ -1,7 +1,7 @@
 // The expressions of which statistics are gathered: those of index keys, each component of FLATTEN_KEYS by itself.
 import { formatExpression } from '../text/format.ts';
+import type { Expression } from '../tree/expression.ts';
 import { identifierOf, notInText } from '../tree/identifier.ts';
-import type { Expression } from '../tree/query.ts';
 import { componentsOf } from './index-keys.ts';
 import { rewrite } from './walk.ts';
 

@@ -1,6 +1,6 @@
 // Finds the slots and expressions that a SELECT reads, all of which a covering index must provide, and records at each source whether
 // the SELECT reads its metadata.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { slotsOf } from './conjuncts.ts';
 import type { JoinOn, LogicalFrom, LogicalSelect, LogicalSubselect } from './logical.ts';
 

@@ -11,7 +11,7 @@ import type {
   SortTerm,
   WindowFrame,
   WindowSpecification,
-} from '../tree/query.ts';
+} from '../tree/expression.ts';
 import { isResolved } from './resolving.ts';
 
 export type Mapper = (expression: Expression) => Expression;

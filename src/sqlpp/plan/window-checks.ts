@@ -2,7 +2,13 @@
 import { type SqlError, sqlError } from '../errors/sql-error.ts';
 import { aggregateNamed } from '../functions/aggregates.ts';
 import { staticValue } from '../text/static-value.ts';
-import type { Aggregate, Expression, FrameBound, WindowFrame, WindowSpecification } from '../tree/query.ts';
+import type {
+  Aggregate,
+  Expression,
+  FrameBound,
+  WindowFrame,
+  WindowSpecification,
+} from '../tree/expression.ts';
 
 /** `over` is the window with the clauses of the named windows that it refines. @throws SqlError 3220 */
 export function checkWindow({ name, arguments: args }: Aggregate, over: WindowSpecification): void {

@@ -12,7 +12,7 @@ import type {
   SetPlan,
   UnsetPlan,
 } from '../plan/change-plans.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { countSteps, writtenSteps } from '../values/step-limit.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';

@@ -8,7 +8,7 @@ import type { LogicalProjection } from '../plan/logical.ts';
 import type { Operator } from '../plan/operators.ts';
 import { slotOf } from '../plan/scope.ts';
 import { childrenOf, replace } from '../plan/walk.ts';
-import type { Expression, Field } from '../tree/query.ts';
+import type { Expression, Field } from '../tree/expression.ts';
 import type { FieldPath } from '../values/field-extraction.ts';
 
 export class Code {

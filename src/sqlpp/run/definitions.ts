@@ -5,7 +5,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import { Resolver } from '../plan/resolver.ts';
 import { formatExpression } from '../text/format.ts';
 import type { AlterIndex, BuildIndexes, CreateIndex, DropIndex } from '../tree/definition.ts';
-import type { KeyTerm } from '../tree/query.ts';
+import type { KeyTerm } from '../tree/expression.ts';
 import type { PlainStatement } from '../tree/statement.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import { commandOf } from './command-of.ts';

@@ -1,5 +1,5 @@
 // EXCLUDE: removes paths from result objects.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import type { Run } from './run.ts';

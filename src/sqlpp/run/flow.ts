@@ -4,7 +4,7 @@ import type { Keyspace } from '../datastore/keyspace.ts';
 import type { LogicalProjection, SlotBinding } from '../plan/logical.ts';
 import type { Fetch, Operator, Unnest } from '../plan/operators.ts';
 import type { NestableBounds } from '../plan/spans.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import { compileHasNested } from './bounds.ts';

@@ -5,7 +5,7 @@ import { near } from '../plan/resolving.ts';
 import { some } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
 import type { CreateIndex } from '../tree/definition.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 
 export function checkIndexKeys(text: string, tree: CreateIndex): void {
   tree.keys.forEach(({ expression, includesMissing, isDescending }, at) => {

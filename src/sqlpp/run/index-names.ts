@@ -2,7 +2,7 @@
 import { sqlError } from '../errors/sql-error.ts';
 import { formatExpression } from '../text/format.ts';
 import { staticValue } from '../text/static-value.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { resolveDeep } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
 import type { ExecuteContext, PreparedStatement } from './engine.ts';

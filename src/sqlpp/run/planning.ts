@@ -5,7 +5,7 @@ import type { QueryPlan } from '../plan/operators.ts';
 import type { PlanningContext } from '../plan/planning.ts';
 import { parseExpression } from '../text/parser.ts';
 import { staticValue } from '../text/static-value.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Statement } from '../tree/statement.ts';
 import { collate } from '../values/collation.ts';
 import { resolveDeep } from '../values/json-parse.ts';

@@ -4,7 +4,7 @@ import { allowPauses, begin, noTasks, PauseNeeded, restore, rowTasks } from '../
 import type { EvaluationContext } from '../functions/context.ts';
 import type { Block } from '../plan/block.ts';
 import { functionText, isExternal, isInline, type ResolvedSubquery } from '../plan/resolving.ts';
-import type { Subquery, UserCall } from '../tree/query.ts';
+import type { Subquery, UserCall } from '../tree/expression.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import { parseInSteps } from '../values/json-steps.ts';
 import { ParsedTexts, ParseNeeded, setParsedTexts } from '../values/parsed-texts.ts';

@@ -9,7 +9,7 @@ import {
   type ResolvedSubquery,
 } from '../plan/resolving.ts';
 import { visit } from '../plan/walk.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { BlockCompiler, type Code } from './code.ts';
 import { type InnerQuery, setOperation, subqueryScan } from './combining.ts';
 import { distinct, fetchDocuments, filter, letVariables, limit, offset, project, unnest } from './flow.ts';
@@ -60,7 +60,7 @@ export class StatementCompiler {
     return { block: plan.block, resultSlot: plan.resultSlot, pull, callsOut };
   }
 
-  /** Compiles the block's expressions and the subqueries in them. */
+  /** Compiles the block's expressions, and the subqueries and SQL++ functions in them. */
   *finish(compiler: BlockCompiler): WorkSteps<void> {
     const expressions = yield* compiler.finish();
     const inner: (InlineCall | ResolvedSubquery)[] = [];
@@ -72,7 +72,7 @@ export class StatementCompiler {
     }
   }
 
-  /** Adds the subqueries of an expression, and its calls of SQL++ functions. */
+  /** Adds the subqueries of an expression and its calls of SQL++ functions to `inner`, and notes other calls in `#callsOut`. */
   #findInner(expression: Expression, inner: (InlineCall | ResolvedSubquery)[]): void {
     visit(expression, (node) => {
       if (node.kind === 'user call' && isInline(node)) inner.push(node);

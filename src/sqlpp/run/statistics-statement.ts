@@ -5,7 +5,7 @@ import { sqlError, sqlErrorWith } from '../errors/sql-error.ts';
 import type { Resolver } from '../plan/resolver.ts';
 import { type StatisticsKey, statisticsKeys } from '../plan/statistics-keys.ts';
 import type { UpdateStatistics } from '../tree/definition.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Command, ExecuteContext, PreparedStatement } from './engine.ts';
 import { type IndexNames, namesOf, type PrepareValue } from './index-names.ts';
 import { emptyExecution, plainPrepared } from './plain-statement.ts';

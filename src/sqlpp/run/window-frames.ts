@@ -1,6 +1,6 @@
 // Frames: the rows of a partition over which a row's window function is computed.
 import { sqlError } from '../errors/sql-error.ts';
-import type { FrameBound, SortTerm, WindowFrame, WindowSpecification } from '../tree/query.ts';
+import type { FrameBound, SortTerm, WindowFrame, WindowSpecification } from '../tree/expression.ts';
 import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';

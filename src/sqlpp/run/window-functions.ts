@@ -2,7 +2,7 @@
 import { sqlError } from '../errors/sql-error.ts';
 import { type AggregateState, aggregateStateOf } from '../functions/aggregate-states.ts';
 import type { WindowColumn } from '../plan/logical.ts';
-import type { Aggregate, Expression } from '../tree/query.ts';
+import type { Aggregate, Expression } from '../tree/expression.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import { aggregateResult } from './aggregate-results.ts';

@@ -2,7 +2,7 @@
 import { sqlError } from '../errors/sql-error.ts';
 import { type AggregateRules, aggregateNamed } from '../functions/aggregates.ts';
 import { functionNamed } from '../functions/catalog.ts';
-import type { Aggregate, Expression, FunctionName, KeyTerm } from '../tree/query.ts';
+import type { Aggregate, Expression, FunctionName, KeyTerm } from '../tree/expression.ts';
 import type { ExpressionGrammar } from './grammar.ts';
 import type { TokenReader } from './token-reader.ts';
 import { WindowParser } from './window-parser.ts';

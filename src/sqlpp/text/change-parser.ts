@@ -14,7 +14,8 @@ import type {
   Update,
   UpdateFor,
 } from '../tree/change.ts';
-import type { Expression, RangeBinding, Use } from '../tree/query.ts';
+import type { Expression, RangeBinding } from '../tree/expression.ts';
+import type { Use } from '../tree/query.ts';
 import type { ExpressionParser } from './expression-parser.ts';
 import type { FromParser } from './from-parser.ts';
 import { chainMax, chainTooLong } from './path-parser.ts';

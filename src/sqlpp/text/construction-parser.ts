@@ -1,6 +1,6 @@
 // Parses arrays, objects, CASE, ANY and EVERY, comprehensions.
 import { aliasOf } from '../tree/alias.ts';
-import type { Expression, RangeBinding } from '../tree/query.ts';
+import type { Expression, RangeBinding } from '../tree/expression.ts';
 import type { ExpressionGrammar } from './grammar.ts';
 import { foldedItems } from './literal-lists.ts';
 import type { TokenReader } from './token-reader.ts';

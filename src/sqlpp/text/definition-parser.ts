@@ -13,7 +13,8 @@ import type {
   Infer,
   UpdateStatistics,
 } from '../tree/definition.ts';
-import type { Expression, KeyspacePath, KeyTerm } from '../tree/query.ts';
+import type { Expression, KeyTerm } from '../tree/expression.ts';
+import type { KeyspacePath } from '../tree/query.ts';
 import type { PlainStatement } from '../tree/statement.ts';
 import type { Value } from '../values/value.ts';
 import { CallParser } from './call-parser.ts';

@@ -1,7 +1,8 @@
 // Parses expressions by operator precedence. From low to high: OR, AND, NOT, = !=, < <= > >=, LIKE, BETWEEN, IN WITHIN, EXISTS, IS, ||,
 // + -, * / %, unary minus, and navigation (`.name`, `[index]`). Comparisons do not chain: `a = b = c` is refused.
 import { sqlError } from '../errors/sql-error.ts';
-import type { Expression, NamedParameter, PositionalParameter, RangeBinding, Select } from '../tree/query.ts';
+import type { Expression, NamedParameter, PositionalParameter, RangeBinding } from '../tree/expression.ts';
+import type { Select } from '../tree/query.ts';
 import { numberLiteral } from '../values/number-literal.ts';
 import type { Value } from '../values/value.ts';
 import { CallParser } from './call-parser.ts';

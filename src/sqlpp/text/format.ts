@@ -2,27 +2,29 @@
 // lower-case words, names in backticks, all operators in parentheses.
 import type {
   Aggregate,
-  Binding,
   Comprehension,
   Expression,
   Field,
   FrameBound,
-  FromTerm,
   FunctionName,
+  KeyTerm,
+  RangeBinding,
+  SortTerm,
+  WindowFrame,
+  WindowSpecification,
+} from '../tree/expression.ts';
+import type {
+  Binding,
+  FromTerm,
   Group,
   JoinCondition,
   KeyspacePath,
-  KeyTerm,
   Projection,
-  RangeBinding,
   ResultTerm,
   Select,
   SelectBody,
-  SortTerm,
   Subselect,
   Use,
-  WindowFrame,
-  WindowSpecification,
   With,
 } from '../tree/query.ts';
 import { constantText } from './constant-text.ts';

@@ -1,7 +1,7 @@
 // Parses FROM clauses, and names of keyspaces in other clauses.
 import { sqlError } from '../errors/sql-error.ts';
+import type { Expression } from '../tree/expression.ts';
 import type {
-  Expression,
   FromTerm,
   IndexRef,
   IndexUsing,

@@ -1,5 +1,5 @@
 // The interface of the expression parser for the other parsers.
-import type { Expression, NamedParameter, PositionalParameter, RangeBinding } from '../tree/query.ts';
+import type { Expression, NamedParameter, PositionalParameter, RangeBinding } from '../tree/expression.ts';
 
 export interface ExpressionGrammar {
   expression(): Expression;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import { prepareStatement } from '../run/prepare.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { formatExpression } from './format.ts';
 import { foldedFrom, LiteralLists } from './literal-lists.ts';
 import { parseExpression } from './parser.ts';

@@ -1,5 +1,5 @@
 // Long lists of literals, as programs write them into statements: one constant in the tree instead of a node for each item.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type { Value } from '../values/value.ts';
 import { isSameNumber, readAsJson } from './literal-json.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { SqlError } from '../errors/sql-error.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { formatExpression } from './format.ts';
 import { parseExpression, parseStatement } from './parser.ts';
 

@@ -1,7 +1,7 @@
 // Parses statements, and single expressions (keys of stored indexes).
 import { resultOf, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import type {
   Advise,
   BeginTransaction,

@@ -1,6 +1,6 @@
 // Parses the path after a value: fields (`.name`), items (`[index]`), slices (`[from:to]`) and `[*]`.
 import { sqlError } from '../errors/sql-error.ts';
-import type { Expression, Field } from '../tree/query.ts';
+import type { Expression, Field } from '../tree/expression.ts';
 import type { ExpressionGrammar } from './grammar.ts';
 import type { TokenReader } from './token-reader.ts';
 

@@ -1,8 +1,8 @@
 // Parses SELECT and set operations.
 import { sqlError } from '../errors/sql-error.ts';
+import type { Expression } from '../tree/expression.ts';
 import type {
   Binding,
-  Expression,
   Group,
   Hints,
   Projection,

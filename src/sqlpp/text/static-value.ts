@@ -1,5 +1,5 @@
 // The value of a constant expression: literals, and arrays and objects of them.
-import type { Expression } from '../tree/query.ts';
+import type { Expression } from '../tree/expression.ts';
 import { newObject, setMember, type Value } from '../values/value.ts';
 
 /** Undefined if the expression is not made of literals only. */

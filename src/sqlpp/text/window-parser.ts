@@ -1,5 +1,5 @@
 // Parses ORDER BY terms and windows.
-import type { FrameBound, SortTerm, WindowFrame, WindowSpecification } from '../tree/query.ts';
+import type { FrameBound, SortTerm, WindowFrame, WindowSpecification } from '../tree/expression.ts';
 import type { ExpressionGrammar } from './grammar.ts';
 import type { TokenReader } from './token-reader.ts';
 

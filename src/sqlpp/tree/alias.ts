@@ -1,5 +1,5 @@
 // The names that expressions get without AS.
-import type { Expression } from './query.ts';
+import type { Expression } from './expression.ts';
 
 /** The name of a result term, an object member or a FROM term without AS: the last name of a path. */
 export function aliasOf(expression: Expression): string | undefined {

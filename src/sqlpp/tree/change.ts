@@ -1,16 +1,6 @@
 // The syntax tree of statements that change documents.
-import type {
-  Expression,
-  IndexRef,
-  KeyspacePath,
-  KeyspaceTerm,
-  NamedParameter,
-  PositionalParameter,
-  Projection,
-  RangeBinding,
-  Select,
-  SimpleTerm,
-} from './query.ts';
+import type { Expression, NamedParameter, PositionalParameter, RangeBinding } from './expression.ts';
+import type { IndexRef, KeyspacePath, KeyspaceTerm, Projection, Select, SimpleTerm } from './query.ts';
 
 /** A keyspace to write: its path, or a parameter that holds the path. */
 export interface Target {

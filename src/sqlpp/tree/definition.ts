@@ -1,6 +1,7 @@
 // The syntax tree of statements that change indexes, scopes, collections, functions, roles and statistics.
 import type { Value } from '../values/value.ts';
-import type { Expression, FunctionName, IndexUsing, KeyspacePath, KeyTerm } from './query.ts';
+import type { Expression, FunctionName, KeyTerm } from './expression.ts';
+import type { IndexUsing, KeyspacePath } from './query.ts';
 
 export interface CreateIndex {
   readonly kind: 'create index';

@@ -1,5 +1,5 @@
 // Nodes that planning adds to a tree.
-import type { Identifier } from './query.ts';
+import type { Identifier } from './expression.ts';
 
 /** The `at` of a node that the statement does not contain. */
 export const notInText = -1;

@@ -17,7 +17,8 @@ import type {
   Infer,
   UpdateStatistics,
 } from './definition.ts';
-import type { Expression, Select } from './query.ts';
+import type { Expression } from './expression.ts';
+import type { Select } from './query.ts';
 
 export type Statement = PlainStatement | Explain | Advise | Prepare | Execute;
 
