@@ -219,13 +219,13 @@ class Formatter {
 
   private window({ base, isReference, partitionBy, orderBy, frame }: WindowSpecification): string {
     if (isReference && base !== undefined) return quoteName(base);
-    const parts = [
+    const text = spaced([
       base === undefined ? '' : quoteName(base),
       partitionBy.length === 0 ? '' : `partition by ${this.list(partitionBy)}`,
       this.orderBy(orderBy),
       frame === undefined ? '' : this.frame(frame),
-    ];
-    return `(${parts.filter((part) => part !== '').join(' ')})`;
+    ]);
+    return `(${text})`;
   }
 
   private frame({ unit, start, end, exclude }: WindowFrame): string {
@@ -252,14 +252,13 @@ class Formatter {
   // ---------- queries
 
   select({ with: terms, body, orderBy, limit, offset }: Select): string {
-    const parts = [
+    return spaced([
       terms === undefined ? '' : this.with(terms),
       this.body(body),
       this.orderBy(orderBy),
       limit === undefined ? '' : `limit ${this.text(limit)}`,
       offset === undefined ? '' : `offset ${this.text(offset)}`,
-    ];
-    return parts.filter((part) => part !== '').join(' ');
+    ]);
   }
 
   private with({ isRecursive, terms }: With): string {
@@ -282,7 +281,7 @@ class Formatter {
   }
 
   private subselect({ hints, projection, from, let: bindings, where, group, windows }: Subselect): string {
-    const parts = [
+    return spaced([
       'select',
       hints === undefined ? '' : `/*+${hints.text}*/`,
       this.projection(projection),
@@ -293,8 +292,7 @@ class Formatter {
       windows.length === 0
         ? ''
         : `window ${windows.map(({ name, window }) => `${quoteName(name)} as ${this.window(window)}`).join(', ')}`,
-    ];
-    return parts.filter((part) => part !== '').join(' ');
+    ]);
   }
 
   private namedBindings(bindings: readonly Binding[]): string {
@@ -303,13 +301,12 @@ class Formatter {
 
   private group({ by, as, letting, having }: Group): string {
     const terms = by.map(({ expression, alias }) => this.text(expression) + asText(alias));
-    const parts = [
+    return spaced([
       by.length === 0 ? '' : `group by ${terms.join(', ')}`,
       as === undefined ? '' : `group as ${quoteName(as)}`,
       letting.length === 0 ? '' : `letting ${this.namedBindings(letting)}`,
       having === undefined ? '' : `having ${this.text(having)}`,
-    ];
-    return parts.filter((part) => part !== '').join(' ');
+    ]);
   }
 
   projection({ isDistinct, isRaw, terms, exclude }: Projection): string {
@@ -375,9 +372,7 @@ class Formatter {
   use({ keys, indexes, join }: Use): string {
     const hint = join === undefined ? '' : ` ${joinHints[join]}`;
     const refs = indexes.map(({ name, using }) =>
-      [name === undefined ? '' : quoteName(name), using === undefined ? '' : `using ${using}`]
-        .join(' ')
-        .trim(),
+      spaced([name === undefined ? '' : quoteName(name), using === undefined ? '' : `using ${using}`]),
     );
     const access =
       keys !== undefined ? ` keys ${this.text(keys)}` : refs.length > 0 ? ` index (${refs.join(', ')})` : '';
@@ -390,6 +385,9 @@ const joinHints = { nl: 'nl', 'hash build': 'hash (build)', 'hash probe': 'hash 
 function outer(join: 'inner' | 'left' | 'right'): string {
   return join === 'inner' ? '' : `${join} outer `;
 }
+
+/** The parts that are not empty, with a blank between them. */
+const spaced = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(' ');
 
 function asText(alias: string | undefined): string {
   return alias === undefined ? '' : ` as ${quoteName(alias)}`;
