@@ -12,6 +12,7 @@ import { release } from './release.ts';
 import { type RemoteCommand, remoteCommands } from './remote-commands.ts';
 import { resetPasswordOptions } from './reset-password-options.ts';
 import { Shutdown } from './signals.ts';
+import { endWithOutput } from './standard-output.ts';
 import { deleteThrowAwayFolderAtExit } from './throw-away.ts';
 import { upOptions } from './up-options.ts';
 
@@ -251,4 +252,6 @@ function unknownCommand(name: string): string {
   return `unknown command "${name}"; ${near === null ? all : `did you mean "${near}"?`}`;
 }
 
+// Before the command: a node or cloud, which goes on without its output, removes the listener.
+process.stdout.on('error', endWithOutput);
 await main(process.argv.slice(2));

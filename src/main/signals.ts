@@ -1,6 +1,7 @@
 // SIGTERM and SIGINT stop a process cleanly, during its start as well; a second one ends it at once. SIGHUP is ignored: nothing is
 // read again while a process runs, and a closed terminal is no request to stop.
 import { type Clock, realClock } from '#ports/clock.ts';
+import { endWithOutput } from './standard-output.ts';
 
 const exitOnSecond = 130;
 const checkEveryMs = 500;
@@ -23,6 +24,7 @@ export class Shutdown {
       clock: realClock,
     });
     // A closed terminal or pipe does not fail the process; output is lost.
+    process.stdout.off('error', endWithOutput);
     for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
     return shutdown;
   }

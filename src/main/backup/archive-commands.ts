@@ -239,8 +239,6 @@ function versionText({ backup, deleted, value, metadata }: ExaminedVersion): str
 
 async function exportAll(folder: string, options: ArchiveOptions): Promise<string> {
   const archive = findArchive(folder, options);
-  // The reader of a pipe may end before all lines are written.
-  process.stdout.on('error', () => process.exit(0));
   await sharing(archive, () => printDocuments(chosenBackup(archive, options), options));
   return '';
 }

@@ -159,8 +159,6 @@ async function followLog(
   show: (entry: LogEntry) => string,
   signal: AbortSignal,
 ): Promise<void> {
-  // The reader of a pipe may end first.
-  process.stdout.on('error', () => process.exit(0));
   let shown = new Set<string>();
   for (let entriesSince = list; ; ) {
     const unshown = entriesSince.filter((entry) => !shown.has(JSON.stringify(entry)));

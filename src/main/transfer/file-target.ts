@@ -15,11 +15,7 @@ export class FileTarget {
 
   /** `-`: standard output. `bytes`: what an earlier export wrote; null: a new file. @throws CommandError */
   static open(path: string, bytes: number | null): FileTarget {
-    if (path === '-') {
-      // The reader of a pipe may end before everything is written.
-      process.stdout.on('error', () => process.exit(0));
-      return new FileTarget(null, 0);
-    }
+    if (path === '-') return new FileTarget(null, 0);
     try {
       const file = openSync(path, bytes === null ? 'w' : 'r+', 0o600);
       if (bytes === null) return new FileTarget(file, 0);
