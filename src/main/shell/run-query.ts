@@ -33,8 +33,6 @@ export async function runQuery(args: readonly string[]): Promise<void> {
   const reads = statement === null && options.file === undefined;
   if (reads && options['password-file'] === '-')
     throw new UsageError('--password-file: standard input has the statements; give a file or DIVAN_PASSWORD');
-  // The reader of a pipe may end before all rows are written.
-  process.stdout.on('error', () => process.exit(0));
   const shell = new Shell(options, passwordOf(options));
   if (statement !== null) return shell.runAll(statement);
   if (options.file !== undefined) return shell.runAll(textOf(options.file));
