@@ -31,6 +31,14 @@ test('an option of the command line takes precedence over its environment variab
   assert.deepEqual(values.bucket, ['a', 'b']);
 });
 
+test('a text of the environment keeps its blanks, as on the command line, without a line end after it', () => {
+  const texts = { password: { kind: kinds.text, doc: 'password' } } as const;
+  const ofEnvironment = (text: string) => parseOptions(texts, [], { DIVAN_PASSWORD: text }).password;
+  assert.equal(ofEnvironment(' a b '), ' a b ');
+  assert.equal(ofEnvironment('a b\n'), 'a b');
+  assert.equal(parse([], { DIVAN_REST_PORT: ' 1 ' })['rest-port'], 1);
+});
+
 test('collects a repeatable option', () => {
   assert.deepEqual(parse(['--bucket', 'a', '--bucket', 'b=c']).bucket, ['a', 'b=c']);
 });

@@ -144,8 +144,10 @@ function fromEnvironment(
   const variable = environmentName(name);
   const text = environment[variable];
   if (text === undefined || text === '') return [];
-  const texts = spec.repeat ? text.split(',') : [text];
-  return texts.map((part) => parseValue(variable, spec, part.trim()));
+  if (spec.repeat) return text.split(',').map((part) => parseValue(variable, spec, part.trim()));
+  // A password may begin or end with blanks; a file that was put into the variable ends with a line end.
+  const value = spec.kind === kinds.text ? text.replace(/\r?\n$/, '') : text.trim();
+  return [parseValue(variable, spec, value)];
 }
 
 function parseValue(label: string, spec: OptionSpec, text: string): unknown {
