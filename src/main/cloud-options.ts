@@ -19,9 +19,9 @@ export const httpUrl = (example: string): OptionKind<string> => ({
   placeholder: 'URL',
   show: (value) => value,
   parse(text) {
-    const url = URL.canParse(text) ? new URL(text) : null;
-    if (url?.protocol.startsWith('http') && url.search === '' && url.hash === '' && url.username === '')
-      return text;
+    const { protocol = '', search, hash, username, password } = URL.parse(text) ?? {};
+    const hasMore = [search, hash, username, password].some((part) => part !== '');
+    if (['http:', 'https:'].includes(protocol) && !hasMore) return text;
     throw new UsageError(`"${text}" is not an address such as ${example}`);
   },
 });
