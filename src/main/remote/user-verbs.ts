@@ -1,5 +1,6 @@
 // `divan user`: users of a running node, over its REST API.
 import { nodeConnection, passwordOf } from '../connection-options.ts';
+import { CommandError, ExitStatus } from '../exit-status.ts';
 import { choice, kinds, UsageError } from '../options.ts';
 import { columns } from '../terminal.ts';
 import { jsonFlag } from './common-options.ts';
@@ -64,7 +65,7 @@ export const userVerbs = [
     async (options, [id = '']) => {
       const node = new RemoteNode(options);
       const path = urlPath`/settings/rbac/users/${options.domain}/${id}`;
-      if ((await node.send('GET', path)).status === 200)
+      if (await exists(node, path))
         throw new UsageError(
           `user "${id}" exists; change it with divan user edit ${id}${options.domain === 'local' ? '' : ` --domain ${options.domain}`}`,
         );
@@ -127,6 +128,17 @@ const fieldsOf = ({ roles, groups, name }: GivenDescription) => ({
   groups: groups.length === 0 ? undefined : groups.join(','),
   name,
 });
+
+/** @throws CommandError for any answer that does not say so: the user would be replaced */
+async function exists(node: RemoteNode, path: string): Promise<boolean> {
+  try {
+    await node.request('GET', path);
+    return true;
+  } catch (error) {
+    if (error instanceof CommandError && error.status === ExitStatus.missing) return false;
+    throw error;
+  }
+}
 
 const read = async (node: RemoteNode, path: string) => summaryOf((await node.get(path)) as RawUser);
 
