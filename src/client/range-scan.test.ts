@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { keyBytesMax } from '#wire/collection-id.ts';
 import { emptyFrame, Magic } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
 import { DataPortError } from './data-port-error.ts';
@@ -42,4 +43,21 @@ test('the keys of a page are read, and a page that ends within a length, a key o
   );
   for (let length = 1; length < document.length; length++)
     await assert.rejects(pageOf(document.subarray(0, length), false), DataPortError, `${length} bytes`);
+});
+
+test('a scan reaches from the least to the greatest key that there can be', async () => {
+  const plans: { range: { start: string; end: string } }[] = [];
+  const sender = {
+    ...aDataPort(Buffer.alloc(0)),
+    request: async ({ value }: { value: Buffer }) => {
+      plans.push(JSON.parse(value.toString()));
+      return { status: Status.keyNotFound, value: Buffer.alloc(0) };
+    },
+  } as unknown as RequestSender;
+  const scan = { vb: 0, collectionId: 0, keysOnly: true, withXattrs: false };
+  assert.equal(await new RangeScanner(sender, scan).next(), null);
+  const [start = '', end = ''] = plans.flatMap(({ range }) => [range.start, range.end]);
+  assert.ok(Buffer.compare(Buffer.from(start, 'base64'), Buffer.of(0)) <= 0);
+  // Keys need not be UTF-8.
+  assert.ok(Buffer.compare(Buffer.from(end, 'base64'), Buffer.alloc(keyBytesMax.inDefault, 0xff)) >= 0);
 });

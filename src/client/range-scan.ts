@@ -1,5 +1,6 @@
 // Reads all documents (or keys) of a collection in one vbucket in pages.
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { keyBytesMax } from '#wire/collection-id.ts';
 import { RangeScanCancel, RangeScanContinue, RangeScanCreate } from '#wire/commands/bucket.ts';
 import { type Frame, responseStatus } from '#wire/frame.ts';
 import { Datatype, Status } from '#wire/status.ts';
@@ -32,9 +33,9 @@ const pageBytes = 1 << 20;
 const metaBytes = 25;
 const nothing = Buffer.alloc(0);
 
-/** Before every key, and after every key. */
+/** The least key, and the greatest: keys need not be UTF-8. */
 const firstBound = Buffer.from([0]).toString('base64');
-const lastBound = Buffer.from([0xff]).toString('base64');
+const lastBound = Buffer.alloc(keyBytesMax.inDefault, 0xff).toString('base64');
 
 /** `next` reads the next page; null at the end. Call `cancel` to stop early. */
 export class RangeScanner {
