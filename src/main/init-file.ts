@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { exactJson } from '#base/exact-json.ts';
 import { bucketTypes, type InitPlan, type PlannedCluster } from './init-plan.ts';
 import { UsageError } from './options.ts';
 
@@ -10,12 +11,15 @@ const collection = z.union([
   z.string(),
   z.strictObject({ name: z.string(), maxTTL: z.int().min(0).optional() }),
 ]);
+/** Expiries have 32 bits. */
+const expiryMax = 2 ** 32 - 1;
 const document = z.strictObject({
   key: z.string().min(1),
-  value: z.json(),
+  /** Any JSON; a number that is too large is Infinity here, and stored with its own digits. */
+  value: z.unknown(),
   scope: z.string().default('_default'),
   collection: z.string().default('_default'),
-  expiry: z.int().min(0).default(0),
+  expiry: z.int().min(0).max(expiryMax).default(0),
 });
 const bucket = z.strictObject({
   name: z.string(),
@@ -78,9 +82,17 @@ export function readInitFile(path: string): InitPlan {
   }
   const parsed = initFile.safeParse(json);
   if (!parsed.success) throw new UsageError(`--init: ${path}: ${problems(parsed.error)}`);
-  const { restore, remoteClusters, replications } = parsed.data;
+  const { buckets, restore, remoteClusters, replications } = parsed.data;
+  const written = exactJson(text) as Written;
   return {
     ...parsed.data,
+    buckets: buckets.map((one, index) => ({
+      ...one,
+      documents: one.documents.map((stored, at) => ({
+        ...stored,
+        value: written.buckets?.[index]?.documents?.[at]?.value,
+      })),
+    })),
     restore: restore === undefined ? null : resolve(dirname(path), restore),
     remoteClusters: remoteClusters.map((cluster, index) => clusterOf(cluster, index, path)),
     replications: replications.map(({ parameters, ...names }) => ({
@@ -88,6 +100,11 @@ export function readInitFile(path: string): InitPlan {
       parameters: texts(parameters),
     })),
   };
+}
+
+/** The file with the digits of its numbers. */
+interface Written {
+  readonly buckets?: readonly { readonly documents?: readonly { readonly value: unknown }[] }[];
 }
 
 /** A remote cluster; the init file names files relative to itself. */

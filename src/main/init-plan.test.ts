@@ -35,6 +35,21 @@ test('names the path of a wrong value in an init file', () => {
     /buckets\.0\.ramQuotaMB/,
   );
   assert.throws(() => readInitFile(fileWith('{"bucket":[]}')), /bucket/);
+  assert.throws(
+    () =>
+      readInitFile(
+        fileWith('{"buckets":[{"name":"a","documents":[{"key":"k","value":1,"expiry":4294967296}]}]}'),
+      ),
+    /buckets\.0\.documents\.0\.expiry/,
+  );
+});
+
+test('stores the numbers of documents with the digits of the init file', () => {
+  const value = '{"id":12345678901234567890,"price":1.10,"far":[1e400]}';
+  const { buckets } = readInitFile(
+    fileWith(`{"buckets":[{"name":"a"},{"name":"b","documents":[{"key":"k","value":${value}}]}]}`),
+  );
+  assert.equal(JSON.stringify(buckets[1]?.documents[0]?.value), value);
 });
 
 test('merges the buckets of options and of the file, and refuses a bucket that is given twice, naming both places', () => {
