@@ -58,6 +58,14 @@ describe('a schedule', () => {
     assert.equal(localTimeText(autumn), '2026-10-25T22:00:00.000+01:00');
     const missed = runAfter(daily, at('2026-03-01T22:00:00+01:00'), at('2026-11-01T12:00:00+01:00'));
     assert.equal(localTimeText(missed), '2026-11-01T22:00:00.000+01:00');
+    // The first of the missed days has 23 hours.
+    const longMissed = runAfter(daily, at('2026-03-28T22:00:00+01:00'), at('2026-07-01T12:00:00+02:00'));
+    assert.equal(localTimeText(longMissed), '2026-07-01T22:00:00.000+02:00');
+    // The night of the change has no 02:30: only this run is at 03:30.
+    const nightly = schedule(1, 'DAYS', '02:30');
+    const shifted = runAfter(nightly, at('2026-03-28T02:30:00+01:00'), at('2026-03-28T02:30:00+01:00'));
+    assert.equal(localTimeText(shifted), '2026-03-29T03:30:00.000+02:00');
+    assert.equal(localTimeText(runAfter(nightly, shifted, shifted)), '2026-03-30T02:30:00.000+02:00');
     // Hours are elapsed time.
     const hourly = runAfter(
       schedule(1, 'HOURS'),

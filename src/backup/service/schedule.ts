@@ -2,6 +2,9 @@
 import { periodUnits, type Schedule, weekdayPeriods } from './backup-state.ts';
 
 const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** When a task runs on a weekday without a time. */
+const startOfDay = '00:00';
 const unitMs = { MINUTES: minuteMs, HOURS: 60 * minuteMs } as const;
 const unitDays = { DAYS: 1, WEEKS: 7 } as const;
 
@@ -9,16 +12,15 @@ const unitDays = { DAYS: 1, WEEKS: 7 } as const;
 export function firstRun(schedule: Schedule, nowMs: number): number {
   const { period, time } = schedule;
   const weekday = (weekdayPeriods as readonly string[]).indexOf(period);
-  if (weekday >= 0) return nextAtTimeOfDay(nowMs, time ?? '00:00', weekday);
+  if (weekday >= 0) return nextAtTimeOfDay(nowMs, time ?? startOfDay, weekday);
   if (time !== undefined) return nextAtTimeOfDay(nowMs, time, null);
   return later(schedule, nowMs, 1);
 }
 
 /** The first run later than now, counted from the run at `previousMs`: runs that were missed in between are left out. */
 export function runAfter(schedule: Schedule, previousMs: number, nowMs: number): number {
-  const stepMs = later(schedule, previousMs, 1) - previousMs;
-  // A step of days has an hour more or less where the clocks change: begin a step early.
-  let steps = Math.max(1, Math.floor((nowMs - previousMs) / stepMs) - 1);
+  // Days have an hour more or less where the clocks change, and a run in that hour is at another time of day: begin early.
+  let steps = Math.max(1, Math.floor((nowMs - previousMs - 2 * unitMs.HOURS) / stepMs(schedule)));
   while (later(schedule, previousMs, steps) <= nowMs) steps++;
   return later(schedule, previousMs, steps);
 }
@@ -30,32 +32,45 @@ export function isPlausible(schedule: Schedule, dueMs: number, nowMs: number): b
 }
 
 /** The time after this number of steps of the schedule from `fromMs`. */
-function later({ period, frequency }: Schedule, fromMs: number, steps: number): number {
-  const count = frequency * steps;
-  if (period === 'MINUTES' || period === 'HOURS') return fromMs + count * unitMs[period];
-  const days = isUnitOfDays(period) ? unitDays[period] : unitDays.WEEKS;
-  return daysLater(fromMs, count * days);
+function later(schedule: Schedule, fromMs: number, steps: number): number {
+  const { period, time } = schedule;
+  if (isElapsed(period)) return fromMs + steps * stepMs(schedule);
+  const timeOfDay = time ?? (isUnitOfDays(period) ? null : startOfDay);
+  return daysLater(fromMs, (steps * stepMs(schedule)) / dayMs, timeOfDay);
 }
+
+/** The time from one run to the next, where no clocks change. */
+function stepMs({ period, frequency }: Schedule): number {
+  if (isElapsed(period)) return frequency * unitMs[period];
+  return frequency * dayMs * (isUnitOfDays(period) ? unitDays[period] : unitDays.WEEKS);
+}
+
+const isElapsed = (period: string): period is keyof typeof unitMs => Object.hasOwn(unitMs, period);
 
 const isUnitOfDays = (period: string): period is keyof typeof unitDays => Object.hasOwn(unitDays, period);
 
-/** At the same time of day. */
-function daysLater(fromMs: number, days: number): number {
+/** At this time of day; null: at that of `fromMs`, which may have been moved by an hour that the clocks left out. */
+function daysLater(fromMs: number, days: number, time: string | null): number {
   const date = new Date(fromMs);
   date.setDate(date.getDate() + days);
+  if (time !== null) setTimeOfDay(date, time);
   return date.getTime();
 }
 
 /** The next moment after `fromMs` with this time of day, and this weekday unless it is null. */
 function nextAtTimeOfDay(fromMs: number, time: string, weekday: number | null): number {
-  const [hours, minutes] = time.split(':').map(Number) as [number, number];
   const date = new Date(fromMs);
-  date.setHours(hours, minutes, 0, 0);
+  setTimeOfDay(date, time);
   while (date.getTime() <= fromMs || (weekday !== null && date.getDay() !== weekday)) {
     date.setDate(date.getDate() + 1);
-    date.setHours(hours, minutes, 0, 0);
+    setTimeOfDay(date, time);
   }
   return date.getTime();
+}
+
+function setTimeOfDay(date: Date, time: string): void {
+  const [hours, minutes] = time.split(':').map(Number) as [number, number];
+  date.setHours(hours, minutes, 0, 0);
 }
 
 /** RFC 3339 with the offset of local time from UTC. */
