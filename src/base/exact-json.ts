@@ -1,4 +1,4 @@
-// Reads JSON texts, and removes members, without changing the digits of numbers. Used by `divan import`, `divan doc` and the web console.
+// Reads JSON texts, and removes members, without changing the digits of numbers. Used by commands, backups and the web console.
 
 /** TypeScript's library does not declare this function yet. */
 export const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;

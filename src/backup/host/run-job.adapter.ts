@@ -213,7 +213,7 @@ function versionsOf(repository: Repository, key: ExamineJob['key']): ExaminedVer
   const versions: ExaminedVersion[] = [];
   let bytes = 0;
   for (const version of examine(repository, key)) {
-    bytes += JSON.stringify(version.value).length;
+    bytes += version.value.length;
     if (bytes > examinedBytesMax)
       throw new ArchiveError(`the versions of this document have more than ${examinedBytesMax} bytes`);
     versions.push(version);

@@ -1,4 +1,5 @@
 // The versions of one document in all backups of a repository. Reads one vbucket of each.
+import { exactJson } from '#base/exact-json.ts';
 import { vbucketOf } from '#client/document-key.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
@@ -12,8 +13,8 @@ export interface ExaminedVersion {
   readonly sequence_number: number;
   readonly key: string;
   readonly deleted: boolean;
-  /** JSON documents as JSON, others in base64. */
-  readonly value: unknown;
+  /** The JSON text of the value, whose numbers have the digits of the document; documents that are not JSON as a text in base64. */
+  readonly value: string;
   readonly metadata: {
     readonly cas: string;
     readonly revseqno: number;
@@ -62,7 +63,7 @@ const versionOf = (backup: string, frame: Frame): ExaminedVersion => ({
   sequence_number: frame.seqno,
   key: frame.key.toString(),
   deleted: frame.isDeletion,
-  ...(frame.isDeletion ? { value: null } : exportedBody(frame)),
+  value: frame.isDeletion ? 'null' : exportedBody(frame),
   metadata: {
     cas: frame.cas.toString(),
     revseqno: frame.rev,
@@ -81,15 +82,15 @@ export function bodyOf({ datatype, value }: Frame): Buffer {
 
 export const isJsonFrame = ({ datatype }: Frame): boolean => (datatype & Datatype.json) !== 0;
 
-function exportedBody(frame: Frame): { value: unknown } {
+function exportedBody(frame: Frame): string {
   const body = bodyOf(frame);
-  return (isJsonFrame(frame) ? parsed(body) : null) ?? { value: body.toString('base64') };
+  return (isJsonFrame(frame) ? jsonTextOf(body) : null) ?? JSON.stringify(body.toString('base64'));
 }
 
 /** Null for a body that is not JSON, although its datatype says so. */
-function parsed(body: Buffer): { value: unknown } | null {
+function jsonTextOf(body: Buffer): string | null {
   try {
-    return { value: JSON.parse(body.toString()) };
+    return JSON.stringify(exactJson(body.toString()));
   } catch {
     return null;
   }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { lockFolder, shareFolder } from '#ports/folder-lock.ts';
+import { Datatype } from '#wire/status.ts';
 import { addBackup } from '../../../test/support/an-archive.ts';
 import { archiveHelp, runArchiveCommand } from './archive-commands.ts';
 
@@ -22,6 +23,15 @@ it('verbs that read data files are refused while another process writes to the a
   assert.match((await run('list')) as string, /full/);
   assert.match((await run('info')) as string, /full backup/);
   writer.release();
+});
+
+it('examine shows the numbers of a document with their digits', async () => {
+  const value = Buffer.from('{"id": 12345678901234567890, "price": 1.10}');
+  addBackup(folder, [{ key: 'exact', value, datatype: Datatype.json }]);
+  const args = ['examine', '--bucket', 'b', '--key', 'exact'] as const;
+  const shown = '{"id":12345678901234567890,"price":1.10}';
+  assert.ok((await run(...args)).endsWith(`: ${shown}`));
+  assert.ok((await run(...args, '--json')).includes(`"value":${shown}`));
 });
 
 it('the help of a verb has its options', () => {

@@ -5,6 +5,7 @@ import { ArchiveError } from '#backup/format/archive-error.ts';
 import type { BackupManifest } from '#backup/format/manifest.ts';
 import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
 import { exportLines } from '#backup/inspect/export.ts';
+import { shownVersion } from '#backup/inspect/shown-version.ts';
 import { type BackupSummary, summaries, summaryOf } from '#backup/inspect/summaries.ts';
 import { type VerifiedBucket, verifyBackup } from '#backup/inspect/verify.ts';
 import { intervalOfDays } from '#backup/merge/days-interval.ts';
@@ -226,14 +227,14 @@ function verifiedText(backup: string, bucket: VerifiedBucket): string {
 async function examineKey(folder: string, options: ExamineOptions): Promise<string> {
   const archive = findArchive(folder, options);
   const versions = await sharing(archive, () => [...examine(archive.repository, options)]);
-  if (options.json) return JSON.stringify(versions);
+  if (options.json) return JSON.stringify(versions.map(shownVersion));
   if (versions.length === 0) return 'no backup has this document';
   return versions.map(versionText).join('\n');
 }
 
 function versionText({ backup, deleted, value, metadata }: ExaminedVersion): string {
   const { cas, revseqno, expiry } = metadata;
-  const what = deleted ? 'deleted' : JSON.stringify(value);
+  const what = deleted ? 'deleted' : value;
   return `${backup}  cas ${cas}, revision ${revseqno}${expiry === 0 ? '' : `, expiry ${expiry}`}: ${what}`;
 }
 

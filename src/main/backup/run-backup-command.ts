@@ -54,8 +54,13 @@ export async function runBackupCommand(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Two words may be a mistyped verb and its folder. */
+/** Two words may be a mistyped verb and its folder, and the first one a verb that options precede. */
 function folderOf(words: readonly string[], verbs: readonly string[]): string {
+  const late = verbs.find((verb) => verb === words[0]);
+  if (late !== undefined)
+    throw new UsageError(
+      `the verb comes first: divan backup ${late} FOLDER; a folder of this name is written as ./${late}`,
+    );
   const near = words.length === 2 ? nearest(words[0] as string, verbs) : null;
   if (near !== null)
     throw new UsageError(`there is no "divan backup ${words[0]}"; did you mean "divan backup ${near}"?`);

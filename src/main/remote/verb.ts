@@ -94,10 +94,15 @@ export function verbHelp(
   return `divan ${command}: ${doc}\n\n${rows.join('\n')}\n\nOptions of a verb: divan ${command} <verb> --help\n`;
 }
 
-function verbOf(command: string, verbs: readonly Verb[], [name]: readonly string[]): Verb {
+function verbOf(command: string, verbs: readonly Verb[], [name, ...others]: readonly string[]): Verb {
   const found = verbs.find((one) => nameOf(one) === '' || nameOf(one) === name);
   if (found !== undefined) return found;
   const names = verbs.map(nameOf);
+  const late = name?.startsWith('-') ? others.find((word) => names.includes(word)) : undefined;
+  if (late !== undefined)
+    throw new UsageError(
+      `"${name}" is given before the verb; the verb comes first: divan ${command} ${late}`,
+    );
   const near = name === undefined ? null : nearest(name, names);
   const problem = name === undefined ? 'a verb is missing' : `there is no "divan ${command} ${name}"`;
   if (near !== null) throw new UsageError(`${problem}; did you mean "divan ${command} ${near}"?`);
