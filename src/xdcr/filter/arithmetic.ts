@@ -1,4 +1,5 @@
 // Arithmetic and functions of filter expressions. Whole numbers stay whole: 1/4 is 0.
+import { LargeWhole } from './large-whole.ts';
 import type { ArithmeticSign } from './tree.ts';
 import { type FilterValue, noValue } from './values.ts';
 
@@ -34,18 +35,21 @@ export const numberFunctions: Readonly<Record<string, Numeric>> = {
 /** Undefined if an argument is missing; `noValue` if one is not a number. */
 export function callFunction(name: string, args: readonly FilterValue[]): FilterValue {
   if (args.includes(undefined)) return undefined;
-  if (args.some((one) => typeof one !== 'number')) return noValue;
-  return finite((numberFunctions[name] as Numeric)(...(args as number[])));
+  const numbers = args.map(doubleOf);
+  if (numbers.some((one) => typeof one !== 'number')) return noValue;
+  return finite((numberFunctions[name] as Numeric)(...(numbers as number[])));
 }
 
 /** `hasFractions`: a quotient of whole numbers keeps its fraction. */
 export function calculate(
   sign: ArithmeticSign,
-  left: FilterValue,
-  right: FilterValue,
+  first: FilterValue,
+  second: FilterValue,
   hasFractions: boolean,
 ): FilterValue {
-  if (left === undefined || right === undefined) return undefined;
+  if (first === undefined || second === undefined) return undefined;
+  if (sign === '-' && first === 0 && second instanceof LargeWhole) return new LargeWhole(-second.value);
+  const [left, right] = [doubleOf(first), doubleOf(second)];
   if (typeof left !== 'number' || typeof right !== 'number') return noValue;
   const isWhole = !hasFractions && Number.isInteger(left) && Number.isInteger(right);
   const result = resultOf(sign, left, right);
@@ -53,6 +57,10 @@ export function calculate(
   // Whole numbers have 64 bits: a larger result is no value.
   return Math.abs(result) < 2 ** 63 ? Math.trunc(result) : noValue;
 }
+
+/** Calculations have doubles only. */
+const doubleOf = (value: FilterValue): FilterValue =>
+  value instanceof LargeWhole ? Number(value.value) : value;
 
 function resultOf(sign: ArithmeticSign, left: number, right: number): number {
   switch (sign) {

@@ -1,5 +1,6 @@
 // Applies a filter expression to the new versions of documents.
 import { type DocumentTest, type FilterSubject, matcherOf, pathsOf, UnfilterableError } from './evaluate.ts';
+import { needsExactNumbers, parseExactly } from './large-whole.ts';
 import { parseFilter } from './parser.ts';
 
 export interface FilteredDocument {
@@ -18,12 +19,14 @@ export class DocumentFilter {
   private readonly matcher: DocumentTest;
   private readonly needsBody: boolean;
   private readonly needsMetadata: boolean;
+  private readonly parse: (text: string) => unknown;
 
   /** @throws FilterError */
   constructor(expression: string) {
     const tree = parseFilter(expression);
     const roots = pathsOf(tree).map(({ root }) => root);
     this.matcher = matcherOf(tree);
+    this.parse = needsExactNumbers(tree) ? parseExactly : JSON.parse;
     this.needsBody = roots.includes('body');
     this.needsMetadata = roots.some((root) => root !== 'body');
   }
@@ -33,8 +36,8 @@ export class DocumentFilter {
     // A document that is not JSON is sent if the expression reads nothing but fields.
     if (this.needsBody && !document.isJson && !this.needsMetadata) return 'matches';
     try {
-      const body = this.needsBody && document.isJson ? objectOf(document.body()) : undefined;
-      return this.matcher(subjectOf(document, body)) ? 'matches' : 'unmatched';
+      const body = this.needsBody && document.isJson ? objectOf(document.body(), this.parse) : undefined;
+      return this.matcher(subjectOf(document, body, this.parse)) ? 'matches' : 'unmatched';
     } catch (error) {
       // Values of extreme nesting are compared as texts, for which the stack may be too small.
       if (error instanceof UnfilterableError || error instanceof RangeError) return 'unfilterable';
@@ -43,28 +46,30 @@ export class DocumentFilter {
   }
 }
 
-function subjectOf(document: FilteredDocument, body: unknown): FilterSubject {
+type Parse = (text: string) => unknown;
+
+function subjectOf(document: FilteredDocument, body: unknown, parse: Parse): FilterSubject {
   return {
     key: () => document.key,
     expiration: () => document.expiration,
     xattr: (name) => {
       const text = document.xattr(name);
-      return text === null ? undefined : parsed(text, `the attribute ${name}`);
+      return text === null ? undefined : parsed(text, parse, `the attribute ${name}`);
     },
     body: () => body,
   };
 }
 
-function objectOf(text: Buffer): unknown {
-  const value = parsed(text, 'the document');
+function objectOf(text: Buffer, parse: Parse): unknown {
+  const value = parsed(text, parse, 'the document');
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UnfilterableError('the document is not an object');
   return value;
 }
 
-function parsed(text: Buffer, what: string): unknown {
+function parsed(text: Buffer, parse: Parse, what: string): unknown {
   try {
-    return JSON.parse(text.toString('utf8')) as unknown;
+    return parse(text.toString('utf8'));
   } catch {
     throw new UnfilterableError(`${what} is not JSON`);
   }

@@ -45,6 +45,28 @@ test('the examples match the documents that they name', () => {
   }
 });
 
+test('whole numbers that a double cannot have are compared with all their digits', () => {
+  const text = '{"id":9007199254740993,"other":9007199254740992,"list":[9007199254740993]}';
+  const document = aDocument('large', {}, text);
+  for (const [expression, result] of [
+    ['id = 9007199254740993', 'matches'],
+    ['id = 9007199254740992', 'unmatched'],
+    ['id > 9007199254740992', 'matches'],
+    ['id = 9007199254740993.0', 'unmatched'],
+    ['-id < -9007199254740992', 'matches'],
+    ['id != other', 'matches'],
+    ['id = "9007199254740993"', 'matches'],
+    ['other = "9007199254740993"', 'unmatched'],
+    ['id = TRUE', 'matches'],
+    ['list[0] = 9007199254740993', 'matches'],
+    ['id > 5 AND id < 1e16', 'matches'],
+    ['ABS(id) > 9e15', 'matches'],
+    ['EXISTS(id.value)', 'unmatched'],
+    ['id IS NOT NULL', 'matches'],
+  ] as const)
+    assert.equal(testOn(expression, document), result, expression);
+});
+
 test('a wrong expression is refused with the position and what would be right', async () => {
   for (const [expression, problem] of [
     [

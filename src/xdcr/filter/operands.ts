@@ -3,6 +3,7 @@ import { numberFunctions } from './arithmetic.ts';
 import { readTime } from './dates.ts';
 import { FilterError } from './filter-error.ts';
 import type { FilterTokens } from './filter-tokens.ts';
+import { type LargeWhole, wholeOf } from './large-whole.ts';
 import { shownToken, type Token } from './scanner.ts';
 import type { Operand, Path } from './tree.ts';
 
@@ -52,7 +53,10 @@ export function readOperand(tokens: FilterTokens, nested: () => Operand): Operan
   return readPath(tokens);
 }
 
-export const literal = (value: string | number | boolean | bigint, isFloat = false): Operand => ({
+export const literal = (
+  value: string | number | boolean | bigint | LargeWhole,
+  isFloat = false,
+): Operand => ({
   kind: 'literal',
   value,
   isFloat,
@@ -61,7 +65,8 @@ export const literal = (value: string | number | boolean | bigint, isFloat = fal
 function numberOf({ text, at }: Token): Operand {
   const value = Number(text);
   if (!Number.isFinite(value)) throw new FilterError(at, 'the number is too large');
-  return literal(value, /[.eE]/.test(text));
+  const isFloat = /[.eE]/.test(text);
+  return literal(isFloat ? value : wholeOf(text), isFloat);
 }
 
 function readCall(tokens: FilterTokens, nested: () => Operand): Operand {
