@@ -70,6 +70,8 @@ function sendBytes(
 ): void {
   out.statusCode = status;
   setHeaders(out, headers);
+  // The source is not begun; that of another server ends with the signal of the request.
+  if (out.req.method === 'HEAD') return void out.end();
   pipeline(Readable.from(countingBytes(source, sent), { objectMode: false }), out, () => out.destroy());
 }
 

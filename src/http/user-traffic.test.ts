@@ -106,7 +106,7 @@ describe('the limits of a user in bytes', () => {
   for (const path of ['/stream', '/forwarded', '/text'])
     it(`count the answer of ${path}`, async () => {
       const { ask } = await serve();
-      assert.deepEqual(await ask('HEAD', '/text'), [200, '']);
+      assert.deepEqual(await ask('HEAD', path), [200, '']);
       assert.deepEqual(await ask('GET', '/none'), [200, '']);
       assert.deepEqual(await ask('GET', path), [200, '']);
       assert.deepEqual(await ask('GET', '/none'), [429, 'Limit(s) exceeded [egress]']);
