@@ -89,6 +89,9 @@ export const restoreOptions = {
   json,
 } as const;
 
+/** The options of the list of all backups. */
+export const listOptions = { ...passphrase, json } as const;
+
 /** The options of the commands that only read archives. */
 export const archiveOptions = {
   backup: { kind: kinds.text, doc: 'name of the backup; by default the newest' },
@@ -136,6 +139,7 @@ export const examineOptions = {
 
 export type BackupOptions = OptionValues<typeof backupOptions>;
 export type RestoreOptions = OptionValues<typeof restoreOptions>;
+export type ListOptions = OptionValues<typeof listOptions>;
 export type ArchiveOptions = OptionValues<typeof archiveOptions>;
 export type MergeOptions = OptionValues<typeof mergeOptions>;
 export type RemoveOptions = OptionValues<typeof removeOptions>;

@@ -341,6 +341,15 @@ const backupNameOf = (ms: number): string => new Date(ms).toISOString().replaceA
 
 const mergedFile = (bucket: number, { generation }: MergedBackups): string => `${bucket}.${generation}.data`;
 
+/** The backup that is named by its folder, by `--backup`, or alike by both; undefined: by neither. @throws ArchiveError if they differ */
+export function namedBackup(ofFolder: string | null, given: string | undefined): string | undefined {
+  if (ofFolder !== null && given !== undefined && given !== ofFolder)
+    throw new ArchiveError(
+      `--backup: the folder is that of backup ${ofFolder}; to choose ${given}, give the folder of all backups`,
+    );
+  return ofFolder ?? given;
+}
+
 /** The repository and, if the path is that of a backup, its name. */
 export function findBackup(
   path: string,

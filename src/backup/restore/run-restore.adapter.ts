@@ -4,7 +4,7 @@ import { DataPortError } from '#client/data-port-error.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import type { Clock } from '#ports/clock.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
-import { findBackup, Repository } from '../archive/repository.adapter.ts';
+import { findBackup, namedBackup, Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { FrameKind } from '../format/frame.ts';
 import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
@@ -97,7 +97,7 @@ export async function runRestore(request: RestoreRequest, context: RestoreContex
   // A merge meanwhile would remove what the restore reads.
   const lock = Repository.share(repository.path);
   try {
-    return await restoreFrom(repository, name ?? request.backup, request, context);
+    return await restoreFrom(repository, namedBackup(name, request.backup), request, context);
   } catch (error) {
     if (!(error instanceof DataPortError)) throw error;
     throw new ArchiveError(`the data port of the node: ${error.message}`, { cause: error });
@@ -109,7 +109,7 @@ export async function runRestore(request: RestoreRequest, context: RestoreContex
 /** The buckets of the target that a restore writes to, by name. @throws ArchiveError with what is wrong with the request */
 export function bucketsWritten(request: RestoreRequest): string[] {
   const { repository, name } = findBackup(request.folder, request.passphrase);
-  const { chain } = chosenChain(repository, name ?? request.backup, request.start);
+  const { chain } = chosenChain(repository, namedBackup(name, request.backup), request.start);
   const newest = chain[0] as BackupManifest;
   const map = new NameMap(request.map, newest.buckets);
   const names = chosenRecords(request, chain).flatMap(({ name: bucket, scopes, collections }) => [

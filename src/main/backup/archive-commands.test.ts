@@ -34,6 +34,17 @@ it('examine shows the numbers of a document with their digits', async () => {
   assert.ok((await run(...args, '--json')).includes(`"value":${shown}`));
 });
 
+it('options that a verb would ignore are refused', async () => {
+  await assert.rejects(async () => run('list', '--bucket', 'b'), /unknown option --bucket/);
+  const [older, newer] = [addBackup(folder, []), addBackup(folder, [])].map(({ name }) => name) as [
+    string,
+    string,
+  ];
+  const infoOf = (...args: string[]) => runArchiveCommand('info', [join(folder, older), ...args]);
+  assert.match(await infoOf('--backup', older), /backup/);
+  await assert.rejects(async () => infoOf('--backup', newer), /--backup: the folder is that of backup /);
+});
+
 it('the help of a verb has its options', () => {
   assert.match(archiveHelp(['merge', '--help']) ?? '', /^divan backup merge FOLDER: .*\n\n.*--days-ago /s);
   assert.equal(archiveHelp(['./folder', '--help']), null);

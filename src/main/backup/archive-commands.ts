@@ -1,6 +1,6 @@
 // `divan backup list|info|verify|merge|remove|examine|export FOLDER`: what works on an archive alone, without a node.
 import { once } from 'node:events';
-import { findBackup, Repository } from '#backup/archive/repository.adapter.ts';
+import { findBackup, namedBackup, Repository } from '#backup/archive/repository.adapter.ts';
 import { ArchiveError } from '#backup/format/archive-error.ts';
 import type { BackupManifest } from '#backup/format/manifest.ts';
 import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
@@ -20,6 +20,8 @@ import {
   archiveOptions,
   type ExamineOptions,
   examineOptions,
+  type ListOptions,
+  listOptions,
   type MergeOptions,
   mergeOptions,
   type RemoveOptions,
@@ -48,7 +50,7 @@ const verb = <const S extends OptionSpecs>(doc: string, options: S, run: Run<S>)
 });
 
 export const archiveVerbs: Readonly<Record<string, Verb>> = {
-  list: verb('the backups of a folder', archiveOptions, list),
+  list: verb('the backups of a folder', listOptions, list),
   info: verb('buckets, sizes and counts of one backup', archiveOptions, info),
   verify: verb('reads all of one backup and compares it with its hashes', archiveOptions, verify),
   merge: verb('merges several backups into the last of them and removes the others', mergeOptions, merge),
@@ -78,7 +80,7 @@ export async function runArchiveCommand(name: string, args: readonly string[]): 
   return await run(oneFolder(`divan backup ${name} FOLDER`, words), options);
 }
 
-function list(folder: string, options: ArchiveOptions): string {
+function list(folder: string, options: ListOptions): string {
   const { repository } = findArchive(folder, options);
   const backups = summaries(repository);
   if (options.json) return JSON.stringify(backups);
@@ -116,7 +118,7 @@ const findArchive = (folder: string, options: Pick<ArchiveOptions, 'passphrase-f
 
 /** The one backup that the command is about. @throws ArchiveError if it lacks a bucket that the command names */
 function chosenBackup({ repository, name }: Found, options: ArchiveOptions): Chosen {
-  const chain = repository.chain(repository.chosen(name ?? options.backup));
+  const chain = repository.chain(repository.chosen(namedBackup(name, options.backup)));
   const manifest = chain[0] as BackupManifest;
   const missing = options.bucket.find((one) => !manifest.buckets.some((bucket) => bucket.name === one));
   if (missing !== undefined)

@@ -1,7 +1,6 @@
 // Whole numbers with more digits than a double has, such as generated ids: as doubles, different ones would be equal. Documents are parsed with
 // them only for an expression that can tell the difference, since that takes longer.
 import { rawJson } from '#base/exact-json.ts';
-import type { Condition, Operand } from './tree.ts';
 
 export class LargeWhole {
   // Private: a path of an expression must find no field in a number.
@@ -38,32 +37,3 @@ const exactWhole = (_key: string, value: unknown, { source = '' }: { source?: st
   typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
     ? new LargeWhole(BigInt(source))
     : value;
-
-/** Whether a comparison of the expression may depend on the last digits of a large number. */
-export function needsExactNumbers(node: Condition): boolean {
-  switch (node.kind) {
-    case 'all':
-    case 'any':
-      return node.parts.some(needsExactNumbers);
-    case 'not':
-      return needsExactNumbers(node.part);
-    case 'compare':
-      return [node.left, node.right].every(mayBeLarge);
-    default:
-      return false;
-  }
-}
-
-/** Whether the value may be a large whole number. Results of calculations are doubles. */
-function mayBeLarge(operand: Operand): boolean {
-  if (operand.kind === 'path') return true;
-  if (operand.kind !== 'literal') return operand.kind === 'arithmetic' && isNegation(operand);
-  const { value } = operand;
-  if (value instanceof LargeWhole) return true;
-  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER;
-  return typeof value === 'string' && /^[+-]?\d{16}/.test(value);
-}
-
-/** `-field`, which is parsed as `0 - field`. */
-const isNegation = ({ sign, left, right }: Extract<Operand, { kind: 'arithmetic' }>): boolean =>
-  sign === '-' && left.kind === 'literal' && left.value === 0 && mayBeLarge(right);
