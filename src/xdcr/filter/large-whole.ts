@@ -24,7 +24,7 @@ export class LargeWhole {
 }
 
 /** The number of a text of digits. */
-export function wholeOf(digits: string): number | LargeWhole {
+export function wholeNumberOf(digits: string): number | LargeWhole {
   const value = Number(digits);
   return Number.isSafeInteger(value) ? value : new LargeWhole(BigInt(digits));
 }

@@ -3,7 +3,7 @@ import { numberFunctions } from './arithmetic.ts';
 import { readTime } from './dates.ts';
 import { FilterError } from './filter-error.ts';
 import type { FilterTokens } from './filter-tokens.ts';
-import { type LargeWhole, wholeOf } from './large-whole.ts';
+import { type LargeWhole, wholeNumberOf } from './large-whole.ts';
 import { shownToken, type Token } from './scanner.ts';
 import type { Operand, Path } from './tree.ts';
 
@@ -66,7 +66,7 @@ function numberOf({ text, at }: Token): Operand {
   const value = Number(text);
   if (!Number.isFinite(value)) throw new FilterError(at, 'the number is too large');
   const isFloat = /[.eE]/.test(text);
-  return literal(isFloat ? value : wholeOf(text), isFloat);
+  return literal(isFloat ? value : wholeNumberOf(text), isFloat);
 }
 
 function readCall(tokens: FilterTokens, nested: () => Operand): Operand {

@@ -1,7 +1,7 @@
 // Values of filter expressions, and how they compare. A field's value is converted to the type of a constant where that is possible;
 // other values of different types are in the order of their types.
 import { readTime } from './dates.ts';
-import { LargeWhole, wholeOf } from './large-whole.ts';
+import { LargeWhole, wholeNumberOf } from './large-whole.ts';
 
 /** A result that is no value: a division by zero, a text that is no date. Lower than all others, and equal to none. */
 export const noValue = Symbol('no value');
@@ -114,7 +114,7 @@ function convertedTo(type: TypeName, value: FilterValue): FilterValue {
   if (type === 'number') {
     if (typeof value === 'boolean') return value ? 1 : 0;
     if (typeof value !== 'string' || !numeral.test(value)) return undefined;
-    return wholeNumeral.test(value) ? wholeOf(value) : Number(value);
+    return wholeNumeral.test(value) ? wholeNumberOf(value) : Number(value);
   }
   if (type === 'string')
     return typeof value === 'number' || value instanceof LargeWhole ? String(value) : undefined;
