@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { realRandom } from '#ports/random.ts';
 import { configStoreSuite } from '../../test/contract/config-store.ts';
+import { SimulatedClock } from '../../test/support/simulated-clock.ts';
+import type { Entry } from './config-store.ts';
 import { MemoryConfigStore } from './memory-config-store.ts';
 import { SwitchingConfigStore } from './switching-config-store.ts';
 
@@ -72,4 +75,58 @@ it('a watcher that begins while the store is replaced watches the new store only
   await after.put('a', 3, 1);
   assert.deepEqual(seen, []);
   await dispose();
+});
+
+it('a watch of the new store that fails leaves no other watcher on the earlier store, and is tried again', async () => {
+  const clock = new SimulatedClock();
+  const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
+  await before.put('a/1', 1, 0);
+  await before.put('b/1', 1, 0);
+  await after.put('a/2', 2, 0);
+  await after.put('b/2', 2, 0);
+  let failures = 2;
+  const watch = after.watch.bind(after);
+  after.watch = async (prefix, changed) => {
+    if (prefix === 'a/' && failures-- > 0) throw new Error('the entry "a/2" is damaged');
+    return watch(prefix, changed);
+  };
+  let isClosed = false;
+  before[Symbol.asyncDispose] = async () => {
+    isClosed = true;
+  };
+  Object.assign(after, { ports: { clock, random: realRandom } });
+  const store = new SwitchingConfigStore(before);
+  const seen: [string, unknown][] = [];
+  const note = (key: string, entry: Entry | null) => void seen.push([key, entry?.value ?? null]);
+  await store.watch('a/', note);
+  await store.watch('b/', note);
+  seen.length = 0;
+  await store.switchTo(after);
+  assert.deepEqual(seen.splice(0), [
+    ['b/2', 2],
+    ['b/1', null],
+  ]);
+  assert.ok(isClosed, 'the earlier store stays open');
+  await clock.run(10_000);
+  assert.deepEqual(seen.splice(0), [
+    ['a/2', 2],
+    ['a/1', null],
+  ]);
+  await store.put('a/2', 3, 1);
+  assert.deepEqual(seen, [['a/2', 3]]);
+});
+
+it('a watcher that is stopped while the store is replaced gets nothing from the new store', async () => {
+  const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
+  await before.put('b', 1, 0);
+  await after.put('a', 2, 0);
+  const store = new SwitchingConfigStore(before);
+  const seen: string[] = [];
+  await store.watch('', (key) => {
+    if (key === 'a') second.stop();
+  });
+  const second = await store.watch('', (key) => void seen.push(key));
+  seen.length = 0;
+  await store.switchTo(after);
+  assert.deepEqual(seen, []);
 });

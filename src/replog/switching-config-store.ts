@@ -10,6 +10,8 @@ import { StoreEndedError } from './mirror/store-end.ts';
 
 /** Longer than an orderly change of the founder takes. */
 const heldMs = 10_000;
+/** The pause before a watch of a new store that failed is tried again. */
+const againMs = 1_000;
 
 interface Watcher {
   readonly prefix: string;
@@ -53,17 +55,44 @@ export class SwitchingConfigStore implements ConfigStore {
     return this.#current.put(key, value, expectedRevision);
   }
 
-  /** Uses this store from now on and closes the one before. */
+  /** Uses this store from now on and closes the one before. A watch that fails is tried again. */
   async switchTo(next: ConfigStore): Promise<void> {
     const before = this.#current;
     this.#current = next;
     for (const watcher of [...this.#watchers]) {
-      const had = watcher.keys;
-      watcher.begun = this.#watch(watcher);
-      await watcher.begun;
-      for (const key of had) if (!watcher.keys.has(key)) watcher.changed(key, null);
+      if (!this.#watchers.has(watcher)) continue; // stopped meanwhile
+      const first = this.#follow(watcher);
+      watcher.begun = first.catch(() => this.#followLater(watcher));
+      await first.catch(() => {});
     }
     await before[Symbol.asyncDispose]();
+  }
+
+  /** Begins to watch the present store, and reports the keys of the earlier one that it lacks. */
+  async #follow(watcher: Watcher): Promise<void> {
+    const had = watcher.keys;
+    try {
+      await this.#watch(watcher);
+    } catch (error) {
+      watcher.keys = new Set([...had, ...watcher.keys]);
+      throw error;
+    }
+    for (const key of had)
+      if (!watcher.keys.has(key) && this.#watchers.has(watcher)) watcher.changed(key, null);
+  }
+
+  async #followLater(watcher: Watcher): Promise<void> {
+    const store = this.#current;
+    const isNeeded = (): boolean => this.#current === store && this.#watchers.has(watcher);
+    for (;;) {
+      await this.ports.clock.sleep(againMs);
+      if (!isNeeded()) return;
+      try {
+        return await this.#follow(watcher);
+      } catch {
+        // The next attempt may succeed.
+      }
+    }
   }
 
   get ports(): NonNullable<ConfigStore['ports']> {
@@ -152,7 +181,8 @@ export class SwitchingConfigStore implements ConfigStore {
     const keys = new Set<string>();
     watcher.keys = keys;
     const watch = await this.#current.watch(watcher.prefix, (key, entry) => {
-      if (watcher.keys !== keys) return; // the watch of a store that was replaced before it had begun
+      // The watch was stopped, or is that of a store that was replaced before it had begun.
+      if (watcher.keys !== keys || !this.#watchers.has(watcher)) return;
       if (entry === null) keys.delete(key);
       else keys.add(key);
       watcher.changed(key, entry);

@@ -95,9 +95,15 @@ export class ConditionalWriter {
       await clock.sleep(pauseMs * (0.5 + fraction(random) / 2));
       if (!(await this.#options.untilReady(untilMs))) throw this.#unconfirmed(pending);
       if (this.#options.ended() !== null) return null;
+      if (this.#isOutdated(pending)) return { revision: null, record: null };
       // Servers that no longer know the first try could apply the write twice.
       if (pending.isSent && link.writeHistoryId !== pending.writeHistoryId) throw this.#unconfirmed(pending);
     }
+  }
+
+  /** Whether another write came before the first try. A founder that was restarted since would take a deleted key for one that never existed. */
+  #isOutdated({ base, isSent, record }: PendingWrite): boolean {
+    return !isSent && this.#options.mirrored(record.key)?.revision !== base?.revision;
   }
 
   /** Null: the answer does not show the outcome. */

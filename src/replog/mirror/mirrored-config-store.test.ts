@@ -283,6 +283,30 @@ describe('mirrored configuration store', () => {
     assert.equal(store.problem, null);
   });
 
+  it('does not return to the founder if it is fenced while it looks for records that are missing there', async () => {
+    const simulation = new Simulation(9);
+    const { clock, servers } = simulation;
+    servers.term = { epoch: 1, founder: 'a' };
+    const { link, store } = await simulation.started();
+    await clock.until(store.put('k', 1, 0));
+    await clock.until(store.delete('k', 1));
+    await clock.until(store.put('l', 1, 0));
+    // The servers no longer store the deleted key.
+    servers.log = servers.log.filter(({ key }) => key !== 'k');
+    const read = link.read.bind(link);
+    let isFenced = false;
+    link.read = async (key) => {
+      if (!isFenced) store.fence();
+      isFenced = true;
+      return read(key);
+    };
+    servers.feeds.clear();
+    servers.write({ key: 'l', json: '2', writes: ['x'] }, 3);
+    await clock.run(60_000);
+    assert.ok(isFenced, 'nothing was missing');
+    assert.match(store.problem ?? '', /another member of the cluster is taking the configuration over/);
+  });
+
   it('follows its first founder even if it was fenced before it knew one', async () => {
     const simulation = new Simulation(10);
     const { clock, servers } = simulation;

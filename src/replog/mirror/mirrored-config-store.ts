@@ -345,6 +345,7 @@ export class MirroredConfigStore implements ConfigStore {
       this.#checkHead(head);
       if (isSuccessor(head, this.#followed)) this.#records.prepareFor(state, head.revision);
       else await this.#records.complete(state, head, this.#timedReads);
+      this.#checkHead(head); // it may have been fenced meanwhile
       const ended = this.#mayEnd ? endOf(state) : null;
       const records = recordsToMirror(ended, state);
       state = null;

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { SeenStateInMemory } from '../../../test/support/nats-store.ts';
+import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
+import { MemoryConfigStore } from '../memory-config-store.ts';
 import type { RecordFeed } from '../mirror/config-link.ts';
+import { MirroredConfigStore } from '../mirror/mirrored-config-store.ts';
 import type { Channel, FounderReply, FounderRequest } from './channel.ts';
 import { ServedConfigLink } from './served-config-link.ts';
+import { StoreServer } from './store-server.ts';
 
 /** A link to a founder that answers when the test calls `reply`. */
 function aLink() {
@@ -54,4 +61,45 @@ test('neither a late answer to an earlier feed nor its stop affects the feed tha
   await begin(first);
   begun.stop();
   assert.equal(channels[2]?.isOpen, true);
+});
+
+test('a change that was not sent is not made if the key is deleted before the founder has been restarted', async () => {
+  const clock = new SimulatedClock();
+  const founder = new MemoryConfigStore();
+  const serve = async (bootId: string) => {
+    const server = new StoreServer({ store: founder, identity: 'the cluster', bootId });
+    await server.start();
+    return server;
+  };
+  let server: StoreServer | null = await serve('first boot');
+  let cutOff = (): void => {};
+  const connect = async (): Promise<Channel> => {
+    if (server === null) throw new Error('the founder does not answer');
+    const ends = { own: (_: unknown) => {}, other: (_: unknown) => {}, closed: (_: string) => {} };
+    server.serve({
+      send: (reply) => queueMicrotask(() => ends.own(reply)),
+      receive: ({ message }) => void (ends.other = message),
+      close: () => {},
+    });
+    cutOff = () => ends.closed('the connection was lost');
+    return {
+      send: (request) => queueMicrotask(() => ends.other(request)),
+      receive: ({ message, closed }) => void Object.assign(ends, { own: message, closed }),
+      close: () => {},
+    };
+  };
+  const link = new ServedConfigLink('the founder', connect);
+  const seen = new SeenStateInMemory();
+  const node = new MirroredConfigStore({ link, seen, clock, random: realRandom, log: silentLog });
+  await clock.until(node.start());
+  const revision = (await clock.until(node.put('k', 1, 0))) ?? assert.fail('not created');
+  server = null;
+  cutOff();
+  const put = node.put('k', 2, revision);
+  await clock.run(1_000);
+  await founder.delete('k', revision);
+  server = await serve('second boot');
+  assert.equal(await clock.until(put), null);
+  assert.equal(await founder.get('k'), null);
+  await clock.until(node[Symbol.asyncDispose]());
 });
