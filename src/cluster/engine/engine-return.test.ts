@@ -1,9 +1,15 @@
 // When the configuration of a cluster goes back from servers of its nodes to a founder, and how nodes that were away follow.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import { aCluster } from '../../../test/support/cluster.ts';
 import { aNode, node, recordOf, someServers } from '../../../test/support/engine-node.ts';
+import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import { laterPlaceRequest } from '../peers/inter-node.ts';
+import { engineKey } from './engine-record.ts';
+import { EngineReturn } from './engine-return.ts';
 
 const three = [node('a'), node('b'), node('c')];
 const servers = ['a', 'b', 'c'];
@@ -72,6 +78,33 @@ test('of four nodes, one with a server cannot leave while the fourth may still r
     await fixture.move.prepareDeparture([node('d')]);
     await fixture.move.stop();
   }
+});
+
+test('a node with a server cannot leave while no other node starts one, and the refusal has the reason', async () => {
+  const nodes = [...three, node('d')];
+  const store = new MemoryConfigStore();
+  await store.put(engineKey, recordOf(servers), 0);
+  const ask = () => Promise.reject(new Error('no request is expected'));
+  const returning = new EngineReturn({
+    store,
+    clock: new SimulatedClock(),
+    log: silentLog,
+    identity: { nodeId: 'a', bootId: 'boot' },
+    view: { cluster: aCluster({ nodes }), activeNodes: nodes, self: node('a') },
+    membership: {
+      engineTransfer: null,
+      founderTransfer: null,
+      isFounder: false,
+      natsSource: () => someServers,
+    },
+    replacement: { replace: () => Promise.reject(new Error('its program does not start.')) },
+    places: { announce: async () => {} },
+    peers: { answer: () => {}, ask },
+  });
+  await assert.rejects(
+    returning.prepareDeparture([node('c')]),
+    /ns_1@c runs one of the three .* cannot move .*: its program does not start\.$/,
+  );
 });
 
 test('once no node is configured to run a server, the first that runs one becomes the founder, and removes its server', async () => {

@@ -83,10 +83,19 @@ export class EngineReturn {
       return;
     }
     for (const { otpNode, uuid } of running) {
-      if (await this.#deps.replacement.replace(uuid, leaving)) continue;
+      if (await this.#replaced(uuid, otpNode, leaving)) continue;
       if ((await this.#wanting(stays)) >= serversWanted) throw rebalanceRefusals.server({ otpNode });
       await this.#returnBefore(running, stays);
       return;
+    }
+  }
+
+  /** Whether another node runs a server in place of that of the node. @throws a refusal where all that offer to run one fail */
+  async #replaced(id: string, otpNode: string, leaving: readonly NodeState[]): Promise<boolean> {
+    try {
+      return await this.#deps.replacement.replace(id, leaving);
+    } catch (error) {
+      throw rebalanceRefusals.serversStay({ otpNode, reason: reasonOf(error) });
     }
   }
 
@@ -143,7 +152,7 @@ export class EngineReturn {
     try {
       await this.#returnOn(stays.filter(({ membership }) => membership === 'active'));
     } catch (error) {
-      const reason = (error as Error).message.replace(/\.$/, '');
+      const reason = reasonOf(error);
       this.#deps.log.warn('engine.not_returned', { reason });
       const [first] = running;
       if (first !== undefined) throw rebalanceRefusals.serversStay({ otpNode: first.otpNode, reason });
@@ -196,3 +205,5 @@ export class EngineReturn {
     log.info('engine.own_server_removed', {});
   }
 }
+
+const reasonOf = (error: unknown): string => (error as Error).message.replace(/\.$/, '');

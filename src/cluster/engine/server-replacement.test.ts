@@ -35,12 +35,14 @@ interface Scene {
   members?: GroupMember[];
   /** Ids of nodes that can run a server. */
   able?: string[];
+  /** Ids of nodes that cannot start a server though they offer to. */
+  failing?: string[];
   /** Whether the node runs a server. */
   runs?: boolean;
 }
 
 /** A node that replaces lost servers. `events` and `tasks` record what it does. */
-async function aNode({ self, active, members = [], able = ['d', 'e'], runs = true }: Scene) {
+async function aNode({ self, active, members = [], able = ['d', 'e'], failing = [], runs = true }: Scene) {
   const clock = new SimulatedClock();
   const store = new MemoryConfigStore();
   await store.put(engineKey, { ...engineRecordOf(servers, secrets), later: 'a field of a newer version' }, 0);
@@ -75,6 +77,7 @@ async function aNode({ self, active, members = [], able = ['d', 'e'], runs = tru
   const peers = {
     answer: (name: string, answer: unknown) => void own.set(name, answer as never),
     async ask<Value>(to: string, name: string, body: unknown) {
+      if (name === 'engine/replace' && failing.includes(to)) throw new Error('the program does not start');
       if (name === 'engine/replace') tasks.set(to, body as ServerTask);
       return (name === 'engine/offer' ? offer(to) : name === 'engine/server' ? `of ${to}` : null) as Value;
     },
@@ -191,4 +194,15 @@ test('a server goes to a node that stays when its node leaves', async () => {
   );
   assert.equal(await fixture.replacement.replace('x'), false);
   await fixture.replacement.stop();
+});
+
+test('a server goes to the next node where the first one cannot start it', async () => {
+  const fixture = await aNode({ self: 'b', active: ['b', 'c', 'd', 'e'], failing: ['d'] });
+  await fixture.clock.run(6_000);
+  assert.deepEqual((await fixture.record()).nodes, ['e', 'b', 'c']);
+  await fixture.replacement.stop();
+  const none = await aNode({ self: 'b', active: ['b', 'c', 'd', 'e'], failing: ['d', 'e'] });
+  await assert.rejects(none.replacement.replace('a'), /the program does not start/);
+  assert.deepEqual((await none.record()).nodes, ['a', 'b', 'c']);
+  await none.replacement.stop();
 });

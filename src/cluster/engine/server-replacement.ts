@@ -11,7 +11,7 @@ import type { IssueCertificates } from '../certificates/issue.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
-import type { EngineRecord, NodeMembership, ServerPlace, ServerTask } from '../joining/join-messages.ts';
+import type { EngineRecord, NodeMembership, ServerTask } from '../joining/join-messages.ts';
 import { nodeAddressOf } from '../peers/inter-node.ts';
 import type { Peers } from '../peers/peers.ts';
 import { engineKey, engineRecordOf, serversIn } from './engine-record.ts';
@@ -74,38 +74,48 @@ export class ServerReplacement {
     return this.#checks.stop();
   }
 
-  /** Starts a server in place of that of the node `lost`, on a node that has none and is not among `leaving`. False: no node can run one. */
+  /**
+   * Starts a server in place of that of the node `lost`, on the first node that can start one, has none and is not among `leaving`. False: no
+   * node offers to run one, or the record has changed. Rejects where all that offer to run one fail.
+   */
   async replace(lost: string, leaving: readonly NodeState[] = []): Promise<boolean> {
     const { log, offers, secrets, store, view } = this.#deps;
     const entry = await store.get<EngineRecord>(engineKey);
     const servers = entry && serversIn(entry.value, secrets);
     if (!entry || !servers?.places.some(({ nodeId }) => nodeId === lost)) return false;
+    let failure: unknown = null;
     for (const node of view.activeNodes) {
       if (entry.value.nodes.includes(node.uuid) || leaving.some(({ uuid }) => uuid === node.uuid)) continue;
       const { host } = nodeAddressOf(node);
       const offer = await offers.offerOf(node, takenPorts(host, servers.places));
       if (offer === null) continue;
       const place = { nodeId: node.uuid, host, ...offer };
-      if (!(await this.#begin({ entry, lost, place, servers }))) return false;
+      const { task, servers: next } = await planReplacement(servers, { lost, place }, this.#deps);
+      try {
+        await this.#startOn(node.uuid, task);
+      } catch (error) {
+        log.warn('engine.server_not_started', { node: node.otpNode, reason: (error as Error).message });
+        failure = error;
+        continue;
+      }
+      if (!(await this.#recordServers(entry, next))) return false;
       log.info('engine.server_replaced', { lost, node: node.otpNode });
       this.#groupAtMs = -Infinity;
       return true;
     }
+    if (failure !== null) throw failure;
     return false;
   }
 
+  async #startOn(nodeId: string, task: ServerTask): Promise<void> {
+    const { identity, peers } = this.#deps;
+    if (nodeId === identity.nodeId) await this.#run(task);
+    else await peers.ask(nodeId, 'engine/replace', task, runMs);
+  }
+
   /** Resolves with whether the record names the new server. A server that the record does not name is removed again. */
-  async #begin(change: {
-    entry: Entry<EngineRecord>;
-    lost: string;
-    place: ServerPlace;
-    servers: ServerCluster;
-  }): Promise<boolean> {
-    const { entry, place } = change;
-    const { identity, peers, secrets, store } = this.#deps;
-    const { task, servers } = await planReplacement(change.servers, change, this.#deps);
-    if (place.nodeId === identity.nodeId) await this.#run(task);
-    else await peers.ask(place.nodeId, 'engine/replace', task, runMs);
+  async #recordServers(entry: Entry<EngineRecord>, servers: ServerCluster): Promise<boolean> {
+    const { secrets, store } = this.#deps;
     // A newer node may have added fields to the record.
     const record = { ...entry.value, ...engineRecordOf(servers, secrets) };
     return (await store.put(engineKey, record, entry.revision)) !== null;
