@@ -188,8 +188,18 @@ export class AddingService {
       await this.#waitForStart(nodeId);
       return otpNode;
     } catch (error) {
-      await removeNode(this.#deps.cluster, nodeId);
+      await this.#withdraw(nodeId);
       throw error;
+    }
+  }
+
+  /** Removes the entry of a node whose join failed. A node that has started may have become active by a rebalance meanwhile: it may have documents, and stays. */
+  async #withdraw(nodeId: string): Promise<void> {
+    const { cluster, log } = this.#deps;
+    try {
+      await removeNode(cluster, nodeId, ({ membership }) => membership !== 'active');
+    } catch (error) {
+      log.warn('joining.not_removed', { reason: (error as Error).message });
     }
   }
 

@@ -1,6 +1,7 @@
 // Refusals of calls that add nodes, on two managers in one process. What follows a join that succeeds: test/acceptance/joining.test.ts.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { UnavailableError } from '#base/unavailable-error.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import type { Channel } from '#replog/served/channel.ts';
@@ -288,6 +289,40 @@ describe('addNode', () => {
       assert.deepEqual(await pair.refusal({ ...memberForm, user: '', password: '' }), outcome);
       assert.equal((await pair.nodes()).nodes.length, outcome[0] === 200 ? 2 : 1);
     }
+  });
+
+  it('keeps a node that a rebalance has made active since it started, though its port cannot be reached', async (t) => {
+    const activated = (store: ConfigStore) =>
+      update<ClusterState>(store, clusterKey, aCluster(), (state) => ({
+        ...state,
+        nodes: state.nodes.map(({ joining: _done, ...node }) => ({ ...node, membership: 'active' as const })),
+      }));
+    const connect = () => Promise.reject(new Error('refused'));
+    const pair = await aPair(
+      { net: { connect, channelOf: () => assert.fail() } },
+      () => ({}),
+      async (store) => {
+        await activated(store);
+      },
+    );
+    const waits = setInterval(() => pair.first.clock.advance(100), 1);
+    t.after(() => clearInterval(waits));
+    const [status] = await pair.refusal({ ...memberForm, user: '', password: '' });
+    assert.deepEqual([status, (await pair.nodes()).nodes.length], [400, 2]);
+  });
+
+  it('answers with the reason why the join failed although the node cannot be removed again', async () => {
+    const store = new MemoryConfigStore();
+    const pair = await aPair({ store });
+    const put = store.put.bind(store);
+    store.put = async (key, value, ...rest) => {
+      const isRemoval = key === clusterKey && (value as ClusterState).left?.includes(otherId);
+      if (isRemoval) throw new UnavailableError('Nothing was changed: no server can be reached.');
+      return put(key, value, ...rest);
+    };
+    const [status, texts] = await pair.refusal({ ...memberForm, user: '', password: '' });
+    assert.equal(status, 400);
+    assert.match(`${texts}`, /^Join completion call failed\./);
   });
 
   it('leaves nothing in the cluster when the node cannot use its NATS servers', async () => {

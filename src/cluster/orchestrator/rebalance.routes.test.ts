@@ -109,6 +109,11 @@ describe('rebalance requests', () => {
     await change((now) => ({ ...now, founder: 'third' }));
     const answer = await start({ knownNodes, ejectedNodes: 'n_2@127.0.0.1' });
     assert.match(answer.text, /stores the configuration/);
+    await change((now) => ({
+      ...now,
+      nodes: now.nodes.map((node) => ({ ...node, joining: true as const })),
+    }));
+    assert.match((await start({ knownNodes })).text, /^The node ns_1@cb.local is still being added/);
     assert.equal((await state()).balance, undefined);
   });
 

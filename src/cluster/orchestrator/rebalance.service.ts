@@ -53,6 +53,8 @@ export class RebalanceService {
       const { staying, leaving } = stayingAndLeaving(state, requested);
       const founder = leaving.find(({ uuid }) => uuid === state.founder);
       if (founder) throw rebalanceRefusals.founder({ otpNode: founder.otpNode });
+      const joining = staying.find((node) => node.joining === true);
+      if (joining) throw rebalanceRefusals.joining({ otpNode: joining.otpNode });
       if (state.balance !== undefined || state.nodes.length === 1) return state;
       return this.#planned(state, staying, leaving);
     });

@@ -32,6 +32,10 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
     as: 'text',
     text: 'The node {otpNode} has just become the one that stores the configuration. Try again.',
   },
+  joining: {
+    as: 'text',
+    text: 'The node {otpNode} is still being added. Try again once it has joined the cluster, or remove it.',
+  },
   server: {
     as: 'text',
     text: 'The node {otpNode} runs one of the three NATS servers that store the configuration, and no node that stays can run it. Add a node with --engine nats first, or fail this one over if it is lost.',
@@ -40,6 +44,6 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
   serversStay: {
     as: 'text',
     text: 'The node {otpNode} runs one of the three NATS servers that store the configuration, and the configuration cannot move to another node now: {reason}.',
-    when: 'Fewer than three nodes of a cluster with `--engine nats` would be left.',
+    when: 'Fewer than three nodes of a cluster with `--engine nats` would be left, or no node that stays starts a server in place of that of one that leaves.',
   },
 });
