@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UnavailableError } from '#base/unavailable-error.ts';
-import { aCluster, memoryCluster } from '../../../test/support/cluster.ts';
-import { aManager } from '../../../test/support/manager.ts';
-import {
-  type BucketMap,
-  bucketsKey,
-  clusterKey,
-  mapKey,
-  mapPrefix,
-  type NodeState,
-} from '../config/cluster-state.ts';
+import { memoryCluster, nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
+import { aManager, managedCluster } from '../../../test/support/manager.ts';
+import { type BucketMap, bucketsKey, clusterKey, mapKey, mapPrefix } from '../config/cluster-state.ts';
 import { BucketMaps } from './bucket-maps.ts';
 
 const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '1' };
@@ -99,12 +92,29 @@ test('the epoch of revisions is read from the configuration', async () => {
 
 test('spreads a new bucket over the nodes that it is given', async () => {
   const { store } = await memoryCluster();
-  const [self] = aCluster().nodes as [NodeState];
-  const nodes = ['a', 'b'].map((uuid) => ({ ...self, uuid }));
+  const nodes = ['a', 'b'].map((id) => ({ id, group: '0' }));
   await new BucketMaps(store, 'a').create('spread', nodes);
   const map = (await store.get<BucketMap>(mapKey('spread')))?.value;
   const actives = map?.shards.map(({ chain }) => map.nodes[chain[0] ?? -1]);
   assert.equal(actives?.filter((node) => node === 'b').length, 32);
   await new BucketMaps(store, 'a').create('whole', nodes.slice(1));
   assert.deepEqual((await store.get<BucketMap>(mapKey('whole')))?.value.nodes, ['b']);
+});
+
+test('the copies of a new bucket are in different server groups, of which the first has the nodes without a group', async (t) => {
+  const { request, change, store, manager } = await managedCluster([nodeNamed('b'), nodeNamed('c')]);
+  t.after(() => manager.stop());
+  await change((state) => ({
+    ...state,
+    groups: ['0', '1'].map((uuid) => ({ uuid, name: uuid })),
+    nodes: state.nodes.map((node) =>
+      node.uuid === 'b' ? node : { ...node, group: node.uuid === 'c' ? '1' : '0' },
+    ),
+  }));
+  assert.equal((await request('/pools/default/buckets', { form })).status, 202);
+  const [map] = await store.list<BucketMap>(mapPrefix);
+  const { nodes = [], shards = [] } = map?.value ?? {};
+  assert.deepEqual([...nodes].sort(), ['b', 'c', ownNodeId]);
+  for (const { chain } of shards)
+    assert.equal(chain.filter((position) => nodes[position] === 'c').length, 1, `${chain}`);
 });

@@ -8,9 +8,8 @@ import {
   type ClusterState,
   clusterKey,
   mapKey,
-  type NodeState,
 } from '../config/cluster-state.ts';
-import { planMap } from '../topology/plan-map.ts';
+import { type DataNode, planMap } from '../topology/plan-map.ts';
 import { mapOnOneNode } from '../topology/vbucket-map.ts';
 
 export class BucketMaps {
@@ -24,14 +23,13 @@ export class BucketMaps {
   }
 
   /** Spreads the bucket over these nodes; with one node puts all of it there, with none on this node. An existing map is kept. */
-  async create(bucketUuid: string, nodes: readonly NodeState[] = [], replicas = 0): Promise<void> {
+  async create(bucketUuid: string, nodes: readonly DataNode[] = [], replicas = 0): Promise<void> {
     await this.#store.put(mapKey(bucketUuid), this.#newMap(nodes, replicas), 0);
   }
 
-  #newMap(nodes: readonly NodeState[], replicas: number): BucketMap {
-    if (nodes.length < 2) return mapOnOneNode(nodes[0]?.uuid ?? this.#nodeId);
-    const planned = nodes.map(({ uuid, group }) => ({ id: uuid, group: group ?? '' }));
-    return planMap({ nodes: planned, replicas, current: null });
+  #newMap(nodes: readonly DataNode[], replicas: number): BucketMap {
+    if (nodes.length < 2) return mapOnOneNode(nodes[0]?.id ?? this.#nodeId);
+    return planMap({ nodes, replicas, current: null });
   }
 
   async remove(bucketUuid: string): Promise<void> {

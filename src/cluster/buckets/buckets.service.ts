@@ -13,6 +13,7 @@ import { areCopiesInSync } from '../config/in-sync.ts';
 import { until } from '../config/until.ts';
 import { bucketCountMax } from '../internal-settings/internal-settings.ts';
 import { bucketRefusals } from '../refusals/buckets.refusals.ts';
+import { plannedNode } from '../server-groups/groups.ts';
 import type { BucketMaps } from './bucket-maps.ts';
 import {
   type ReadBucket,
@@ -82,7 +83,8 @@ export class BucketsService {
     if (!problems.any && this.#isRebalancing) throw bucketRefusals.createDuringRebalance();
     const hasMap = !problems.any && choices.type !== 'cache';
     const { endedPlan } = view.buckets;
-    if (hasMap) await maps.create(uuid, view.dataNodes, choices.replicaNumber);
+    const nodes = view.dataNodes.map((node) => plannedNode(view.cluster, node));
+    if (hasMap) await maps.create(uuid, nodes, choices.replicaNumber);
     const created = store.change((state) => {
       // The map may name a node that left by a rebalance which began after the check above, and has ended.
       if (hasMap && state.endedPlan !== endedPlan) throw bucketRefusals.createDuringRebalance();

@@ -1,5 +1,6 @@
 // What the orchestrator reads of the cluster's nodes.
 import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import { plannedNode } from '../server-groups/groups.ts';
 import type { DataNode } from '../topology/plan-map.ts';
 
 /** Nodes without chosen services run the data service. */
@@ -19,7 +20,7 @@ export function nodesCountedForFailover(
 }
 
 /** All nodes with the data service, in the order of their names. */
-export function dataNodes({ nodes }: ClusterState): DataNode[] {
-  const data = nodes.filter(isDataNode).sort((a, b) => (a.otpNode < b.otpNode ? -1 : 1));
-  return data.map(({ uuid, group }) => ({ id: uuid, group: group ?? '' }));
+export function dataNodes(cluster: Pick<ClusterState, 'groups' | 'nodes'>): DataNode[] {
+  const data = cluster.nodes.filter(isDataNode).sort((a, b) => (a.otpNode < b.otpNode ? -1 : 1));
+  return data.map((node) => plannedNode(cluster, node));
 }

@@ -1,6 +1,7 @@
 // The groups of a cluster's nodes. Until the first change there is one group, and every node is in it.
 import { createHash } from 'node:crypto';
 import type { ClusterState, NodeGroup, NodeState } from '../config/cluster-state.ts';
+import type { DataNode } from '../topology/plan-map.ts';
 
 const firstGroup: NodeGroup = { uuid: '0', name: 'Group 1' };
 
@@ -17,6 +18,12 @@ export function groupOfNode(
   const groups = groupsOf(cluster);
   return groups.find(({ uuid }) => uuid === group) ?? groups[0] ?? firstGroup;
 }
+
+/** The node as maps are planned with it. */
+export const plannedNode = (cluster: Pick<ClusterState, 'groups'>, node: NodeState): DataNode => ({
+  id: node.uuid,
+  group: groupOfNode(cluster, node).uuid,
+});
 
 export const nodesInGroup = (cluster: Grouped, uuid: string): NodeState[] =>
   cluster.nodes.filter((node) => groupOfNode(cluster, node).uuid === uuid);
