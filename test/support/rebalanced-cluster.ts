@@ -85,6 +85,7 @@ export async function cluster(names: string, on: string, random: Random = random
       random: realRandom,
       cluster: new ClusterStore(server, ''),
       term: () => lease.term,
+      settings: () => retrySettings,
       planned: () => rebalancer.wake(),
     });
     retries.start();

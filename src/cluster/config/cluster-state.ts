@@ -72,6 +72,8 @@ export interface RebalancePlan {
   readonly attemptsLeft?: number;
   /** Set when all shards are on the nodes that remain: the nodes that leave finish their requests, and get no others. */
   readonly hasMoved?: true;
+  /** Set when a node has moved to another server group since the plan began: the maps may be planned for the groups of before. */
+  readonly isOutdated?: true;
   /** Set when the plan ends before its last step: a client stopped it (null), or it failed for this reason. */
   readonly stopping?: { readonly reason: string | null };
 }

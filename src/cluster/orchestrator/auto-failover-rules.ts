@@ -51,6 +51,9 @@ export function decideFailover(situation: FailoverSituation): FailoverDecision {
   return { failing: [], notices: [...notices, notFailedOver(limited.nodes, problem)] };
 }
 
+export const losesVbuckets = (buckets: readonly string[]): string =>
+  `Would lose vbuckets in the following buckets: ${JSON.stringify(buckets)}`;
+
 export const notFailedOver = (nodes: readonly NodeState[], reason: string): Notice => ({
   kind: 'auto_failover_node',
   text: `Could not automatically fail over nodes (${namesOf(nodes)}). ${reason}`,
@@ -113,7 +116,7 @@ function problemOfMaps(
     ...failoverMap(map, { failed, allowUnsafe: false }),
   }));
   const lost = results.filter((result) => result.lost.length > 0).map(({ name }) => name);
-  if (lost.length > 0) return `Would lose vbuckets in the following buckets: ${JSON.stringify(lost)}`;
+  if (lost.length > 0) return losesVbuckets(lost);
   const unsafe = results.filter((result) => result.unsafe.length > 0).map(({ name }) => name);
   if (unsafe.length === 0 || !preservesDurable) return null;
   return `Nodes ${namesOf(nodes)} needed to preserve durability writes on buckets ${JSON.stringify(unsafe)} are down`;

@@ -273,16 +273,33 @@ describe('automatic failover', () => {
     assert.equal(await aborting.failed(), 'd');
   });
 
+  it('lets a failover end before it plans another one', async () => {
+    const { clock, kill, change, view, reports, failed } = await cluster('a b c d e', { maxCount: 3 }, 2);
+    const running = { id: 'running', kind: 'failover' as const, nodes: ['a', 'b', 'c', 'd'], failing: ['e'] };
+    kill('e');
+    // The plan of a later orchestrator, which this one does not carry out.
+    await change({ balance: { ...running, term: 2, ejected: [], startedMs: 0 } });
+    await clock.run(20_000);
+    assert.deepEqual([view.cluster.balance?.stopping, reports], [undefined, []]);
+    await change({ balance: { ...running, term: 1, ejected: [], startedMs: 0 } });
+    await clock.run(5_000);
+    assert.deepEqual([view.cluster.lastBalance?.outcome, await failed()], ['completed', 'e']);
+  });
+
   it('fails a node over whose disk fails for the configured time, if that is on', async () => {
-    for (const diskIssues of [false, true]) {
+    for (const [diskIssues, node] of [
+      [false, 'c'],
+      [true, 'c'],
+      [true, 'a'],
+    ] as const) {
       const { clock, disk, failed, reports } = await cluster('a b c', { diskIssues, diskPeriod: 30 });
-      disk.set('c', clock.monotonicMs());
+      disk.set(node, clock.monotonicMs());
       await clock.run(28_000);
       assert.equal(await failed(), '');
       await clock.run(5_000);
-      assert.equal(await failed(), diskIssues ? 'c' : '');
+      assert.equal(await failed(), diskIssues ? node : '');
       const reason = 'The disk of the node failed for the duration of the auto-failover threshold.';
-      assert.deepEqual(reports, diskIssues ? [automatically('c', reason)] : []);
+      assert.deepEqual(reports, diskIssues ? [automatically(node, reason)] : []);
     }
   });
 });

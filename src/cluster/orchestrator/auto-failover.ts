@@ -193,12 +193,15 @@ export class AutoFailover {
     const { automaticReason, allowUnsafe } = options;
     let isDelayed = false;
     await cluster.change((state) => {
-      isDelayed = state.balance !== undefined && !options.canAbortRebalance;
+      const isFailover = state.balance?.kind === 'failover';
+      isDelayed = state.balance !== undefined && !isFailover && !options.canAbortRebalance;
       const nodes = state.nodes.filter(({ uuid }) => failing.includes(uuid));
       if (term() === null || nodes.length < failing.length || isDelayed) return state;
       if (state.balance !== undefined) {
-        // The rebalance must stop first: the failover is attempted again at the next check, not only after `retryMs`.
+        // The plan must end first: the failover is attempted again at the next check, not only after `retryMs`.
         this.#attemptedMs = clock.monotonicMs() - retryMs + checkEveryMs;
+        // A failover ends by itself, and may be the one of these nodes.
+        if (isFailover) return state;
         const stopping = state.balance.stopping ?? { reason: 'A node fails over automatically.' };
         return { ...state, balance: { ...state.balance, stopping } };
       }

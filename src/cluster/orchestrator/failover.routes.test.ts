@@ -174,6 +174,21 @@ describe('nodes that were failed over', () => {
     assert.deepEqual(await call('reFailOver', { otpNode }), [400, '']);
   });
 
+  it('cancel the retry of a rebalance that would eject them, as soon as they are marked', async (t) => {
+    const { call, change, state, manager } = await managed(nodeNamed('b', { membership: 'inactiveFailed' }));
+    t.after(() => manager.stop());
+    const retry = { id: 'failed', nodes: [ownNodeId], ejected: ['b'], dueMs: 9e15, attemptsLeft: 1 };
+    const otpNode = 'ns_1@b';
+    for (const [path, form] of [
+      ['setRecoveryType', { otpNode, recoveryType: 'full' }],
+      ['reFailOver', { otpNode }],
+    ] as const) {
+      await change((before) => ({ ...before, retry }));
+      assert.deepEqual((await call(path, form))[0], 200);
+      assert.equal((await state()).retry, undefined, path);
+    }
+  });
+
   it('are recovered by delta recovery only with documents or indexes', async (t) => {
     const out = { membership: 'inactiveFailed' } as const;
     const { call, manager } = await managed(

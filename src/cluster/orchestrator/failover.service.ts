@@ -171,7 +171,8 @@ function canRecover(node: NodeState, type: 'full' | 'delta'): boolean {
   return isFailedOver(node) && (type === 'full' || keepsFiles);
 }
 
-const changed = (state: ClusterState, node: NodeState): ClusterState => ({
+/** Cancels the retry of a rebalance, which has other plans for the node. */
+const changed = ({ retry: _, ...state }: ClusterState, node: NodeState): ClusterState => ({
   ...state,
   nodes: state.nodes.map((before) => (before.uuid === node.uuid ? node : before)),
 });

@@ -111,6 +111,7 @@ export class Heartbeats {
 
   /** For how long the disk of that node has failed, as it last reported; 0: it works. */
   diskFailsMs(node: string): number {
+    if (node === this.#deps.nodeId) return this.#deps.diskFailsMs?.() ?? 0;
     return this.#latest.get(node)?.diskFailsMs ?? 0;
   }
 

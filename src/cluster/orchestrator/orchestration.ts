@@ -120,6 +120,7 @@ export class Orchestration {
       ...deps,
       cluster: new ClusterStore(deps.store, identity.nodeId),
       term: () => this.#lease.term,
+      settings: () => view.setting(retrySetting, retryDefaults),
       planned: () => this.wake(),
     });
   }

@@ -13,6 +13,9 @@ export const leaseMs = 5_000;
 /** The same, where the key names a node that has left: as in published servers, the orchestrator is unknown for this time. */
 export const vacancyMs = 10_000;
 
+/** The term of a node that is alone, which takes no lease. */
+export const aloneTerm = 0;
+
 export interface OrchestratorState {
   readonly node: string;
   readonly boot: string;
@@ -63,9 +66,9 @@ export class OrchestratorLease {
     this.#timer?.cancel();
   }
 
-  /** The term in which this node acts as orchestrator; null: it does not. A node that is alone acts in term 0. */
+  /** The term in which this node acts as orchestrator; null: it does not. A node that is alone acts in `aloneTerm`. */
   get term(): number | null {
-    if (this.#deps.isAlone()) return 0;
+    if (this.#deps.isAlone()) return aloneTerm;
     const { clock } = this.#deps;
     const isHeld = this.#heldSinceMs !== null && clock.monotonicMs() - this.#heldSinceMs < leaseMs;
     return isHeld ? this.#term : null;

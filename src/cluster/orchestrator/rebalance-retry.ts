@@ -1,5 +1,5 @@
 // Tries a failed rebalance again if the settings say so: key `cluster` has its plan and the time of the next attempt, at which the
-// orchestrator starts it. Another rebalance, a failover, a change of the nodes or an administrator cancels it.
+// orchestrator starts it. Another rebalance, a failover, a change of the nodes, the settings or an administrator cancels it.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
@@ -49,6 +49,7 @@ export interface RebalanceRetriesDeps {
   cluster: Pick<ClusterStore, 'change'>;
   /** The term in which this node is the orchestrator; null: it is not. */
   term: () => number | null;
+  settings: () => RetrySettings;
   /** Called after an attempt to write a plan, even one that changed nothing. */
   planned: () => void;
   clock: Clock;
@@ -76,21 +77,22 @@ export class RebalanceRetries {
   }
 
   async #check(): Promise<void> {
-    const { view, clock, term } = this.#deps;
+    const { view, clock, term, settings } = this.#deps;
     const { retry, balance } = view.cluster;
-    if (retry === undefined || balance !== undefined) return;
+    if (retry === undefined || balance !== undefined || term() === null) return;
     const leftMs = retry.dueMs - clock.wallMs();
     // More than the longest period is left: the clock was ahead when the rebalance failed and was set back since.
     const isDue = leftMs <= 0 || leftMs > retryPeriodRange.max * 1000;
-    if (isDue && term() !== null) await this.#retry(retry);
+    if (isDue || !settings().enabled) await this.#retry(retry);
   }
 
+  /** Starts the rebalance, or cancels it where it is no longer wanted or possible. */
   async #retry(due: RebalanceRetry): Promise<void> {
-    const { cluster, clock, random, planned } = this.#deps;
+    const { cluster, clock, random, planned, settings } = this.#deps;
     await cluster.change((state) => {
       const { retry, ...rest } = state;
       if (retry?.id !== due.id || state.balance !== undefined) return state;
-      if (!isSameCluster(state, retry)) return rest;
+      if (!settings().enabled || !isSameCluster(state, retry)) return rest;
       const balance: RebalancePlan = {
         id: random.uuid(),
         kind: 'rebalance',
@@ -106,9 +108,10 @@ export class RebalanceRetries {
   }
 }
 
-/** Whether the cluster has the nodes of the failed rebalance, and no others. */
-function isSameCluster({ nodes }: ClusterState, retry: RebalanceRetry): boolean {
+/** Whether the cluster has the nodes of the failed rebalance, and no others, and those that it ejects may leave. */
+function isSameCluster({ nodes, founder }: ClusterState, retry: RebalanceRetry): boolean {
   const planned = [...retry.nodes, ...retry.ejected];
+  if (founder !== undefined && retry.ejected.includes(founder)) return false;
   return nodes.length === planned.length && nodes.every(({ uuid }) => planned.includes(uuid));
 }
 

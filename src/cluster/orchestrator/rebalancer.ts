@@ -17,15 +17,24 @@ import {
   type ShardPlacement,
   type StoredBucket,
 } from '../config/cluster-state.ts';
-import { withoutMembers } from '../config/removed-nodes.ts';
 import { type ChangeNotifier, until } from '../config/until.ts';
 import { planMap } from '../topology/plan-map.ts';
-import { withCounter } from './counters.ts';
+import { losesVbuckets } from './auto-failover-rules.ts';
+import { withoutPlan } from './ended-plan.ts';
 import { type CopyStates, failoverMap, withoutNodes } from './failover-map.ts';
 import { dataNodes, isDataNode } from './members.ts';
+import { aloneTerm } from './orchestrator-lease.ts';
 import { reportedPlan } from './rebalance-report.ts';
 import { type RetrySettings, withRetry } from './rebalance-retry.ts';
-import { advance, endMoves, isComplete, startMoves, stopMoves, waitsOnlyFor } from './shard-moves.ts';
+import {
+  advance,
+  endMoves,
+  hasPlaces,
+  isComplete,
+  startMoves,
+  stopMoves,
+  waitsOnlyFor,
+} from './shard-moves.ts';
 
 /** The longest pause between rounds; a change of the configuration ends it. */
 const roundMs = 250;
@@ -63,7 +72,8 @@ export class Rebalancer {
   #timer: Timer | null = null;
   #isRunning = false;
   #isStopped = false;
-  #stoppingSinceMs: number | null = null;
+  /** Since when this orchestrator knows that the plan is to stop. */
+  #stopping: { readonly plan: string; readonly sinceMs: number } | null = null;
   /** When all shards were on the nodes that stay. */
   #moved: { readonly plan: string; readonly ms: number } | null = null;
   /** Since when nodes do not answer, as seen by the rounds of this plan. */
@@ -73,6 +83,9 @@ export class Rebalancer {
    * the in-sync set is promoted, which may be a failed node. The failover must not promote the restarted node once more.
    */
   #promoted: { readonly plan: string; readonly shards: Set<string> } = { plan: '', shards: new Set() };
+
+  /** The plan that this orchestrator is ending, and when it tried to: the write that ends it may succeed although its answer is lost. */
+  #ending: { readonly plan: RebalancePlan; readonly triesMs: Set<number> } | null = null;
 
   constructor(deps: RebalancerDeps) {
     this.#deps = deps;
@@ -92,7 +105,7 @@ export class Rebalancer {
   /** Starts the rebalance that the configuration requests, if there is one and none runs. */
   wake(): void {
     const isDue = this.#deps.view.cluster.balance !== undefined && this.#deps.term() !== null;
-    if (!isDue || this.#isRunning || this.#isStopped) return;
+    if (!(isDue || this.#hasEnded) || this.#isRunning || this.#isStopped) return;
     this.#isRunning = true;
     this.#timer = this.#deps.clock.after(0, () => void this.#run());
   }
@@ -100,6 +113,7 @@ export class Rebalancer {
   async #run(): Promise<void> {
     const { clock, log, term, view } = this.#deps;
     try {
+      if (this.#hasEnded) this.#reportEnd();
       for (let seen = view.latestRevision(); !this.#isStopped && term() !== null; ) {
         const beganMs = clock.monotonicMs();
         if (!(await this.#round())) break;
@@ -123,7 +137,8 @@ export class Rebalancer {
     const cluster = (await this.#deps.store.get<ClusterState>(clusterKey))?.value;
     const plan = cluster?.balance;
     if (!cluster || !plan || !(await this.#isOwn(plan))) return false;
-    this.#stoppingSinceMs = plan.stopping ? (this.#stoppingSinceMs ?? this.#deps.clock.monotonicMs()) : null;
+    if (this.#stopping?.plan !== plan.id && plan.stopping)
+      this.#stopping = { plan: plan.id, sinceMs: this.#deps.clock.monotonicMs() };
     if (!plan.stopping && plan.kind !== 'failover') {
       const down = cluster.nodes.find(
         ({ uuid }) => isNeeded(cluster, plan, uuid) && this.#isGone(plan, uuid),
@@ -169,11 +184,11 @@ export class Rebalancer {
     return now - (sinceMs.get(node) ?? now) >= goneMs;
   }
 
-  /** This orchestrator takes over the plan of an earlier one, and leaves the plan of a later one alone. */
+  /** This orchestrator takes over the plan of an earlier one, and leaves that of a later one alone. The only node that is left takes over every plan. */
   async #isOwn(plan: RebalancePlan): Promise<boolean> {
     const term = this.#deps.term();
-    if (term === null || plan.term > term) return false;
-    if (plan.term < term) await this.#changePlan(plan.id, (found) => ({ ...found, term }));
+    if (term === null || (plan.term > term && term !== aloneTerm)) return false;
+    if (plan.term !== term) await this.#changePlan(plan.id, (found) => ({ ...found, term }));
     return true;
   }
 
@@ -207,6 +222,10 @@ export class Rebalancer {
     if (plan.kind === 'failover') return this.#failOver(plan, bucket, entry);
     const map = this.#withGoals(cluster, plan, bucket, entry.value);
     const isStart = map.forward?.plan === plan.id && entry.value.forward?.plan !== plan.id;
+    if (isStart && !hasPlaces(map)) {
+      await this.#fail(plan, noPlacesReason(bucket));
+      return false;
+    }
     if (isStart && !(await this.#changePlan(plan.id, (found) => found))) return false;
     const isOver = plan.stopping !== undefined && this.#isOverdue();
     if (isOver || (map === entry.value && isComplete(map))) return true;
@@ -229,13 +248,15 @@ export class Rebalancer {
     if (this.#promoted.plan !== plan.id) this.#promoted = { plan: plan.id, shards: new Set() };
     const promoted = this.#promoted.shards;
     const promotionOf = (node: string, shard: number): string => `${bucket.uuid} ${shard} ${node}`;
-    const { map, unsafe } = failoverMap(entry.value, {
+    const { map, unsafe, lost } = failoverMap(entry.value, {
       failed: failing,
       ...copies,
       allowUnsafe,
       lacks: (node, shard) => promoted.has(promotionOf(node, shard)),
     });
-    if (unsafe.length > 0 && !allowUnsafe) await this.#fail(plan, unsafeReason(bucket));
+    // The maps that showed that nothing would be lost may have been older than this one.
+    if (lost.length > 0 && plan.automatic !== undefined) await this.#fail(plan, losesVbuckets([bucket.name]));
+    else if (unsafe.length > 0 && !allowUnsafe) await this.#fail(plan, unsafeReason(bucket));
     else if (await this.#putMap(entry, map))
       for (const [shard, { chain, epoch }] of map.shards.entries())
         if (epoch !== entry.value.shards[shard]?.epoch)
@@ -262,7 +283,7 @@ export class Rebalancer {
   }
 
   #isOverdue(): boolean {
-    return this.#deps.clock.monotonicMs() - (this.#stoppingSinceMs ?? 0) >= stopMs;
+    return this.#deps.clock.monotonicMs() - (this.#stopping?.sinceMs ?? 0) >= stopMs;
   }
 
   /**
@@ -294,6 +315,8 @@ export class Rebalancer {
       ...(plan.stopping?.reason && { reason: plan.stopping.reason }),
     };
     if (outcome.outcome === 'completed' && !(await this.#announceEnd(plan))) return false;
+    if (this.#ending?.plan.id !== plan.id) this.#ending = { plan, triesMs: new Set() };
+    this.#ending.triesMs.add(outcome.endedMs);
     let isEnded = false;
     let reported = outcome;
     await update<ClusterState | null>(store, clusterKey, null, (cluster) => {
@@ -303,8 +326,28 @@ export class Rebalancer {
       reported = { ...outcome, ...reportedPlan(cluster, plan) };
       return withRetry(withoutPlan(cluster, reported), plan, outcome, this.#deps.retries());
     });
-    if (isEnded) ended(reported, plan);
+    if (isEnded) {
+      this.#ending = null;
+      ended(reported, plan);
+    }
     return isEnded;
+  }
+
+  /** Whether the configuration shows the end of a plan that this orchestrator tried to end and has not reported. */
+  get #hasEnded(): boolean {
+    const { balance, lastBalance } = this.#deps.view.cluster;
+    const id = this.#ending?.plan.id;
+    return id !== undefined && balance?.id !== id && lastBalance?.id === id;
+  }
+
+  #reportEnd(): void {
+    const { ended, view } = this.#deps;
+    const { lastBalance } = view.cluster;
+    if (this.#ending === null || lastBalance === undefined) return;
+    const { plan, triesMs } = this.#ending;
+    this.#ending = null;
+    // Else another orchestrator has ended it.
+    if (triesMs.has(lastBalance.endedMs)) ended(lastBalance, plan);
   }
 
   /** False if the plan has ended already: then its nodes are counted. */
@@ -332,28 +375,6 @@ interface Maps {
   readonly maps: readonly { readonly bucket: StoredBucket; readonly entry: Entry<BucketMap> }[];
 }
 
-function withoutPlan({ balance, ...cluster }: ClusterState, outcome: RebalanceOutcome): ClusterState {
-  const isDone = outcome.outcome === 'completed';
-  const failing = isDone ? (balance?.failing ?? []) : [];
-  const staying = withoutMembers(cluster, isDone ? (balance?.ejected ?? []) : []);
-  const nodes = staying.nodes.map((node) =>
-    failing.includes(node.uuid) ? { ...node, membership: 'inactiveFailed' as const } : node,
-  );
-  const ended = { ...staying, nodes, lastBalance: outcome };
-  const next = isDone && outcome.kind === 'rebalance' ? rebalanced(ended) : ended;
-  // The maps do not show whether actives were moved by a plan that did not finish or were promoted after a crash. Failovers move none.
-  const isUnfinished = !isDone && outcome.kind !== 'failover';
-  const marked = isUnfinished ? { ...next, needsRebalance: true as const } : next;
-  return withCounter(marked, outcome.kind, endNames[outcome.outcome]);
-}
-
-const rebalanced = ({ needsRebalance: _, ...state }: ClusterState): ClusterState => ({
-  ...state,
-  nodes: state.nodes.map(({ keepsCopies: __, newlyActive: ___, ...node }) => node),
-});
-
-const endNames = { completed: 'success', stopped: 'stop', failed: 'fail' } as const;
-
 const stoppedPlan = ({ id }: RebalancePlan): string => `${id} stopped`;
 
 /** Whether the plan needs the node to run. A node that was failed over leaves without taking part. */
@@ -362,6 +383,9 @@ function isNeeded({ nodes }: ClusterState, plan: RebalancePlan, id: string): boo
   const handsOver = plan.kind === 'gracefulFailover' && plan.failing?.includes(id);
   return plan.nodes.includes(id) || handsOver || (isActive && plan.ejected.includes(id));
 }
+
+const noPlacesReason = ({ name }: StoredBucket): string =>
+  `Shards of the bucket "${name}" are only on nodes that are to fail over.`;
 
 const unsafeReason = ({ name }: StoredBucket): string =>
   `Shards of the bucket "${name}" have no other copy that is sure to hold every durable write.`;

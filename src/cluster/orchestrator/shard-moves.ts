@@ -21,6 +21,12 @@ export function startMoves(map: BucketMap, target: BucketMap, plan: string): Buc
   return { ...map, nodes, forward: { plan, chains } };
 }
 
+/** Whether each shard that is on a node now has a planned node. */
+export const hasPlaces = (map: BucketMap): boolean => {
+  const isPlace = (node: number): boolean => node >= 0;
+  return map.shards.every(({ chain }, index) => !chain.some(isPlace) || goalOf(map, index).some(isPlace));
+};
+
 /** The map in which shards stay where they are. A shard whose active has already stopped continues to move, since another node is to serve it. */
 export function stopMoves(map: BucketMap): BucketMap {
   const chains = map.shards.map((shard, index) => (hasStopped(shard) ? goalOf(map, index) : shard.chain));

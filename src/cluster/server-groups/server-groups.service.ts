@@ -60,12 +60,18 @@ export class ServerGroupsService {
       refuseIncomplete(state, wanted);
       const nodes = state.nodes.map((node) => ({ ...node, group: wanted.get(node.otpNode) as string }));
       const isMove = state.nodes.some((node) => groupOfNode(state, node).uuid !== wanted.get(node.otpNode));
-      // The copies of a document follow at the next rebalance.
-      const needed = isMove && state.nodes.length > 1 && { needsRebalance: true as const };
-      return { ...state, groups: groupsOf(state), nodes, ...needed };
+      const moved = { ...state, groups: groupsOf(state), nodes };
+      return isMove && state.nodes.length > 1 ? withNeededRebalance(moved) : moved;
     });
   }
 }
+
+/** The copies of a document follow at the next rebalance: the running one may have planned its maps already. */
+const withNeededRebalance = ({ balance, ...state }: ClusterState): ClusterState => ({
+  ...state,
+  needsRebalance: true,
+  ...(balance && { balance: { ...balance, isOutdated: true } }),
+});
 
 function nameIn({ name }: Form): string {
   const trimmed = name?.trim() ?? '';

@@ -1,0 +1,149 @@
+// How rebalances and failovers end where something happened meanwhile: another change of the cluster, a lost answer, another orchestrator.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { realRandom } from '#ports/random.ts';
+import { buckets, cluster, plan } from '../../../test/support/rebalanced-cluster.ts';
+import { ClusterStore } from '../config/cluster.store.ts';
+import { type BucketMap, type ClusterState, clusterKey, mapKey } from '../config/cluster-state.ts';
+import { ServerGroupsService } from '../server-groups/server-groups.service.ts';
+import { mapOnOneNode } from '../topology/vbucket-map.ts';
+
+describe('the end of a plan', () => {
+  it('is reached on the only node that is left, in whichever term the plan was', async () => {
+    const { orchestrator, change, untilEnded, state } = await cluster('a', 'a');
+    await orchestrator(0);
+    await change({ balance: plan({ nodes: ['a'], ejected: ['b'], term: 5 }) });
+    await untilEnded();
+    assert.equal((await state()).lastBalance?.outcome, 'completed');
+  });
+
+  it('is reported once although the answer to its write was lost', async () => {
+    const { clock, orchestrator, change, untilEnded, ended } = await cluster('a b', 'a b');
+    const { store } = await orchestrator(1);
+    const put = store.put.bind(store);
+    let isLost = false;
+    store.put = async (key, value, ...rest) => {
+      const revision = await put(key, value, ...rest);
+      if (isLost || key !== clusterKey || (value as ClusterState).balance !== undefined) return revision;
+      isLost = true;
+      throw new Error('the answer was lost');
+    };
+    await change({ balance: plan({ nodes: ['a', 'b'] }) });
+    await untilEnded();
+    await clock.run(10_000);
+    assert.deepEqual([isLost, ended.map(({ outcome }) => outcome)], [true, ['completed']]);
+  });
+
+  it('waits for shards that are being handed over, also on a node that stopped another plan before', async () => {
+    const { clock, orchestrator, change, untilEnded, map, state } = await cluster('a b c', 'a b');
+    const stop = async () => {
+      const { balance } = await state();
+      assert.ok(balance);
+      await change({ balance: { ...balance, stopping: { reason: null } } });
+    };
+    const first = await orchestrator(1);
+    await change({ balance: plan({ id: 'first', nodes: ['a', 'b', 'c'] }) });
+    await clock.run(1_000);
+    await stop();
+    await untilEnded();
+    first.lease.term = null;
+    await clock.run(20_000);
+    const second = await orchestrator(2);
+    await change({ balance: plan({ id: 'second', nodes: ['b', 'c'], ejected: ['a'] }) });
+    await clock.run(1_500);
+    second.lease.term = null;
+    await stop();
+    first.lease.term = 3;
+    first.rebalancer.wake();
+    await untilEnded();
+    for (const uuid of buckets)
+      assert.ok((await map(uuid)).shards.every(({ incoming, confirmed }) => !incoming && confirmed));
+  });
+
+  it('leaves the cluster unbalanced if a node moved to another server group meanwhile', async () => {
+    const { clock, server, orchestrator, change, untilEnded, state } = await cluster('a b c', 'a b');
+    const groups = new ServerGroupsService({ cluster: new ClusterStore(server, 'a'), random: realRandom });
+    await groups.create({ name: 'Group 2' });
+    const move = async (names: readonly string[]) => {
+      const nodesOf = (list: readonly string[]) => list.map((name) => ({ otpNode: `ns_1@${name}` }));
+      const [first, second] = (await state()).groups ?? [];
+      const uri = (uuid: string | undefined) => `/pools/default/serverGroups/${uuid}`;
+      const others = ['a', 'b', 'c'].filter((name) => !names.includes(name));
+      await groups.move(undefined, {
+        groups: [
+          { uri: uri(first?.uuid), nodes: nodesOf(others) },
+          { uri: uri(second?.uuid), nodes: nodesOf(names) },
+        ],
+      });
+    };
+    await move(['c']);
+    assert.equal((await state()).needsRebalance, true);
+    await orchestrator(1);
+    await change({ balance: plan({ id: 'first', nodes: ['a', 'b', 'c'] }) });
+    await clock.run(1_000);
+    await move(['b']);
+    await untilEnded();
+    const outcome = async () => [(await state()).lastBalance?.outcome, (await state()).needsRebalance];
+    assert.deepEqual(await outcome(), ['completed', true]);
+    await change({ balance: plan({ id: 'second', nodes: ['a', 'b', 'c'] }) });
+    await untilEnded();
+    assert.deepEqual(await outcome(), ['completed', undefined]);
+  });
+
+  it('has a reason where a node is failed over gracefully that alone has the shards of a new bucket', async () => {
+    const { server, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b c');
+    const entry = (await server.get<BucketMap>(mapKey('first'))) ?? assert.fail('no map');
+    await server.put(mapKey('first'), mapOnOneNode('a'), entry.revision);
+    await orchestrator(1);
+    await change({ balance: plan({ kind: 'gracefulFailover', nodes: ['b', 'c'], failing: ['a'] }) });
+    await untilEnded();
+    const { lastBalance, nodes } = await state();
+    assert.deepEqual([lastBalance?.outcome, nodes[0]?.membership], ['failed', 'active']);
+    assert.match(lastBalance?.reason ?? '', /the bucket "first" .* only on nodes that are to fail over/);
+    assert.ok((await map('first')).shards.every(({ chain }) => chain[0] === 0));
+  });
+
+  it('of an automatic failover keeps a shard that is only on the failed node', async () => {
+    const { down, server, orchestrator, change, untilEnded, state } = await cluster('a b c', 'a b c');
+    const entry = (await server.get<BucketMap>(mapKey('first'))) ?? assert.fail('no map');
+    await server.put(mapKey('first'), mapOnOneNode('a'), entry.revision);
+    down.add('a');
+    await orchestrator(1);
+    await change({
+      balance: plan({ kind: 'failover', nodes: ['b', 'c'], failing: ['a'], automatic: 'It is silent.' }),
+    });
+    await untilEnded();
+    const { lastBalance, nodes } = await state();
+    assert.deepEqual([lastBalance?.outcome, nodes[0]?.membership], ['failed', 'active']);
+    assert.equal(lastBalance?.reason, 'Would lose vbuckets in the following buckets: ["first"]');
+    assert.deepEqual((await server.get<BucketMap>(mapKey('first')))?.value, mapOnOneNode('a'));
+  });
+});
+
+describe('a retry of a rebalance', () => {
+  it('is cancelled when the settings no longer want it', async () => {
+    const { clock, orchestrator, change, down, retrySettings, state, untilEnded, ended } = await cluster(
+      'a b c',
+      'a b',
+    );
+    Object.assign(retrySettings, { enabled: true, afterTimePeriod: 60, maxAttempts: 2 });
+    await orchestrator(1);
+    down.add('c');
+    await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
+    await untilEnded();
+    assert.notEqual((await state()).retry, undefined);
+    retrySettings.enabled = false;
+    await clock.run(100_000);
+    assert.deepEqual([ended.length, (await state()).retry], [1, undefined]);
+  });
+
+  it('does not eject the node that has become the founder since', async () => {
+    const { clock, orchestrator, change, retrySettings, state, ended } = await cluster('a b c', 'a b');
+    retrySettings.enabled = true;
+    await orchestrator(1);
+    const retry = { id: 'old', nodes: ['a', 'b'], ejected: ['c'], dueMs: 0, attemptsLeft: 1 };
+    await change({ founder: 'c', retry });
+    await clock.run(10_000);
+    assert.deepEqual([ended.length, (await state()).retry], [0, undefined]);
+  });
+});
