@@ -1,5 +1,4 @@
 // `divan load`: reads and writes of documents, with their rate and latencies, so that people measure for themselves.
-import type { StoreRequest } from '#client/bucket-client.ts';
 import { nodeConnection } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
@@ -9,10 +8,10 @@ import { collectionOptions, jsonFlag, secondsUpTo, wholeNumber } from '../remote
 import { RemoteNode } from '../remote/remote-node.ts';
 import { type VerbOutput, verb } from '../remote/verb.ts';
 import { columns, ProgressLine } from '../terminal.ts';
+import { everyDocument } from './every-document.ts';
 import type { Latencies } from './latencies.ts';
 import { type LoadPlan, LoadRun } from './load-run.ts';
 
-const batchDocuments = 1_000;
 const secondMs = 1_000;
 /** The braces and names around the text of a document. */
 const frameBytes = '{"text":""}'.length;
@@ -102,28 +101,6 @@ async function measured(run: LoadRun, line: ProgressLine, signal: AbortSignal): 
   } finally {
     clearInterval(live);
     line.end();
-  }
-}
-
-async function everyDocument(
-  data: BucketData,
-  { collectionId, prefix, documents, value }: LoadPlan,
-  kind: 'set' | 'remove',
-  progress: (done: number) => void,
-  signal?: AbortSignal,
-): Promise<void> {
-  for (let first = 0; first < documents; first += batchDocuments) {
-    signal?.throwIfAborted();
-    const keys = Array.from(
-      { length: Math.min(batchDocuments, documents - first) },
-      (_, n) => `${prefix}${first + n}`,
-    );
-    const body = kind === 'set' ? value : Buffer.alloc(0);
-    await data.store(
-      collectionId,
-      keys.map((key): StoreRequest => ({ kind, key, value: body, cas: 0n, expiry: 0 })),
-    );
-    progress(first + keys.length);
   }
 }
 
