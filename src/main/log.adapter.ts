@@ -18,7 +18,7 @@ const pipeWait = { ms: 10, times: 10 };
 
 /** `file` gets the lines that standard error gets, and all others from `info` up. */
 export function jsonLog(level: LogLevel, file?: LineOutput): Log {
-  const shown = logTo({ write: writeToStandardError }, level, {});
+  const shown = logTo(toStandardError(), level, {});
   return file && level !== 'silent' ? both(shown, logTo(file, finerOf(level, 'info'), {})) : shown;
 }
 
@@ -58,19 +58,66 @@ function write(output: LineOutput, line: string): void {
   }
 }
 
-/** @throws the error of the system, also when the reader of a pipe reads nothing for some time */
-function writeToStandardError(line: string): void {
-  const bytes = Buffer.from(line);
-  let written = 0;
-  for (let waited = 0; written < bytes.length; ) {
+/** Takes bytes from an index on, and returns how many it took. */
+interface Pipe {
+  write(bytes: Buffer, from: number): number;
+  /** Waits a moment for the reader of the pipe. */
+  wait(): void;
+}
+
+export class PipedLines implements LineOutput {
+  readonly #pipe: Pipe;
+  /** A wait for the reader was in vain: no other line waits until the pipe takes one, since each wait blocks the thread. */
+  #isFull = false;
+  /** The pipe took only a part of the last line. */
+  #isCut = false;
+
+  constructor(pipe: Pipe) {
+    this.#pipe = pipe;
+  }
+
+  /** @throws the error of the system, also when the reader of a pipe reads nothing for some time */
+  write(line: string): void {
+    const bytes = Buffer.from(this.#isCut ? `\n${line}` : line);
+    let written = 0;
     try {
-      written += writeSync(standardError, bytes, written);
+      for (let waited = this.#isFull ? pipeWait.times : 0; written < bytes.length; ) {
+        const taken = this.#take(bytes, written);
+        if (taken !== null) written += taken;
+        else if (waited++ < pipeWait.times) this.#pipe.wait();
+        else throw new PipeFullError();
+      }
+      this.#isFull = false;
+      this.#isCut = false;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || ++waited > pipeWait.times) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pipeWait.ms);
+      this.#isFull = error instanceof PipeFullError;
+      this.#isCut ||= written > 0;
+      throw error;
+    }
+  }
+
+  /** Null: the pipe is full. */
+  #take(bytes: Buffer, from: number): number | null {
+    try {
+      return this.#pipe.write(bytes, from);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return null;
+      throw error;
     }
   }
 }
+
+class PipeFullError extends Error {
+  constructor() {
+    super('the pipe has no room');
+  }
+}
+
+const toStandardError = (): LineOutput =>
+  new PipedLines({
+    write: (bytes, from) => writeSync(standardError, bytes, from),
+    wait: () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pipeWait.ms),
+  });
 
 const both = (one: Log, other: Log): Log => ({
   debug: (...line) => [one, other].forEach((log) => void log.debug(...line)),
