@@ -91,11 +91,13 @@ export const bucketVerbs = [
     { ...plain, ...changeable, ...atCreation },
     async (options, [name = '']) => {
       const node = new RemoteNode(options);
-      const { type, eviction, 'conflict-resolution': resolution, quota = 100, replicas = 0 } = options;
+      const { type, eviction, 'conflict-resolution': resolution, quota = 100 } = options;
+      // The node refuses replicas of a type that has none.
+      const { replicas = type === 'memcached' ? undefined : 0 } = options;
       const bucket = await createReadyBucket(node, name, {
         bucketType: type,
         ...givenFields({ evictionPolicy: eviction, conflictResolutionType: resolution }),
-        ...fieldsOf({ ...options, quota, replicas: type === 'memcached' ? undefined : replicas }),
+        ...fieldsOf({ ...options, quota, replicas }),
       });
       return done(summaryOf(bucket), `bucket "${name}" is ready`);
     },

@@ -18,6 +18,8 @@ const commonOptions = {
   json: jsonFlag,
 } as const;
 const valueBytesMax = 20 << 20;
+/** The most keys that a node lists in one answer. */
+const listedMax = 10_000;
 
 const casText: OptionKind<bigint> = {
   placeholder: 'CAS',
@@ -102,7 +104,7 @@ export const docVerbs = [
       ...commonOptions,
       prefix: { kind: kinds.text, default: '', doc: 'only keys with this prefix' },
       after: { kind: kinds.text, doc: 'only keys after this one, such as the last key of the previous page' },
-      limit: { kind: wholeNumber(1, 10_000), default: 100, doc: 'maximum number of keys' },
+      limit: { kind: wholeNumber(1, listedMax), default: 100, doc: 'maximum number of keys' },
       values: { kind: kinds.flag, default: false, doc: 'print the documents too' },
     },
     async (options, [bucket = '']) => {
@@ -110,7 +112,7 @@ export const docVerbs = [
       const first = after === undefined || isBefore(after, prefix) ? prefix : after;
       // One more than the limit: the rows may begin with `after` itself.
       const query = new URLSearchParams({
-        limit: String(limit + 1),
+        limit: String(Math.min(limit + 1, listedMax)),
         include_docs: String(values),
         startkey: JSON.stringify(first),
       });

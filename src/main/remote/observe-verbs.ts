@@ -17,6 +17,14 @@ interface Series {
   readonly values: readonly [number, string][];
 }
 
+interface RangeAnswer {
+  readonly data: readonly Series[];
+  readonly errors?: readonly { readonly node: string; readonly error: string }[];
+}
+
+/** What a node says about a metric or label that it does not have. */
+const noSeries = /^(?:unknown metric|metric .* has no label) /;
+
 interface LogEntry {
   readonly tstamp: number;
   readonly serverTime: string;
@@ -136,9 +144,16 @@ async function overTime(
     step: String(step),
     ...(bucket !== undefined && { bucket }),
   });
-  const { data } = (await node.get(`${path}?${query}`)) as { data: Series[] };
-  if (data.length === 0)
-    throw new CommandError(`metric "${name}" has no values in this time`, ExitStatus.missing);
+  const { data, errors = [] } = (await node.get(`${path}?${query}`)) as RangeAnswer;
+  const problems = [...new Set(errors.map(({ error }) => error))];
+  if (data.length === 0) {
+    const isMissing = problems.every((problem) => noSeries.test(problem));
+    throw new CommandError(
+      [`metric "${name}" has no values in this time`, ...problems].join(': '),
+      isMissing ? ExitStatus.missing : ExitStatus.failure,
+    );
+  }
+  for (const { node: from, error } of errors) process.stderr.write(`divan: ${from}: ${error}\n`);
   const text = data.map(({ metric, values }) => {
     const { nodes, ...labels } = metric;
     const rows = values.map(([at, value]) => [new Date(at * 1_000).toISOString(), value]);
