@@ -15,6 +15,11 @@ export function readU32(buffer: Uint8Array, at: number): number {
   );
 }
 
+export function writeU16(buffer: Uint8Array, at: number, value: number): void {
+  buffer[at] = value >>> 8;
+  buffer[at + 1] = value;
+}
+
 export function writeU32(buffer: Uint8Array, at: number, value: number): void {
   buffer[at] = value >>> 24;
   buffer[at + 1] = value >>> 16;

@@ -6,6 +6,7 @@ import { errorMapJson } from './error-map.ts';
 import { grantFeatures } from './features.ts';
 import { emptyFrame, readFrame } from './frame.ts';
 import { encodeRequest, type RequestParts } from './output.ts';
+import { Status } from './status.ts';
 
 const problem = (parts: RequestParts): string | null => {
   const bytes = encodeRequest(parts);
@@ -62,6 +63,12 @@ test('each known feature is granted once, in the requested order, and none witho
   assert.equal(grantFeatures([0x0d]), null);
   assert.deepEqual(grantFeatures([0x0d, 0x0c]), [0x0d, 0x0c]);
   assert.equal(grantFeatures([0x15]), null);
+});
+
+test('the error map describes every status', () => {
+  const { errors } = JSON.parse(errorMapJson(2)) as { errors: Record<string, object> };
+  const missing = Object.entries(Status).filter(([, code]) => errors[code.toString(16)] === undefined);
+  assert.deepEqual(missing, []);
 });
 
 test('the error map has the keys that clients require, in the requested format', () => {

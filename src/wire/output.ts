@@ -1,5 +1,5 @@
 // Collects replies in one growing buffer, so that the connection sends them with one write.
-import { writeU32 } from './bytes.ts';
+import { writeU16, writeU32 } from './bytes.ts';
 import { headerBytes, Magic } from './frame.ts';
 import { durationFrameBytes } from './framing.ts';
 
@@ -8,6 +8,15 @@ export interface Attachment {
   at: number;
   bytes: Buffer;
 }
+
+/** A part of an output; `at` of its attachments counts from its start. */
+export interface Written {
+  readonly bytes: Buffer;
+  readonly attachments: readonly Attachment[];
+}
+
+/** The longest key in a reply with a duration frame: its length has one byte. */
+const keyBytesWithDuration = 255;
 
 export class Output {
   /** Replaced when it grows: read it after `reserve` and `reply`, not among the arguments of a call with them. */
@@ -47,6 +56,25 @@ export class Output {
       this.attachedBytes -= (this.attachments.pop() as Attachment).bytes.length;
   }
 
+  /** Removes what was written from `start` on, as `rewind` does, and returns it. */
+  take(start: number): Written {
+    const bytes = Buffer.from(this.buffer.subarray(start, this.end));
+    const taken = this.attachments.filter(({ at }) => at > start);
+    this.rewind(start);
+    return { bytes, attachments: taken.map((one) => ({ at: one.at - start, bytes: one.bytes })) };
+  }
+
+  /** Writes again what `take` has returned. */
+  put({ bytes, attachments }: Written): void {
+    let from = 0;
+    for (const { at, bytes: attached } of attachments) {
+      this.append(bytes.subarray(from, at));
+      this.attach(attached);
+      from = at;
+    }
+    this.append(bytes.subarray(from));
+  }
+
   /** Ensures room for `bytes` and returns its start. The caller advances `end` by what it wrote. */
   reserve(bytes: number): number {
     if (this.end + bytes > this.buffer.length) this.grow(bytes);
@@ -55,7 +83,7 @@ export class Output {
 
   /**
    * Writes the header of a reply and reserves its body; returns the start of the extras, which key and value follow.
-   * `duration`: as `encodeDuration` returns it; a negative one omits the duration frame. The last `attachedBytes` of the value are attached by the caller.
+   * `duration`: as `encodeDuration` returns it; a negative one and a long key omit the duration frame. The last `attachedBytes` of the value are attached by the caller.
    */
   reply(
     opcode: number,
@@ -70,7 +98,7 @@ export class Output {
     casLo: number,
     attachedBytes = 0,
   ): number {
-    const framingBytes = duration < 0 ? 0 : durationFrameBytes;
+    const framingBytes = duration < 0 || keyBytes > keyBytesWithDuration ? 0 : durationFrameBytes;
     const bodyBytes = framingBytes + extrasBytes + keyBytes + valueBytes;
     const at = this.reserve(headerBytes + bodyBytes - attachedBytes);
     const { buffer } = this;
@@ -82,8 +110,7 @@ export class Output {
       buffer[at + 2] = framingBytes;
       // Frame type 0, the server duration, with two bytes.
       buffer[at + 24] = 0x02;
-      buffer[at + 25] = duration >> 8;
-      buffer[at + 26] = duration;
+      writeU16(buffer, at + durationAt, duration);
     }
     buffer[at + 1] = opcode;
     buffer[at + 3] = keyBytes;
@@ -114,6 +141,14 @@ export class Output {
     this.buffer.copy(grown, 0, 0, this.end);
     this.buffer = grown;
   }
+}
+
+/** Where a reply with a duration frame has its duration. */
+const durationAt = headerBytes + 1;
+
+/** Changes the duration in an encoded reply, if the reply has one. */
+export function setDuration(reply: Buffer, duration: number): void {
+  if (reply[0] === Magic.altResponse) writeU16(reply, durationAt, duration);
 }
 
 /** Fields of a request frame; omitted fields are zero or empty. */

@@ -182,3 +182,19 @@ test('GET_VBUCKET returns the state of a vbucket', async () => {
   );
   assert.equal((await client.ask({ opcode: Opcode.getVbucket, vb: 5000 })).status, Status.notMyVbucket);
 });
+
+test('reads do not overtake a search for keys on disk, although the client has unordered execution', async () => {
+  await using service = await serviceWith('fullEviction');
+  const client = await service.ready({ features: [...usualFeatures, Feature.unorderedExecution] });
+  await set(client, 'k', '1');
+  await evict(client, 'k');
+  const missing = { opcode: Opcode.get, key: key('none') };
+  const searches = [
+    { opcode: Opcode.getKeys, key: key('a') },
+    { opcode: Opcode.getRandomKey, extras: u32(0) },
+  ];
+  for (const search of searches) {
+    client.send({ ...search, opaque: 1 }, { ...missing, opaque: 2 });
+    assert.deepEqual([(await client.next())?.opaque, (await client.next())?.opaque], [1, 2]);
+  }
+});

@@ -43,8 +43,10 @@ export function getCollectionId(request: Request): CommandResult {
 
 /** GET_SCOPE_ID. */
 export function getScopeId(request: Request): CommandResult {
-  const scopeName = readName(request)?.split('.')[0] || '_default';
-  if (!namePattern.test(scopeName)) return request.refuse(Status.invalidArguments, nameRule);
+  const name = readName(request)?.split('.')[0];
+  const scopeName = name === '' ? '_default' : name;
+  if (scopeName === undefined || !namePattern.test(scopeName))
+    return request.refuse(Status.invalidArguments, nameRule);
   const scope = request.bucket.collections.scope(scopeName);
   if (!scope || !isScopeVisible(request, scope)) return request.refuse(Status.unknownScope, 'Unknown scope');
   return replyId(request, scope.id);

@@ -3,6 +3,7 @@ import { collectionIdBytes } from '#wire/collection-id.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import type { ListedKeys } from '../bucket/keys/packed-keys.ts';
+import { orderOf } from '../dispatch/delayed-reply.ts';
 import { replyValue } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
@@ -49,7 +50,7 @@ function replyWhenFound(
   };
   find((value) => reply(value));
   if (outcome !== null) return outcome;
-  const heldReply = request.connection.holdReply(request, 'unordered');
+  const heldReply = request.connection.holdReply(request, orderOf(request));
   reply = (value) => {
     if (typeof value !== 'number') heldReply.value = value;
     heldReply.resolve(typeof value === 'number' ? value : Status.success);

@@ -5,7 +5,7 @@ import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { FoundKey } from '../bucket/keys/random-search.ts';
 import { notResident, ownMemoryBytes } from '../data/documents.ts';
-import { holdFrame } from '../dispatch/delayed-reply.ts';
+import { holdFrame, orderOf } from '../dispatch/delayed-reply.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { beginReply, clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
@@ -52,7 +52,7 @@ function search(request: Request, query: KeyQuery): CommandResult {
   };
   request.bucket.engine?.keys.findRandom(query.collection, (found) => reply(found));
   if (status !== null) return status;
-  const heldReply = holdFrame(request, 'unordered');
+  const heldReply = holdFrame(request, orderOf(request));
   reply = (found) => {
     if (typeof found !== 'number') heldReply.found = found;
     heldReply.resolve(typeof found === 'number' ? found : Status.success);

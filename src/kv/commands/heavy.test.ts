@@ -139,6 +139,19 @@ test('a client with unordered execution gets other replies first', async () => {
   assert.equal((await client.next())?.opaque, 9, 'two requests of a connection were in heavy work at once');
 });
 
+test('a request that waits for other heavy work of its connection is counted once', async () => {
+  // The choice of the bucket, a write and three lookups.
+  const limits = { connections: Infinity, operations: 5, ingressMib: Infinity, egressMib: Infinity };
+  await using service = await startService(aDesired({ users: [{ ...aUser('admin', 'password'), limits }] }));
+  const client = await service.ready({ features: [...usualFeatures, Feature.unorderedExecution] });
+  await client.ask(set('large', document));
+  client.send(...Array.from({ length: 3 }, () => lookup('large', spec(SubdocOpcode.getCount, 'items'))));
+  for (let reply = 0; reply < 3; reply++) assert.equal((await client.next())?.status, Status.success);
+  assert.equal((await client.ask(get('large'))).status, Status.rateLimitedCommands);
+  const { gets, getHits } = (await service.service.report()).buckets[0]!;
+  assert.deepEqual([gets, getHits], [3, 3]);
+});
+
 test('a lookup whose large document comes from disk is answered while other heavy work of its connection runs', async () => {
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });

@@ -5,7 +5,7 @@ import { collectionIdBytes, writeCollectionId as writeLeb128 } from '#wire/colle
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { type DocumentResult, notResident, type StoredDocument } from '../data/documents.ts';
-import { holdFrame } from '../dispatch/delayed-reply.ts';
+import { holdFrame, orderOf } from '../dispatch/delayed-reply.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { durationOf, replyValue } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
@@ -87,7 +87,7 @@ function makeScan(request: Request, plan: ScanPlan): CommandResult {
   if (status !== null) return Outcome.replied;
   const bytes = Buffer.from(output.buffer.subarray(from, output.end));
   output.end = from;
-  const heldReply = connection.holdReply(request, 'unordered', bytes);
+  const heldReply = connection.holdReply(request, orderOf(request), bytes);
   finish = (finalStatus) => heldReply.resolve(finalStatus);
   return Outcome.later;
 }
@@ -192,7 +192,7 @@ function endScan({ bucket }: Request, scan: Scan, status: CommandResult): Comman
 /** Sends the items that are ready and continues the scan once the next items are read from disk. */
 function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
   const { documents } = request;
-  const heldReply = holdFrame(request, 'unordered');
+  const heldReply = holdFrame(request, orderOf(request));
   const { progress } = scan;
   clearReadAhead(scan);
   const read = (index: number, finish: (status: Status) => void): void =>

@@ -70,9 +70,16 @@ function* streamFigures(producer: StreamConnection, stream: Stream): Figures {
   yield [`${prefix}_state`, stream.isBackfilling ? 'backfilling' : 'in-memory'];
 }
 
+/** Names of statistics contain the separator. */
+const separatorBytesMax = 200;
+
 /** `dcpagg [separator]`: totals of connections whose names are equal up to the separator. */
-export function* statStreamTotals(request: Request, argument: string): Figures {
-  const separator = argument === '' ? ':' : argument;
+export const statStreamTotals = (request: Request, argument: string): Figures | Status =>
+  Buffer.byteLength(argument) > separatorBytesMax
+    ? Status.invalidArguments
+    : totalsByKind(request, argument === '' ? ':' : argument);
+
+function* totalsByKind(request: Request, separator: string): Figures {
   const groups = new Map<string, StreamConnection[]>();
   for (const producer of producersOf(request)) {
     const end = producer.name.indexOf(separator);

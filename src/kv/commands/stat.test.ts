@@ -4,8 +4,10 @@ import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Privilege } from '#auth/privileges.ts';
 import { realClock } from '#ports/clock.ts';
+import { OpenFlag } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
+import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
   aBucket,
   aDesired,
@@ -299,4 +301,20 @@ test('a group of statistics ends with its connection, also while the client keep
   for (let at = 0; at < 100; at++) await new Promise((resolve) => setImmediate(resolve));
   assert.ok(turns - before < 50, `${turns - before} turns of a closing connection`);
   client.socket.destroy();
+});
+
+test('statistics of a connection whose name has a long text are whole for a client with server durations', async () => {
+  await using service = await startService();
+  const stream = await service.ready();
+  // Each byte is shown as a character of three bytes.
+  const name = Buffer.alloc(200, 0xff);
+  const extras = Buffer.from([0, 0, 0, 0, 0, 0, 0, OpenFlag.producer]);
+  assert.equal((await stream.ask({ opcode: Opcode.dcpOpen, key: name, extras })).status, Status.success);
+  const client = await service.ready({ features: [...usualFeatures, Feature.tracing] });
+  const figures = await group(client, 'dcp');
+  assert.equal(figures[`eq_dcpq:${name}:type`], 'producer');
+  assert.equal(figures['ep_dcp_count'], '1');
+  const separator = Buffer.alloc(40_000, '|');
+  const { status } = await client.ask({ opcode: Opcode.stat, key: Buffer.from(`dcpagg ${separator}`) });
+  assert.equal(status, Status.invalidArguments);
 });

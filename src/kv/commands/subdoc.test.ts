@@ -245,10 +245,20 @@ test('system attributes and deletion require separate privileges', async () => {
   const clerk = aUser('clerk', 'password', { node: 0, buckets: { b: { privileges: read | upsert } } });
   await using service = await startService(aDesired({ users: [clerk] }));
   const client = await service.ready({ user: 'clerk' });
-  assert.equal(
-    (await client.ask(mutation([[Op.dictUpsert, '_sys', '1', PathFlag.xattr]], DocFlag.mkdoc))).status,
-    Status.noAccess,
-  );
+  const sets = [
+    [Op.dictUpsert, '_sys', '1', PathFlag.xattr],
+    [Op.dictUpsert, 'a', '1'],
+  ] as const;
+  const failed = await client.ask(mutation(sets, DocFlag.mkdoc));
+  assert.equal(failed.status, Status.subdocMultiPathFailure);
+  assert.deepEqual([failed.value[0], failed.value.readUInt16BE(1)], [0, Status.noAccess]);
+  const single = {
+    opcode: Op.dictUpsert,
+    key,
+    extras: Buffer.from([0, 4, PathFlag.xattr, DocFlag.mkdoc]),
+    value: Buffer.from('_sys1'),
+  };
+  assert.equal((await client.ask(single)).status, Status.noAccess);
   assert.equal(
     (await client.ask(mutation([[Op.dictUpsert, 'user', '1', PathFlag.xattr]], DocFlag.mkdoc))).status,
     Status.success,

@@ -53,6 +53,8 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** Resolved replies that `resume` will send. */
   private readonly ready: HeldReply[] = [];
   readonly openedMs: number;
+  /** Since when the client has time to log in: it was opened, or began to log in again. */
+  private unauthenticatedSinceMs: number;
   /** A frame was put back into the reader: it runs once held replies are sent. */
   private waiting = false;
   /** There is no memory for the frame that is arriving. */
@@ -81,6 +83,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.transport = transport;
     this.peer = peer;
     this.openedMs = host.nowMs();
+    this.unauthenticatedSinceMs = this.openedMs;
     this.usedAtMs = this.openedMs;
   }
 
@@ -115,8 +118,11 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.streamer?.drained();
     if (this.stalledAtMs < 0) return;
     this.stalledAtMs = -1;
+    // While the connection did not read, no frame could arrive.
+    this.partialFrameSinceMs = -1;
     this.host.tick();
-    this.proceed();
+    if (this.ready.length > 0) this.resume();
+    else this.proceed();
   }
 
   /** Sends the resolved replies, then runs the requests that waited for them. */
@@ -129,12 +135,12 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.proceed();
   }
 
-  /** Sends resolved replies while the turn has time: some run their request again. */
+  /** Sends resolved replies while the turn has time and the client accepts them: some run their request again. */
   private finishReady(): void {
     const { ready } = this;
     const { turns, dispatcher } = this.host;
     let sent = 0;
-    while (sent < ready.length && !turns.isOver) {
+    while (sent < ready.length && !turns.isOver && this.stalledAtMs < 0) {
       const heldReply = ready[sent++] as HeldReply;
       dispatcher.request.workBytes = 0;
       this.finish(heldReply);
@@ -143,7 +149,8 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
       );
     }
     ready.splice(0, sent);
-    if (ready.length > 0) this.continueLater();
+    // A stalled connection continues in `drained`.
+    if (ready.length > 0 && this.stalledAtMs < 0) this.continueLater();
   }
 
   private continueLater(): void {
@@ -151,10 +158,11 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.host.wake(this);
   }
 
-  holdReply({ frame, command }: Answerable, order: ReplyOrder, bytes: Buffer = Buffer.alloc(0)): HeldReply {
-    const { opcode, opaque } = frame;
+  holdReply(request: Answerable, order: ReplyOrder, bytes: Buffer = Buffer.alloc(0)): HeldReply {
+    const { startedMs, command } = request;
+    const { opcode, opaque } = request.frame;
     const quiet = command.quiet === 'success';
-    const heldReply = new HeldReply(this, { opcode, opaque, order, quiet }, bytes);
+    const heldReply = new HeldReply(this, { opcode, opaque, order, quiet, startedMs }, bytes);
     this.heldCount++;
     if (order === 'ordered') this.orderedCount++;
     return heldReply;
@@ -173,6 +181,8 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   }
 
   setAuthenticated(isAuthenticated: boolean): void {
+    const wasAuthenticated = this.reader.bytesMax === frameBytesMax;
+    if (wasAuthenticated && !isAuthenticated) this.unauthenticatedSinceMs = this.host.nowMs();
     this.reader.bytesMax = isAuthenticated ? frameBytesMax : connectionLimits.unauthenticatedFrameBytesMax;
     if (isAuthenticated) this.transport.markAuthenticated();
   }
@@ -202,8 +212,10 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     const isReading = this.hasProgressed() && this.transport.unsentBytes > 0;
     if (this.stalledAtMs >= 0 && isReading) this.stalledAtMs = nowMs;
     const isStalled = this.stalledAtMs >= 0 && nowMs - this.stalledAtMs > stalledMs;
-    const isUnauthenticated = this.session.user === null && nowMs - this.openedMs > authenticationMs;
-    const isSlow = this.partialFrameSinceMs >= 0 && nowMs - this.partialFrameSinceMs > frameMs;
+    const isUnauthenticated =
+      this.session.user === null && nowMs - this.unauthenticatedSinceMs > authenticationMs;
+    const hasPartialFrame = this.partialFrameSinceMs >= 0 && this.stalledAtMs < 0;
+    const isSlow = hasPartialFrame && nowMs - this.partialFrameSinceMs > frameMs;
     if (isLingering || isStalled || isUnauthenticated || isSlow) this.transport.destroy();
     else if (this.isIdle(nowMs, idleMs, isReading)) this.close();
   }
@@ -258,7 +270,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     const runsAgain = heldReply.frame.length > 0 && heldReply.status === Status.success;
     const isFine = runsAgain
       ? dispatcher.rerun(this, heldReply) !== AfterFrame.close
-      : writeHeldReply(this, output, heldReply);
+      : writeHeldReply(this, dispatcher.request, heldReply);
     if (!isFine) this.close();
     else if (output.bytes > connectionLimits.flushBytes) this.flush();
   }

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Magic } from '#wire/frame.ts';
 import { Output } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import type { Answerable } from '../session/client.ts';
 import { Connection, type ConnectionHost } from './connection.ts';
 import { connectionLimits } from './connection-limits.ts';
 import type { Transport } from './transport.ts';
 
-/** A connection whose client has accepted nothing of 5 MiB. */
-function aStalledConnection() {
+/** A connection whose client accepts nothing. */
+function aConnection() {
   const output = new Output();
   const socket = { unsentBytes: 0, isDestroyed: false };
   const transport = {
@@ -21,19 +24,36 @@ function aStalledConnection() {
       socket.isDestroyed = true;
     },
     markAuthenticated: () => {},
+    pause: () => {},
+    resume: () => {},
   };
-  const host = { output, traffic: { readBytes: 0, writtenBytes: 0 }, nowMs: () => 0 };
+  const time = { nowMs: 0 };
+  const host = {
+    output,
+    dispatcher: { request: { environment: {}, output, workBytes: 0 } },
+    traffic: { readBytes: 0, writtenBytes: 0 },
+    turns: { isOver: false, spend: () => {} },
+    wake: () => {},
+    tick: () => {},
+    nowMs: () => time.nowMs,
+  };
   const connection = new Connection(
     host as unknown as ConnectionHost,
     transport as unknown as Transport,
     '127.0.0.1:1',
   );
   connection.session.user = {} as NonNullable<typeof connection.session.user>;
+  return { connection, socket, output, time };
+}
+
+/** A connection whose client has accepted nothing of 5 MiB. */
+function aStalledConnection(made = aConnection()) {
+  const { connection, output } = made;
   connection.send(() => {
     const bytes = 5 << 20;
     output.end = output.reserve(bytes) + bytes;
   });
-  return { connection, socket, output };
+  return made;
 }
 
 const stepMs = connectionLimits.stalledMs / 2;
@@ -70,4 +90,41 @@ test('a client that accepts nothing loses its connection, also while more is wri
   connection.send(() => output.append(Buffer.alloc(100)));
   connection.sweep(2 * stepMs + 1);
   assert.equal(socket.isDestroyed, true);
+});
+
+test('a client has time for the rest of a frame once it has accepted its replies, however long that takes', () => {
+  const made = aConnection();
+  const { connection, socket, time } = made;
+  const aByte = Buffer.from([Magic.request]);
+  connection.received(aByte, 0, 1);
+  aStalledConnection(made);
+  for (; time.nowMs <= 2 * connectionLimits.frameMs; time.nowMs += stepMs) {
+    socket.unsentBytes -= 512 << 10;
+    connection.sweep(time.nowMs);
+  }
+  socket.unsentBytes = 0;
+  connection.drained();
+  connection.sweep(time.nowMs + connectionLimits.frameMs);
+  assert.equal(socket.isDestroyed, false);
+  connection.sweep(time.nowMs + connectionLimits.frameMs + 1);
+  assert.equal(socket.isDestroyed, true);
+});
+
+test('held replies wait while the client does not accept them, and are sent once it does', () => {
+  const { connection, socket } = aConnection();
+  const request = { frame: { opcode: 0, opaque: 0 }, command: { quiet: null }, startedMs: -1 };
+  const [replies, replyBytes] = [40, 1 << 20];
+  const held = Array.from({ length: replies }, () =>
+    connection.holdReply(request as unknown as Answerable, 'unordered', Buffer.alloc(replyBytes)),
+  );
+  for (const reply of held) reply.resolve(Status.success);
+  connection.resume();
+  let sent = 0;
+  while (socket.unsentBytes > 0) {
+    assert.ok(socket.unsentBytes <= connectionLimits.unsentBytes + replyBytes, `${socket.unsentBytes} bytes`);
+    sent += socket.unsentBytes;
+    socket.unsentBytes = 0;
+    connection.drained();
+  }
+  assert.deepEqual([sent, connection.heldCount], [replies * replyBytes, 0]);
 });

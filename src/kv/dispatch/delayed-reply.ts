@@ -9,7 +9,8 @@
 //      frame is run again by `Dispatcher.rerun`, now with the document or the result.
 //   5. The connection then runs the frames that waited for these replies.
 import { Feature } from '#wire/features.ts';
-import type { Output } from '#wire/output.ts';
+import { encodeDuration } from '#wire/framing.ts';
+import { setDuration } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { type HeavyAnswer, heavyAttemptsMax } from '../heavy/jobs.ts';
 import type { HeldReply, ReplyOrder } from '../served/held-reply.ts';
@@ -24,9 +25,10 @@ const retryMs = 2_000;
 /** Moves the reply just written, which begins at `replyStart` of the output, to a held reply, which is sent once the write has its durability level. */
 export function holdForDurability(request: Request, replyStart: number): void {
   const { bucket, connection, output, result } = request;
-  const bytes = Buffer.from(output.buffer.subarray(replyStart, output.end));
-  output.end = replyStart;
-  bucket.holdUntilDurable(result.pending, connection.holdReply(request, 'unordered', bytes));
+  const { bytes, attachments } = output.take(replyStart);
+  const heldReply = connection.holdReply(request, orderOf(request), bytes);
+  heldReply.attachments = attachments;
+  bucket.holdUntilDurable(result.pending, heldReply);
   result.pending = 0;
 }
 
@@ -68,7 +70,7 @@ export function holdForHeavyWork(request: Request, outputEnd: number): AfterFram
   output.rewind(outputEnd);
   request.work = null;
   if (work === null) throw new Error(`${request.command.name} returned Outcome.heavy without work`);
-  if (connection.heavyCount > 0 && resumed === null) return AfterFrame.wait;
+  if (connection.heavyCount > 0 && resumed === null) return waitUncounted(request);
   const attempts = (resumed?.heavy?.attempts ?? 0) + 1;
   if (attempts > heavyAttemptsMax) return refuseForNow(request);
   const heldReply = connection.holdReply(request, orderOf(request));
@@ -98,21 +100,33 @@ export function holdForHeavyWork(request: Request, outputEnd: number): AfterFram
   return AfterFrame.continue;
 }
 
-/** Writes a resolved reply to the output; returns false if the connection must be closed instead. */
-export function writeHeldReply(connection: Client, output: Output, heldReply: HeldReply): boolean {
+/** The frame stays unread. It is counted when it runs again. */
+function waitUncounted({ counters, frame, getHitsBefore, getsBefore, session }: Request): AfterFrame {
+  counters.gets = getsBefore;
+  counters.getHits = getHitsBefore;
+  session.user?.meter?.giveBack(frame.needed);
+  return AfterFrame.wait;
+}
+
+/** Writes a resolved reply to the output of the thread; returns false if the connection must be closed instead. */
+export function writeHeldReply(
+  connection: Client,
+  { environment, output }: Request,
+  heldReply: HeldReply,
+): boolean {
   const status = heldReply.status ?? Status.internalError;
   if (status === Status.success && heldReply.quiet) return true;
+  const { startedMs } = heldReply;
+  const duration = startedMs < 0 ? -1 : encodeDuration((environment.clock.monotonicMs() - startedMs) * 1000);
   if (heldReply.bytes.length > 0 && status === Status.success) {
-    const at = output.reserve(heldReply.bytes.length);
-    heldReply.bytes.copy(output.buffer, at);
-    output.end += heldReply.bytes.length;
+    if (duration >= 0) setDuration(heldReply.bytes, duration);
+    output.put(heldReply);
     return true;
   }
   const { session } = connection;
   const sentStatus = session.has(Feature.xerror) ? status : legacyStatus(undefined, session, status);
   if (sentStatus === null) return false;
   const { opcode, opaque, value } = heldReply;
-  const duration = session.has(Feature.tracing) ? 0 : -1;
   const body = status === Status.success ? value : value.subarray(0, 0);
   const at = output.reply(opcode, opaque, sentStatus, duration, 0, 0, body.length, 0, 0, 0);
   body.copy(output.buffer, at);
@@ -122,7 +136,8 @@ export function writeHeldReply(connection: Client, output: Output, heldReply: He
 const refuseForNow = (request: Request): AfterFrame =>
   replyStatus(request, Status.temporaryFailure) ? AfterFrame.continue : AfterFrame.close;
 
-const orderOf = ({ command, framing, session }: Request): ReplyOrder =>
+/** Whether later requests of the connection may be answered first. */
+export const orderOf = ({ command, framing, session }: Request): ReplyOrder =>
   !framing.barrier && command.reorderable && session.features[Feature.unorderedExecution] === 1
     ? 'unordered'
     : 'ordered';

@@ -33,7 +33,7 @@ test('what a command has composed is there in its next run, and released when th
     provideFetched: () => {},
   } as unknown as Documents;
   const held: HeldReply[] = [];
-  const head = { opcode: Noop.opcode, opaque: 0, order: 'ordered' as const, quiet: false };
+  const head = { opcode: Noop.opcode, opaque: 0, order: 'ordered' as const, quiet: false, startedMs: -1 };
   const connection = {
     session: new Session(),
     heldCount: 0,

@@ -58,7 +58,9 @@ export class Dispatcher {
     request.context = '';
     const entry = this.entries[frame.opcode];
     const isTraced = session.features[Feature.tracing] === 1;
-    request.startedMs = isTraced ? request.environment.clock.monotonicMs() : -1;
+    request.startedMs = isTraced
+      ? (request.resumed?.startedMs ?? request.environment.clock.monotonicMs())
+      : -1;
     if (entry) request.command = entry.command;
     const before = request.output.end;
     const outcome = this.attempt(request, entry, before);
@@ -96,6 +98,7 @@ export class Dispatcher {
       if (checked !== Status.success || !entry) return checked;
       request.result.pending = 0;
       request.getsBefore = request.counters.gets;
+      request.getHitsBefore = request.counters.getHits;
       const outcome = entry.handler(request);
       if (outcome === Status.locked) request.counters.lockErrors++;
       return outcome;

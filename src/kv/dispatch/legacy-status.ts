@@ -25,7 +25,9 @@ const closing = new Set<Status>([
   Status.noBucket,
   Status.durabilityInvalidLevel,
   Status.durabilityImpossible,
+  Status.streamIdInvalid,
   Status.syncWriteAmbiguous,
+  Status.rangeScanCancelled,
   Status.vbUuidNotEqual,
 ]);
 

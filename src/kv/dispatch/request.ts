@@ -88,8 +88,9 @@ export class Request {
   keyStart = 0;
   keyEnd = 0;
   collection = 0;
-  /** `counters.gets` before the command, restored if the command must be run again. */
+  /** Counts of `counters` before the command, restored if the command must be run again. */
   getsBefore = 0;
+  getHitsBefore = 0;
   /** The held reply of a command that is run again; null in the first run. */
   resumed: HeldReply | null = null;
   /** The key that the command found in an earlier run. */

@@ -1,5 +1,6 @@
 // A reply that cannot be sent yet, because its request waits for a durable write, for the disk or for heavy work.
 // `dispatch/delayed-reply.ts` describes the whole path.
+import type { Attachment } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
 import type { FoundKey } from '../bucket/keys/random-search.ts';
 import type { Documents, FetchedDocument } from '../data/documents.ts';
@@ -30,8 +31,11 @@ export class HeldReply {
   readonly opaque: number;
   readonly order: ReplyOrder;
   readonly quiet: boolean;
-  /** The encoded reply in case of success, or empty. */
+  /** Start of the request, for the server duration; negative if the reply has none. */
+  readonly startedMs: number;
+  /** The encoded reply in case of success, or empty; and what is sent with it from its own memory. */
   bytes: Buffer;
+  attachments: readonly Attachment[] = [];
   /** The value of a successful reply that is not encoded yet. */
   value: Buffer = noBytes;
   /** The request's frame if it will be run again, else empty. */
@@ -53,7 +57,7 @@ export class HeldReply {
 
   constructor(
     holder: ReplyHolder,
-    head: { opcode: number; opaque: number; order: ReplyOrder; quiet: boolean },
+    head: { opcode: number; opaque: number; order: ReplyOrder; quiet: boolean; startedMs: number },
     bytes: Buffer,
   ) {
     this.holder = holder;
@@ -61,6 +65,7 @@ export class HeldReply {
     this.opaque = head.opaque;
     this.order = head.order;
     this.quiet = head.quiet;
+    this.startedMs = head.startedMs;
     this.bytes = bytes;
   }
 

@@ -33,6 +33,12 @@ export class UserMeter {
     return Status.success;
   }
 
+  /** The request just counted was not run: it will be counted when it is. */
+  giveBack(bytes: number): void {
+    this.operations--;
+    this.ingressBytes -= bytes;
+  }
+
   sent(bytes: number): void {
     this.egressBytes += bytes;
   }

@@ -38,6 +38,8 @@ export interface Client {
 export interface Answerable {
   readonly frame: Frame;
   readonly command: Command;
+  /** Negative if the reply has no duration. */
+  readonly startedMs: number;
 }
 
 /** Sends messages to a client that are not replies: a change stream producer. */

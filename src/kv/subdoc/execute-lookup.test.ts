@@ -186,7 +186,7 @@ test('$vbucket has the time of the clock and its mode', () => {
   assert.deepEqual(JSON.parse(hlc(aContext({ hlcMode: 'logical' }))), { now: '1700000123', mode: 'logical' });
 });
 
-test('system xattrs are refused to users without the privilege', () => {
+test('the paths into system xattrs are refused to users without the privilege, other paths are not', () => {
   const doc = aDocumentWithXattrs({ x: '1', _s: '2' });
   const context = aContext({ mayReadSystemXattrs: false });
   assert.deepEqual(lookedUp(doc, [[Op.get, 'x', xattr]], 0, context), ['0', '1']);
@@ -200,8 +200,9 @@ test('system xattrs are refused to users without the privilege', () => {
       0,
       context,
     ),
-    ['24'],
+    ['cc', '1', '24'],
   );
+  assert.deepEqual(lookedUp(doc, [[Op.exists, '_none', xattr]], 0, context), ['cc', '24']);
 });
 
 test('documents are read where buckets store them: in shared memory', () => {

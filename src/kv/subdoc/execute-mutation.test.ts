@@ -262,9 +262,17 @@ test('system xattrs are changed only with the privilege', () => {
   const context = aContext({ mayWriteSystemXattrs: false });
   const on = (key: string, opcode: number, using = context) => {
     const value = opcode === Op.dictUpsert ? '1' : '';
-    return aMutation(aDocumentWithXattrs({ _s: '1', u: '2' }), [[opcode, key, value, xattr]], {
-      context: using,
-    }).status;
+    const outcome = aMutation(
+      aDocumentWithXattrs({ _s: '1', u: '2' }),
+      [
+        [Op.dictUpsert, 'u', '3', xattr],
+        [opcode, key, value, xattr],
+      ],
+      { context: using },
+    );
+    if (outcome.status !== 0xcc) return outcome.status;
+    assert.equal(outcome.failedIndex, 1);
+    return outcome.failedStatus;
   };
   assert.equal(on('_s', Op.dictUpsert), 0x24);
   assert.equal(on('_s', Op.delete), 0x24);

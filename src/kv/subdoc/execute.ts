@@ -14,7 +14,7 @@ import { MutationRun } from './mutation-run.ts';
 import { lookUpAll } from './operations.ts';
 import { partsOf, type ValueParts } from './parts.ts';
 import type { Spec, SubdocRequest } from './request.ts';
-import { isSystem, isXattr } from './xattr-paths.ts';
+import { isXattr } from './xattr-paths.ts';
 
 export interface LookupOutcome {
   /**
@@ -54,9 +54,6 @@ export function executeLookup(
   context: SubdocContext,
 ): LookupOutcome {
   if (!isVisible(doc, request)) return { status: Status.keyNotFound, results: [] };
-  if (!context.mayReadSystemXattrs && request.specs.some((spec) => isSystem(spec.xattrKey))) {
-    return { status: Status.noAccess, results: [] };
-  }
   const parts = partsOf(doc);
   const inBody = lookUpInBody(request, parts);
   const results = request.specs.map((spec) => {
@@ -96,7 +93,6 @@ export function executeMutation(
   const visible = isVisible(doc, request);
   const refusal = checkDocument(doc, request, visible);
   if (refusal !== Status.success) return outcomeOf(refusal);
-  if (!hasPrivileges(request, context)) return outcomeOf(Status.noAccess);
   const run = new MutationRun(doc, request, context, !visible);
   const failedIndex = run.execute();
   if (failedIndex < 0) return conclude(doc, request, run);
@@ -111,14 +107,6 @@ function checkDocument(doc: SubdocDocument, request: SubdocRequest, visible: boo
   if (!visible) return has(DocFlag.add | DocFlag.mkdoc) ? Status.success : Status.keyNotFound;
   if (has(DocFlag.add)) return Status.keyExists;
   return has(DocFlag.revive) && !doc.deleted ? Status.subdocCanOnlyReviveDeleted : Status.success;
-}
-
-function hasPrivileges(request: SubdocRequest, context: SubdocContext): boolean {
-  return request.specs.every((spec) => {
-    if (!isSystem(spec.xattrKey)) return true;
-    const reads = spec.opcode === SubdocOpcode.replaceBodyWithXattr;
-    return reads ? context.mayReadSystemXattrs : context.mayWriteSystemXattrs;
-  });
 }
 
 /** An outcome with this status and without a value. */

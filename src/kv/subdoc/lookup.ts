@@ -9,7 +9,7 @@ import { lookUp } from './operations.ts';
 import type { ValueParts } from './parts.ts';
 import type { Spec } from './request.ts';
 import { virtualXattr } from './virtual.ts';
-import { isVirtual, isXattr, wrapXattr } from './xattr-paths.ts';
+import { isSystem, isVirtual, isXattr, wrapXattr } from './xattr-paths.ts';
 
 /** Returns status and value of one operation. */
 export function lookUpSpec(
@@ -33,6 +33,7 @@ function lookUpXattr(
   context: SubdocContext,
 ): SubdocResult {
   const key = spec.xattrKey;
+  if (isSystem(key) && !context.mayReadSystemXattrs) return failed(Status.noAccess);
   const value = isVirtual(key)
     ? virtualXattr(key.toString(), doc, parts.section, parts.body, context)
     : getXattr(parts.section, key);

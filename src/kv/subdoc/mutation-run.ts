@@ -12,7 +12,7 @@ import { expandMacro, isChecksumMacro } from './macros.ts';
 import { lookUp, mutate } from './operations.ts';
 import { partsOf, type ValueParts } from './parts.ts';
 import type { Spec, SubdocRequest } from './request.ts';
-import { isXattr, unwrapXattr, wrapXattr } from './xattr-paths.ts';
+import { isSystem, isXattr, unwrapXattr, wrapXattr } from './xattr-paths.ts';
 
 export class MutationRun {
   section: Buffer;
@@ -114,6 +114,7 @@ export class MutationRun {
   /** `index`: position of the operation in the request; -1 in the second run, whose values are not returned. */
   private runXattr(spec: Spec, index: number, checksum: number): Status {
     const key = spec.xattrKey;
+    if (isSystem(key) && !this.mayAccessSystem(spec)) return Status.noAccess;
     const text = wrapXattr(key, getXattr(this.section, key));
     if (spec.opcode === SubdocOpcode.replaceBodyWithXattr) return this.replaceBody(spec, text);
     const value = this.xattrValue(spec, checksum);
@@ -123,6 +124,11 @@ export class MutationRun {
     const changed = unwrapXattr(key, edit.text);
     this.section = changed === null ? removeXattr(this.section, key) : setXattr(this.section, key, changed);
     return Status.success;
+  }
+
+  private mayAccessSystem({ opcode }: Spec): boolean {
+    const { mayReadSystemXattrs, mayWriteSystemXattrs } = this.context;
+    return opcode === SubdocOpcode.replaceBodyWithXattr ? mayReadSystemXattrs : mayWriteSystemXattrs;
   }
 
   private mutate(spec: Spec, index: number, text: Buffer, value: Buffer): SubdocResult {
