@@ -229,10 +229,8 @@ test('a client gets ids of collections and scopes, and the manifest', async () =
   assert.equal(await id(getCollectionId, 'nope.orders'), Status.unknownScope);
   assert.equal(await id(getCollectionId, 'orders'), Status.invalidArguments);
   assert.equal(await id(getCollectionId, 'shop.or ders'), Status.invalidArguments);
-  assert.equal(await id(getScopeId, 'sh op'), Status.invalidArguments);
+  for (const n of ['sh op', 'a'.repeat(600)]) assert.equal(await id(getScopeId, n), Status.invalidArguments);
   assert.deepEqual(await id(getScopeId, 'shop'), [2n, 8]);
-  assert.deepEqual(await id(getScopeId, ''), [2n, 0]);
-  assert.equal(await id(getScopeId, 'a'.repeat(600)), Status.invalidArguments);
   const unknown = await client.ask(get('k', 0x20));
   assert.equal(unknown.status, Status.unknownCollection);
   assert.equal((JSON.parse(unknown.value.toString()) as { manifest_uid: string }).manifest_uid, '2');

@@ -203,6 +203,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.host.traffic.writtenBytes += bytes.length;
     this.writtenBytes += bytes.length;
     this.transport.write(bytes, bytes.length);
+    this.noteStall();
   }
 
   /** Closes the connection if one of its time limits has passed, or after `idleMs` without requests (0: never). */
@@ -374,9 +375,12 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.session.user?.meter?.sent(output.bytes);
     const isReusable = this.closed || this.write(output);
     output.clear(!isReusable);
-    if (this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {
-      this.stalledAtMs = this.host.nowMs();
-    }
+    this.noteStall();
+  }
+
+  private noteStall(): void {
+    const isStalled = this.transport.unsentBytes > connectionLimits.unsentBytes;
+    if (isStalled && this.stalledAtMs < 0) this.stalledAtMs = this.host.nowMs();
   }
 
   /** Returns whether the buffer can be reused. Attachments do not change. */

@@ -128,3 +128,13 @@ test('held replies wait while the client does not accept them, and are sent once
   }
   assert.deepEqual([sent, connection.heldCount], [replies * replyBytes, 0]);
 });
+
+test('messages that are not replies do not accumulate for a client that accepts nothing', () => {
+  const { connection, socket } = aConnection();
+  const messageBytes = 1 << 20;
+  for (let message = 0; message < 40; message++) connection.push(Buffer.alloc(messageBytes));
+  assert.ok(socket.unsentBytes <= connectionLimits.unsentBytes + messageBytes, `${socket.unsentBytes} bytes`);
+  connection.sweep(1);
+  connection.sweep(2 * stepMs + 2);
+  assert.equal(socket.isDestroyed, true);
+});
