@@ -26,6 +26,11 @@ export type ParseResult<T> = { readonly value: T } | { readonly problems: Proble
 const defaults = { startSeconds: -60, step: '10', timeWindow: '60', timeoutMs: 300_000 };
 /** The last second of the year 9999. */
 const latestSecond = 253_402_300_799;
+/** The most labels of a request, those of them with patterns, and the strings of one list: each label is compared with each series. */
+const matchersMax = 50;
+const patternsMax = 8;
+const listedMax = 1_000;
+const tooManyLabels = `must have at most ${matchersMax} labels`;
 /** Times of `alignTimestamps` are multiples of this. */
 const alignmentMs = 10_000;
 
@@ -58,7 +63,8 @@ export function readPathRequest(
     { label: '__name__', operator: '=', value: metric },
     ...labels.map(([label, value]) => ({ label, operator: '=' as const, value: value ?? '' })),
   ];
-  return readOptions({ matchers, functions }, query, nowMs);
+  const problems: Problems = matchers.length > matchersMax ? { _: tooManyLabels } : {};
+  return readOptions({ matchers, functions }, query, nowMs, problems);
 }
 
 function readOptions(
@@ -164,8 +170,16 @@ function readMetric(metric: unknown, problems: Problems): Matcher[] {
   else if (!Array.isArray(metric) || metric.some((label) => typeof label !== 'object' || label === null))
     problems['metric'] = 'must be a list of JSON objects';
   else if (metric.length === 0) problems['metric'] = 'must not be empty';
-  else return metric.flatMap((label: Record<string, unknown>) => readLabel(label, problems));
+  else if (metric.length > matchersMax) problems['metric'] = tooManyLabels;
+  else return readLabels(metric as Record<string, unknown>[], problems);
   return [];
+}
+
+function readLabels(sent: readonly Record<string, unknown>[], problems: Problems): Matcher[] {
+  const matchers = sent.flatMap((label) => readLabel(label, problems));
+  if (matchers.filter(({ operator }) => operator.endsWith('~')).length > patternsMax)
+    problems['metric'] ??= `must have at most ${patternsMax} labels with patterns or lists`;
+  return matchers;
 }
 
 const labelKeys = ['label', 'value', 'operator'];
@@ -186,6 +200,8 @@ function readLabel(sent: Record<string, unknown>, problems: Problems): Matcher[]
   const name = label === 'name' ? '__name__' : label;
   if (operator === 'any' || operator === 'not_any') {
     if (!isTexts(value)) return refused(`label value for ${label} must be a list of strings`);
+    if (value.length > listedMax)
+      return refused(`label value for ${label} must have at most ${listedMax} strings`);
     return [{ label: name, operator: operator === 'any' ? '=~' : '!~', value: anyOf(value) }];
   }
   if (typeof value !== 'string') return refused(`label value for ${label} must be a string`);
