@@ -131,11 +131,9 @@ export function readTable(bytes: Buffer, crc: number): Table {
   return table;
 }
 
-export function readEntries(name: string, part: Buffer): Entry[] {
+export function* readEntries(name: string, part: Buffer): Generator<Entry> {
   const reader = new RecordReader(checked(part, `the entries of ${name}`));
-  const entries: Entry[] = [];
-  while (!reader.isDone) entries.push(readEntry(name, reader));
-  return entries;
+  while (!reader.isDone) yield readEntry(name, reader);
 }
 
 function readEntry(name: string, reader: RecordReader): Entry {

@@ -1,4 +1,5 @@
 // The blocks of one tier: lists, opens, reads and expires them. Only a few are open at a time.
+import { type Clock, pausesOf } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { testOf } from '../query/match.ts';
 import type { Matcher } from '../sample.ts';
@@ -61,15 +62,27 @@ export interface Found {
 const suffix = '.block';
 const blockName = (span: SpanId): string => `${spanName(span)}${suffix}`;
 
+interface BlocksOptions {
+  readonly files: StoreFiles;
+  readonly log: Log;
+  readonly bounds: BlockBounds;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'soon'>;
+}
+
+/** How long the thread searches before it yields. */
+const sliceMs = 5;
+
 export class Blocks {
   readonly #files: StoreFiles;
   readonly #log: Log;
+  readonly #clock: BlocksOptions['clock'];
   readonly #bounds: BlockBounds;
   #blocks: KnownBlock[] = [];
   readonly #open: OpenBlocks;
   readonly #reported = new Set<string>();
 
-  constructor({ files, log, bounds }: { files: StoreFiles; log: Log; bounds: BlockBounds }) {
+  constructor({ files, log, bounds, clock }: BlocksOptions) {
+    this.#clock = clock;
     this.#files = files;
     this.#open = new OpenBlocks(files);
     this.#log = log;
@@ -134,10 +147,12 @@ export class Blocks {
       ({ startMs }) => startMs <= toMs && startMs + this.#bounds.spanMs > fromMs,
     );
     const problems: string[] = [];
-    const found = await Promise.all(
-      inRange.map((block) => this.#selectIn(block, { matches, matchers, fromMs, toMs, budget, problems })),
-    );
-    return { series: found.flat(), problems };
+    const pause = pausesOf(this.#clock, sliceMs);
+    const query = { matches, matchers, fromMs, toMs, budget, problems, pause };
+    const series: SeriesChunks[] = [];
+    // One block after the other: the searches of many at a time would use their slices of time in one turn of the thread.
+    for (const block of inRange) for (const found of await this.#selectIn(block, query)) series.push(found);
+    return { series, problems };
   }
 
   async close(): Promise<void> {
@@ -171,6 +186,8 @@ interface Query {
   toMs: number;
   budget: SampleBudget;
   problems: string[];
+  /** Lets other work of the thread run, if it is time. */
+  pause: () => Promise<boolean>;
 }
 
 /** The metrics whose names match, so that entries of others are not read. */
@@ -193,6 +210,7 @@ async function selectFrom(
     if (!place) continue;
     const entries = readEntries(name, await file.read(place.offset, place.length));
     for (const entry of entries) {
+      await query.pause();
       if (query.matches(entry.labels)) found.push(await readSeries(file, entry, query, report));
     }
   }
