@@ -5,7 +5,7 @@ export const connectionLimits = {
   unauthenticatedFrameBytesMax: 64 * 1024,
   /** Frames above this size are read only once memory for the whole frame is reserved. */
   largeFrameBytes: 64 * 1024,
-  /** Memory for large frames that are arriving or processed by heavy work. */
+  /** Memory for large frames that are arriving, or wait for the disk or for heavy work. */
   input: { perUser: 128 * 1024 * 1024, total: 512 * 1024 * 1024 },
   /** Time for one frame to arrive, and to wait for memory. */
   frameMs: 120_000,

@@ -14,6 +14,7 @@ import type { Answerable, Client, Streamer } from '../session/client.ts';
 import { Session } from '../session/session.ts';
 import type { TurnClock } from '../turn-clock.ts';
 import { connectionLimits } from './connection-limits.ts';
+import { FrameRoom } from './frame-room.ts';
 import type { InputBudget, RoomWaiter } from './input-budget.ts';
 import type { Transport } from './transport.ts';
 
@@ -52,6 +53,8 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   private readonly reader = new FrameReader(connectionLimits.unauthenticatedFrameBytesMax);
   /** Resolved replies that `resume` will send. */
   private readonly ready: HeldReply[] = [];
+  /** The reply that the frame just run has held. */
+  private held: HeldReply | null = null;
   readonly openedMs: number;
   /** Since when the client has time to log in: it was opened, or began to log in again. */
   private unauthenticatedSinceMs: number;
@@ -59,10 +62,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   private waiting = false;
   /** There is no memory for the frame that is arriving. */
   private isWaitingForRoom = false;
-  /** Memory reserved for the arriving frame and for frames in heavy work, and the user it is accounted to. */
-  private roomBytes = 0;
-  private heavyRoomBytes = 0;
-  private roomOwner = '';
+  private readonly room: FrameRoom;
   /** When the incomplete frame began to arrive or to wait; negative if there is none. */
   private partialFrameSinceMs = -1;
   /** The time of the turn is over; the connection continues in a later one. */
@@ -81,6 +81,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   constructor(host: ConnectionHost, transport: Transport, peer: string) {
     this.host = host;
     this.transport = transport;
+    this.room = new FrameRoom(host.input, this);
     this.peer = peer;
     this.openedMs = host.nowMs();
     this.unauthenticatedSinceMs = this.openedMs;
@@ -165,6 +166,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     const heldReply = new HeldReply(this, { opcode, opaque, order, quiet, startedMs }, bytes);
     this.heldCount++;
     if (order === 'ordered') this.orderedCount++;
+    this.held = heldReply;
     return heldReply;
   }
 
@@ -250,9 +252,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** The socket is closed. */
   gone(): void {
     this.closed = true;
-    this.host.input.discard(this);
-    this.releaseRoom('roomBytes');
-    this.releaseRoom('heavyRoomBytes');
+    this.room.end();
     this.streamer?.gone();
     this.host.discard(this);
   }
@@ -261,9 +261,9 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   private finish(heldReply: HeldReply): void {
     this.heldCount--;
     if (heldReply.order === 'ordered') this.orderedCount--;
+    this.held = null;
     if (this.closingAtMs < 0) this.answer(heldReply);
-    // A frame that was run again may need heavy work again, and other frames may still be in heavy work.
-    if (this.heavyCount === 0) this.releaseRoom('heavyRoomBytes');
+    this.room.heldRan(heldReply, this.held);
   }
 
   private answer(heldReply: HeldReply): void {
@@ -310,10 +310,10 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
       hasRun = true;
       const before = output.bytes;
       request.workBytes = 0;
-      const heavyBefore = this.heavyCount;
+      this.held = null;
       const verdict = dispatcher.run(this, frame);
       turns.spend(requestWork + frame.needed + output.bytes - before + request.workBytes);
-      if (this.roomBytes > 0 && verdict !== AfterFrame.wait) this.releaseFrameRoom(heavyBefore);
+      if (verdict !== AfterFrame.wait) this.room.arrivedRan(this.held);
       if (verdict === AfterFrame.wait) {
         reader.unread(frame);
         this.waiting = true;
@@ -335,29 +335,11 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
 
   /** Reserves memory for the frame that is arriving, or stops reading until memory is released. */
   private reserveRoom(bytes: number): void {
-    if (this.roomBytes > 0) return;
-    const user = this.session.user?.spec.name ?? '';
-    if (this.host.input.reserve(user, bytes, this)) {
-      this.roomBytes = bytes;
-      this.roomOwner = user;
+    if (this.room.isReserved) return;
+    if (this.room.reserve(this.session.user?.spec.name ?? '', bytes)) {
       this.reader.expect(bytes);
       this.partialFrameSinceMs = -1;
     } else this.isWaitingForRoom = true;
-  }
-
-  /** Releases the memory of a large frame that was run; if it is in heavy work its memory stays reserved until that ends. */
-  private releaseFrameRoom(heavyBefore: number): void {
-    if (this.heavyCount <= heavyBefore) this.releaseRoom('roomBytes');
-    else {
-      this.heavyRoomBytes += this.roomBytes;
-      this.roomBytes = 0;
-    }
-  }
-
-  private releaseRoom(of: 'roomBytes' | 'heavyRoomBytes'): void {
-    const bytes = this[of];
-    this[of] = 0;
-    if (bytes > 0) this.host.input.release(this.roomOwner, bytes);
   }
 
   /** The time starts with each frame, and continues while the connection pauses within one. */

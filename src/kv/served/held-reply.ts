@@ -40,6 +40,8 @@ export class HeldReply {
   value: Buffer = noBytes;
   /** The request's frame if it will be run again, else empty. */
   frame: Buffer = noBytes;
+  /** Memory that the connection has reserved for the frame. */
+  roomBytes = 0;
   /** The key that the command found in an earlier run. */
   found: FoundKey | null = null;
   /** What the command composed in earlier runs. */

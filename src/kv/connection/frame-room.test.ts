@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Frame } from '#wire/frame.ts';
+import { encodeRequest, Output } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
+import { AfterFrame } from '../dispatch/request.ts';
+import type { HeldReply } from '../served/held-reply.ts';
+import type { Answerable } from '../session/client.ts';
+import { Connection, type ConnectionHost } from './connection.ts';
+import { connectionLimits } from './connection-limits.ts';
+import { InputBudget } from './input-budget.ts';
+import type { Transport } from './transport.ts';
+
+/** A connection whose requests wait for the disk. */
+function aConnection() {
+  const held: HeldReply[] = [];
+  const hold = (connection: Connection, { buffer, end, start }: Frame): AfterFrame => {
+    const request = { frame: { opcode: 0, opaque: 0 }, command: { quiet: null }, startedMs: -1 };
+    const reply = connection.holdReply(request as unknown as Answerable, 'unordered');
+    reply.frame = Buffer.from(buffer.subarray(start, end));
+    held.push(reply);
+    return AfterFrame.continue;
+  };
+  /** What the frames that run again do. */
+  const again = { hold: false };
+  const input = new InputBudget(connectionLimits.input);
+  const host = {
+    input,
+    output: new Output(),
+    dispatcher: {
+      request: { workBytes: 0 },
+      run: hold,
+      rerun: (connection: Connection, { frame }: HeldReply) =>
+        again.hold
+          ? hold(connection, { buffer: frame, start: 0, end: frame.length } as Frame)
+          : AfterFrame.continue,
+    },
+    traffic: { readBytes: 0, writtenBytes: 0 },
+    turns: { isOver: false, spend: () => {} },
+    wake: () => {},
+    tick: () => {},
+    discard: () => {},
+    nowMs: () => 0,
+  };
+  const transport = { unsentBytes: 0, markAuthenticated: () => {}, pause: () => {}, resume: () => {} };
+  const connection = new Connection(
+    host as unknown as ConnectionHost,
+    transport as unknown as Transport,
+    '127.0.0.1:1',
+  );
+  connection.session.user = { spec: { name: 'user' } } as NonNullable<typeof connection.session.user>;
+  connection.setAuthenticated(true);
+  return { connection, held, again, input };
+}
+
+const frame = encodeRequest({ opcode: Opcode.append, value: Buffer.alloc(100_000) });
+
+function send(connection: Connection): void {
+  connection.received(frame, 0, 100);
+  connection.received(frame, 100, frame.length);
+}
+
+test('the memory of a large frame that waits for the disk stays reserved until the frame has run', () => {
+  const { again, connection, held, input } = aConnection();
+  send(connection);
+  send(connection);
+  assert.deepEqual([held.length, input.bytes], [2, 2 * frame.length]);
+  again.hold = true;
+  held[0]?.resolve(Status.success);
+  connection.resume();
+  assert.deepEqual([held.length, input.bytes], [3, 2 * frame.length]);
+  again.hold = false;
+  held[2]?.resolve(Status.success);
+  connection.resume();
+  assert.equal(input.bytes, frame.length);
+  held[1]?.resolve(Status.success);
+  connection.resume();
+  assert.equal(input.bytes, 0);
+});
+
+test('the memory of frames that wait for the disk is released with their connection', () => {
+  const { connection, input } = aConnection();
+  send(connection);
+  connection.gone();
+  assert.equal(input.bytes, 0);
+});
