@@ -85,13 +85,19 @@ async function probe(target: ProbeTarget): Promise<void> {
   }
 }
 
+/** Also those of a bucket whose default collection was dropped, and where another node of the cluster serves the vbucket of the key. */
+const answersOfServed: ReadonlySet<number> = new Set([
+  Status.success,
+  Status.keyNotFound,
+  Status.unknownCollection,
+  Status.notMyVbucket,
+]);
+
 async function readFrom(client: KvClient, bucket: string): Promise<void> {
   await client.select(bucket);
   const { status } = await client.get(0, probeKey);
-  // Another node of the cluster may serve this vbucket.
-  const isServed =
-    status === Status.success || status === Status.keyNotFound || status === Status.notMyVbucket;
-  if (!isServed) throw new Error(`bucket "${bucket}": reading answered status 0x${status.toString(16)}`);
+  if (!answersOfServed.has(status))
+    throw new Error(`bucket "${bucket}": reading answered status 0x${status.toString(16)}`);
 }
 
 /** Call before a start creates anything, even the data folder. Throws an error that names the option if the file cannot be written. */

@@ -212,10 +212,13 @@ async function assertContinuable(dataDir: string): Promise<void> {
   assert.equal((await node.request('/pools/default/buckets')).status, 200);
 }
 
-test('a node stops cleanly on SIGTERM and SIGINT, and keeps its documents', async () => {
+test('a node stops cleanly on SIGTERM and SIGINT, keeps its documents, and starts without a default collection', async () => {
   const dataDir = join(scratch, 'restarted');
+  const defaultCollection = '/pools/default/buckets/dropped/scopes/_default/collections/_default';
   for (const [earlierStarts, signal] of (['SIGTERM', 'SIGINT', 'SIGTERM'] as const).entries()) {
-    await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
+    await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b', '--bucket', 'dropped'] });
+    const { status } = await node.request(defaultCollection, 'DELETE');
+    assert.equal(status, earlierStarts === 0 ? 200 : 404);
     const cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
     const counter = cluster.bucket('b').defaultCollection().binary();
     const { value } = await counter.increment('starts', 1, { initial: 1 });
