@@ -1,6 +1,7 @@
 // Resolves FROM: binds aliases to slots, term by term, and distinguishes keyspaces from expressions.
 import { sqlError } from '../errors/sql-error.ts';
 import { aliasOf } from '../tree/alias.ts';
+import type { Expression } from '../tree/expression.ts';
 import type {
   ExpressionTerm,
   FromTerm,
@@ -195,13 +196,24 @@ function expressionTerm(
   }
   const alias = term.alias ?? aliasOf(term.expression);
   if (alias === undefined) throw sqlError(4010, `FROM expression${context}`);
-  const found = scope.find(alias)?.binding;
-  if (found && !(found.kind === 'variable' && found.isWith))
+  const withTerm = withTermOf(term, scope);
+  if (hidesAlias(scope, alias, withTerm !== undefined))
     throw sqlError(4020, `FROM expression${context}`, alias);
   if (term.use.keys || term.use.indexes.length > 0) throw sqlError(4110, 'FROM expression');
-  const expression = resolver.expression(term.expression, scope);
+  const expression = withTerm ?? resolver.expression(term.expression, scope);
   const source = addSource(scope, sources, alias, term.alias !== undefined, 'expression');
   return { kind: 'expression', source, expression, use: term.use };
+}
+
+/** Whether a FROM term must not have the alias: terms of WITH may, and their names are those of `FROM name` in each subquery. */
+function hidesAlias(scope: Scope, alias: string, isWithTerm: boolean): boolean {
+  const found = scope.find(alias);
+  if (!found || (found.binding.kind === 'variable' && found.binding.isWith)) return false;
+  return !(isWithTerm && found.scope.block !== scope.block);
+}
+
+function withTermOf({ expression }: ExpressionTerm, scope: Scope): Expression | undefined {
+  return expression.kind === 'identifier' ? scope.withTerm(expression.name, expression.at) : undefined;
 }
 
 function keyspaceTerm(

@@ -71,8 +71,23 @@ export class Scope {
 
   /** Whether the first name of a path in FROM is an alias or a variable, and not a keyspace. */
   isAlias(name: string): boolean {
-    const found = this.find(name)?.binding;
-    return found !== undefined && (found.kind !== 'source' || found.source.isExplicit);
+    return this.#findInFrom(name) !== undefined;
+  }
+
+  /** The list of the WITH term that a FROM term of this name alone reads: an alias without AS, as of `FROM name`, does not hide the term. */
+  withTerm(name: string, at: number): Expression | undefined {
+    const found = this.#findInFrom(name);
+    if (found?.binding.kind !== 'variable' || !found.binding.isWith) return undefined;
+    return this.capture(expressionOf(found.binding, name, at), found.scope);
+  }
+
+  /** As `find`, without aliases that FROM terms have without AS: in FROM such a name is the keyspace or WITH term that it names elsewhere. */
+  #findInFrom(name: string): { readonly binding: NameBinding; readonly scope: Scope } | undefined {
+    for (let scope: Scope | undefined = this; scope; scope = scope.parent) {
+      const binding = scope.names.get(name);
+      if (binding && (binding.kind !== 'source' || binding.source.isExplicit)) return { binding, scope };
+    }
+    return undefined;
   }
 
   /** Translates an expression of the outer scope `from` to this scope's block, by capturing it. */
