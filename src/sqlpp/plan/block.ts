@@ -12,7 +12,7 @@ export class Block {
   /** The number of slots. */
   size = 0;
   readonly captures: Capture[] = [];
-  readonly #captured = new Map<string, Slot>();
+  readonly #captured = new Map<string | Expression, Slot>();
 
   /** The number of a new slot. */
   allocate(): number {
@@ -38,10 +38,10 @@ export class Block {
   }
 }
 
-function captureKey(outer: Expression): string {
+/** An alias that stands for an expression stands for the same object each time. */
+function captureKey(outer: Expression): string | Expression {
   if (outer.kind === 'slot') return `#${outer.slot}`;
-  if (outer.kind === 'identifier') return outer.name;
-  throw new Error(`only slots and variables are captured, not ${outer.kind}`);
+  return outer.kind === 'identifier' ? outer.name : outer;
 }
 
 /** A FROM term: a keyspace, a subquery, an expression or an unnested array. */
