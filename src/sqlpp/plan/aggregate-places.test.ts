@@ -19,6 +19,10 @@ const refused: readonly (readonly [statement: string, code: number, text: RegExp
   ['SELECT b FROM t GROUP BY b HAVING RANK() OVER (ORDER BY b) > 1', 4000, /in HAVING/],
   ['SELECT a FROM t ORDER BY COUNT(a)', 4000, /^Aggregates not available for this ORDER BY/],
   ['SELECT SUM(a) FILTER (WHERE a IN (SELECT RAW 1)) FROM t', 4000, /^Subqueries are not allowed/],
+  ['SELECT ARRAY SUM(v) FOR v IN [1] END FROM t', 4000, /^Aggregates cannot depend on `v`, a variable of /],
+  ['SELECT ANY v IN [1] SATISFIES MAX(a) FILTER (WHERE a > v) = 1 END FROM t', 4000, /depend on `v`/],
+  ['SELECT FIRST v FOR v IN [1] WHEN RANK() OVER (ORDER BY v) = 1 END FROM t', 4000, /depend on `v`/],
+  ['SELECT ARRAY SUM((SELECT RAW u.a + v FROM t AS u)[0]) FOR v IN [1] END FROM t', 4000, /depend on `v`/],
   ['SELECT t.a FROM t JOIN t AS u ON SUM(t.a) = u.a', 3100, /^Aggregates\/Window functions are allowed in/],
   ['UPDATE t SET a = COUNT(*)', 3100, /^Aggregates\/Window functions are allowed in/],
   ['DELETE FROM t WHERE COUNT(*) > 1', 3100, /^Aggregates\/Window functions are allowed in/],
@@ -44,6 +48,9 @@ const accepted = [
   'SELECT RANK() OVER w FROM t WINDOW w AS (ORDER BY a)',
   'SELECT SUM(a) OVER (ORDER BY a, b RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM t',
   'SELECT SUM(a) OVER (ORDER BY a RANGE BETWEEN 1.5 PRECEDING AND 0.5 FOLLOWING) FROM t',
+  'SELECT ARRAY SUM(a) + v FOR v IN [MAX(a)] END FROM t',
+  'SELECT ARRAY SUM(FIRST w FOR w IN [a] END) + v FOR v IN [1] END FROM t',
+  'SELECT ARRAY (SELECT RAW SUM(v) FROM [1] AS q) FOR v IN [1] END FROM t',
 ];
 
 test('the planner refuses aggregates, window functions and FLATTEN_KEYS() where they cannot be computed, and windows that are not valid', async (t) => {

@@ -7,6 +7,7 @@ import type { Aggregate, Expression, WindowSpecification } from '../tree/express
 import { identifierOf } from '../tree/identifier.ts';
 import type { Subselect } from '../tree/query.ts';
 import { expressionKey } from './expression-key.ts';
+import { freeName } from './free-names.ts';
 import type { LogicalGroup, OrderTerm, ProjectionTerm, SlotBinding, WindowColumn } from './logical.ts';
 import { membersOf, refuseDuplicate } from './resolve-expression.ts';
 import { type NameResolver, near } from './resolving.ts';
@@ -179,11 +180,20 @@ export class GroupResolution {
     const key = expressionKey(node);
     let column = this.#aggregates.get(key);
     if (!column) {
+      this.#refuseVariables(node);
       column = { node, slot: this.scope.block.allocate() };
       this.#aggregates.set(key, column);
       this.#slotsAfter.add(column.slot);
     }
     return slotOf(column.slot, node);
+  }
+
+  /** Refuses variables of a range around the aggregate: it is computed for all rows, before any range. */
+  #refuseVariables(node: Aggregate): void {
+    const name = freeName(node);
+    if (name === undefined) return;
+    const reason = `Aggregates cannot depend on \`${name}\`, a variable of ANY, EVERY, ARRAY, FIRST or OBJECT around them`;
+    throw sqlError(4000, `${reason}${near(this.#resolver.text, node.at)}.`);
   }
 
   /** The expression over the slots of window functions. */
@@ -196,6 +206,7 @@ export class GroupResolution {
       const key = expressionKey(merged);
       let column = this.#windows.get(key);
       if (!column) {
+        this.#refuseVariables(merged);
         column = { node: merged as WindowColumn['node'], slot: this.scope.block.allocate() };
         this.#windows.set(key, column);
         this.#slotsAfter.add(column.slot);
