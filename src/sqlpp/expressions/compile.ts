@@ -1,6 +1,6 @@
 // Compiles expressions to closures. Names are resolved before: aliases and fields are slots of the row, remaining identifiers are variables
 // of ANY, EVERY and comprehensions around them. A result may be unparsed JSON text (`RawJson`), which `resolve` parses.
-import { sqlError } from '../errors/sql-error.ts';
+import { type SqlError, sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Expression, Subquery } from '../tree/expression.ts';
@@ -197,17 +197,17 @@ function mayBeText({ kind }: Expression): boolean {
   }
 }
 
+/** The error of a statement that uses a parameter without a value. */
+export const noValueError = (kind: 'named' | 'positional', parameter: string | number): SqlError =>
+  sqlError(5010, `expression: no value for ${kind} parameter $${parameter}`);
+
 function namedParameter({ named }: EvaluationContext, name: string): Value {
   const value = named.get(name);
-  if (value === undefined && !named.has(name)) {
-    throw sqlError(5010, `expression: no value for named parameter $${name}`);
-  }
+  if (value === undefined && !named.has(name)) throw noValueError('named', name);
   return value;
 }
 
 function positionalParameter({ positional }: EvaluationContext, position: number): Value {
-  if (position > positional.length) {
-    throw sqlError(5010, `expression: no value for positional parameter $${position}`);
-  }
+  if (position > positional.length) throw noValueError('positional', position);
   return positional[position - 1];
 }

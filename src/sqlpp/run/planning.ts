@@ -21,7 +21,7 @@ export interface StatementPlanning extends PlanningContext {
   releaseValues(): void;
 }
 
-type KnownValues = Pick<PrepareContext, 'positional' | 'named' | 'onParameterRead'>;
+export type KnownValues = Pick<PrepareContext, 'positional' | 'named' | 'onParameterRead'>;
 
 /** Plans refer to the returned object, so that it must not refer to the request's datastore, which has the session. */
 export function planningOf(text: string, context: PrepareContext): StatementPlanning {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import { compile } from '../expressions/compile.ts';
 import { evaluationContext } from '../expressions/evaluation-context.fixture.ts';
@@ -96,4 +97,19 @@ test('a compiled LIKE does not keep the long pattern of a parameter in memory', 
   assert.equal(matches(1_000_000), true);
   collectGarbage();
   assert.ok(process.memoryUsage().heapUsed - heapUsed < 4e6);
+});
+
+test('a statement whose keyspace is a parameter without a value is refused when it runs', async () => {
+  const stored = new MemoryDatastore();
+  const refused = (text: string, parameter: string) =>
+    assert.rejects(query(stored, text), (error: { code?: number; message: string }) => {
+      assert.equal(error.code, 5010, error.message);
+      assert.match(error.message, new RegExp(`no value for ${parameter}`));
+      return true;
+    });
+  await refused('SELECT a FROM $1 AS t USE KEYS $2', 'positional parameter \\$1');
+  await refused('SELECT (SELECT a FROM $k AS t USE KEYS "a") AS q', 'named parameter \\$k');
+  await refused('UPDATE $k SET a = 1', 'named parameter \\$k');
+  await refused('INSERT INTO $1 VALUES ("a", 1)', 'positional parameter \\$1');
+  await refused('DELETE FROM $1 USE KEYS "a"', 'positional parameter \\$1');
 });

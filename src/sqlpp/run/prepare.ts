@@ -1,5 +1,6 @@
 // Prepares statements: parses, resolves, plans and compiles them, once for any number of runs.
 import { resultOf, type WorkSteps } from '#base/steps.ts';
+import { noValueError } from '../expressions/compile.ts';
 import { planSelect, planSteps } from '../plan/build.ts';
 import { planDelete, planInsert, planUpdate } from '../plan/build-change.ts';
 import { planMerge } from '../plan/build-merge.ts';
@@ -32,9 +33,17 @@ import { insert } from './inserting.ts';
 import { merge } from './merging.ts';
 import { metaStatement } from './meta-statements.ts';
 import { plainPrepared } from './plain-statement.ts';
-import { constantOf, mayHaveParameters, planningOf, type StatementPlanning } from './planning.ts';
+import {
+  constantOf,
+  type KnownValues,
+  mayHaveParameters,
+  planningOf,
+  type StatementPlanning,
+} from './planning.ts';
 import { StatementCompiler } from './statement-compiler.ts';
 import { remove, update } from './updating.ts';
+
+type Parameter = Extract<Expression, { kind: 'named parameter' | 'positional parameter' }>;
 
 export function prepareStatement(text: string, context: PrepareContext): PreparedStatement {
   return resultOf(prepareSteps(text, context));
@@ -60,7 +69,7 @@ function* prepareTree(
   context: PrepareContext,
 ): WorkSteps<PreparedStatement> {
   const isPlain = tree.kind !== 'explain' && tree.kind !== 'advise' && tree.kind !== 'prepare';
-  if (isPlain && mayHaveParameters(text) && namesKeyspaceLater(tree, context))
+  if (isPlain && mayHaveParameters(text) && unknownKeyspace(tree, context))
     return prepareLater(tree, text, context);
   switch (tree.kind) {
     case 'select':
@@ -84,23 +93,28 @@ function* prepareTree(
   }
 }
 
-/** Whether a parameter without a value names a keyspace: then the statement cannot be planned yet. */
-function namesKeyspaceLater(tree: StatementTree, context: PrepareContext): boolean {
-  const isUnknown = (node: Expression): boolean =>
-    (node.kind === 'named parameter' || node.kind === 'positional parameter') && !constantOf(node, context);
-  const visit = (node: unknown): boolean => {
-    if (typeof node !== 'object' || node === null) return false;
+/** A parameter without a value that names a keyspace: without the value the statement cannot be planned. */
+function unknownKeyspace(tree: StatementTree, values: KnownValues): Parameter | undefined {
+  const isUnknown = (node: Expression): node is Parameter =>
+    (node.kind === 'named parameter' || node.kind === 'positional parameter') && !constantOf(node, values);
+  const find = (node: unknown): Parameter | undefined => {
+    if (typeof node !== 'object' || node === null) return undefined;
     const { kind, path, expression, use } = node as Record<string, unknown>;
-    if (kind === 'constant') return false;
+    if (kind === 'constant') return undefined;
     // The target of a statement that changes documents.
     if (kind === undefined && path !== undefined && 'alias' in node && isUnknown(path as Expression))
-      return true;
+      return path as Parameter;
     const hasKeys =
       typeof use === 'object' && use !== null && (use as Record<string, unknown>)['keys'] !== undefined;
-    if (kind === 'expression' && hasKeys && isUnknown(expression as Expression)) return true;
-    return Object.values(node).some(visit);
+    if (kind === 'expression' && hasKeys && isUnknown(expression as Expression))
+      return expression as Parameter;
+    for (const child of Object.values(node)) {
+      const found = find(child);
+      if (found) return found;
+    }
+    return undefined;
   };
-  return visit(tree);
+  return find(tree);
 }
 
 /** A statement that is planned when it runs, with the parameters of the run. */
@@ -114,6 +128,9 @@ function prepareLater(tree: StatementTree, text: string, context: PrepareContext
     program: {
       run: (_prepared: PreparedStatement, execution: ExecuteContext): Execution => {
         const { datastore, positional, named } = execution;
+        const missing = unknownKeyspace(tree, { positional, named });
+        if (missing?.kind === 'named parameter') throw noValueError('named', missing.name);
+        if (missing) throw noValueError('positional', missing.position);
         const prepared = resultOf(prepareTree(tree, text, { ...lasting, datastore, positional, named }));
         const { rows, ...rest } = prepared.program.run(prepared, execution);
         return { ...rest, rows: authorized(prepared, execution, rows) };
