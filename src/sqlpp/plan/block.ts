@@ -41,7 +41,7 @@ export class Block {
 /** An alias that stands for an expression stands for the same object each time. */
 function captureKey(outer: Expression): string | Expression {
   if (outer.kind === 'slot') return `#${outer.slot}`;
-  return outer.kind === 'identifier' ? outer.name : outer;
+  return outer.kind === 'identifier' ? `\`${outer.name}` : outer;
 }
 
 /** A FROM term: a keyspace, a subquery, an expression or an unnested array. */

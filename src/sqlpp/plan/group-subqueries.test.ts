@@ -31,3 +31,12 @@ test('subqueries in ORDER BY read aliases of results that are expressions, aggre
   assert.deepEqual(await sorted('SUM(d.v)'), [{ r: 7 }, { r: 4 }]);
   assert.deepEqual(await sorted('RANK() OVER (ORDER BY d.k)'), [{ r: 2 }, { r: 1 }]);
 });
+
+test('a subquery reads an alias and a variable whose name is the number of a slot', async () => {
+  const rows = ['#0', '#1', '#2'].map((name) =>
+    rowsOf(
+      `SELECT RAW ARRAY (SELECT RAW [x, \`${name}\`] FROM [0] AS q)[0] FOR \`${name}\` IN [1] END FROM [2] AS x`,
+    ),
+  );
+  for (const row of await Promise.all(rows)) assert.deepEqual(row, [[[2, 1]]]);
+});
