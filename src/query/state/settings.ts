@@ -144,8 +144,11 @@ const fields: Readonly<Record<string, Field>> = {
 
 const isDuration = (text: string): boolean => parseDuration(text) !== null;
 
+const logLevels = new Set(['debug', 'trace', 'request', 'info', 'warn', 'error', 'severe', 'none']);
+
 /** Checks of the values of `others`, beyond the check of their type. */
 const otherChecks: Readonly<Record<string, (text: string) => boolean>> = {
+  loglevel: (level) => logLevels.has(level.toLowerCase()),
   txtimeout: isDuration,
   cleanupwindow: isDuration,
   atrcollection: (path) => path === '' || parseCollectionPath(path) !== null,
