@@ -121,6 +121,14 @@ export const importVerbs = [
 const isLost = (positions: WrittenPositions, histories: readonly VbucketHistories[] | null): boolean =>
   histories === null || hasLost(positions, (vb) => histories[vb]);
 
+/** @throws UsageError for an option that has no effect on documents that are JSON */
+function refuseCsvOptions(options: ImportOptions): void {
+  const given = csvOptions.find((name) => options[name] !== undefined && options[name] !== false);
+  if (given !== undefined) throw new UsageError(`--${given}: only CSV has cells`);
+}
+
+const csvOptions = ['separator', 'infer-types', 'omit-empty'] as const;
+
 class Import {
   private readonly options: ImportOptions;
   private readonly bucket: string;
@@ -139,11 +147,14 @@ class Import {
     this.options = options;
     this.bucket = bucket;
     this.signal = signal;
+    if (format !== 'csv') refuseCsvOptions(options);
     this.source = { path: file, format, separator: options.separator ?? separatorOf(file) };
     const present = fileState(file);
     this.totalBytes = present?.bytes ?? null;
     if (present === null && options.resume)
       throw new UsageError('--resume: standard input cannot be read again; give a file');
+    if (present === null && options['progress-file'] !== undefined)
+      throw new UsageError('--progress-file: standard input cannot be read again; give a file');
     if (present === null && options['password-file'] === '-')
       throw new UsageError('FILE and --password-file: both name standard input');
     this.record =
