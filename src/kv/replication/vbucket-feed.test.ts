@@ -27,11 +27,11 @@ const aSink = (
   },
 });
 
-function aPage(toSeqno: number): BackfillPage {
+function aPage(toSeqno: number, purgeSeqno = 0): BackfillPage {
   const writer = new CutWriter();
   writer.begin(0);
   writer.finish(stateOfVbucket(vb));
-  return { batch: writer.takeAll(), toSeqno, endSeqno: toSeqno, purgeSeqno: 0 };
+  return { batch: writer.takeAll(), toSeqno, endSeqno: toSeqno, purgeSeqno };
 }
 
 test('a page is read again when its rows reached the disk while it was read', async () => {
@@ -238,4 +238,52 @@ test('the memory of a page is freed once the page is sent', async () => {
   sent();
   assert.equal(freed, 1);
   feed.close();
+});
+
+test('a copy that begins from nothing misses no deletion that was purged before, however many pages it gets', async () => {
+  const purged = { seqno: 8 };
+  const missed = { count: 0 };
+  const feed = (position: number): VbucketFeed => {
+    const started = new VbucketFeed({
+      source: {
+        follow: () => {},
+        unfollow: () => {},
+        highSeqno: () => 10,
+        visibleSeqno: () => 10,
+        awaitsCopiesOnDisk: () => false,
+        hasRecent: () => false,
+        backfillForCopy: async (_, after) => aPage(after + 5, purged.seqno),
+      } as Partial<ChangeSource> as ChangeSource,
+      vb,
+      position,
+      clock: new ManualClock(),
+      delayed: new DelayedWork(new ManualClock()),
+      sink: aSink(() => {}),
+      history: () => new Uint8Array(0),
+      isUrgent: () => false,
+      tooOld: () => {
+        missed.count++;
+        started.close();
+      },
+      failed: assert.fail,
+    });
+    started.start();
+    return started;
+  };
+  const fromNothing = feed(0);
+  await turn();
+  fromNothing.resume();
+  await turn();
+  assert.deepEqual([fromNothing.position, missed.count], [10, 0]);
+
+  const overtaken = feed(0);
+  await turn();
+  purged.seqno = 9;
+  overtaken.resume();
+  await turn();
+  assert.deepEqual([overtaken.position, missed.count], [5, 1], 'a deletion was purged after the first page');
+
+  feed(4);
+  await turn();
+  assert.equal(missed.count, 2, 'the copy had documents before the deletion was purged');
 });

@@ -65,6 +65,8 @@ export class VbucketFeed implements Follower {
   private readonly options: VbucketFeedOptions;
   private readonly item = emptyCutItem();
   private isHistorySent = false;
+  /** Tombstones up to this seqno were purged before the copy began from nothing: it has no documents of those deletions. */
+  private purgedBefore = 0;
   private isReading = false;
   /** Something changed since the page that is being read was requested. */
   private isChanged = false;
@@ -167,7 +169,8 @@ export class VbucketFeed implements Follower {
       const page = await source.backfillForCopy(vb, this.position);
       free = page.free;
       if (this.isClosed) return;
-      if (this.position > 0 && page.purgeSeqno > this.position) {
+      if (this.position === 0) this.purgedBefore = page.purgeSeqno;
+      if (page.purgeSeqno > Math.max(this.position, this.purgedBefore)) {
         tooOld();
         return;
       }
