@@ -17,15 +17,18 @@ const defaults = {
   waitMaxMs: 600_000,
   /** The heap growth that justifies a collection (which may also drop compiled code). */
   growthBytes: 2 << 20,
+  /** Gives up what the idle thread keeps to use it again. Returns whether there is garbage of other kinds than the heap's. */
+  release: (): boolean => false,
 };
 
 /** Watches the calling thread and collects after it was idle for `checkEveryMs`. Does not keep the thread alive. */
 export function releaseMemoryWhenIdle(given: Partial<typeof defaults> = {}): void {
-  const { checkEveryMs, growthBytes, waitMaxMs } = { ...defaults, ...given };
+  const { checkEveryMs, growthBytes, release, waitMaxMs } = { ...defaults, ...given };
   let workedBefore = workedMs();
   let collectedToBytes = 0;
   let waitMs = checkEveryMs;
   let waitedMs = checkEveryMs;
+  let hasReleased = false;
   setInterval(() => {
     const worked = workedMs();
     const isIdle = worked - workedBefore < idleShare * checkEveryMs;
@@ -33,7 +36,10 @@ export function releaseMemoryWhenIdle(given: Partial<typeof defaults> = {}): voi
     waitedMs += checkEveryMs;
     if (!isIdle) waitMs = checkEveryMs;
     if (!isIdle || waitedMs < waitMs) return;
-    if (getHeapStatistics().total_heap_size < collectedToBytes + growthBytes || !collectAll()) return;
+    hasReleased = release() || hasReleased;
+    const hasGrown = getHeapStatistics().total_heap_size >= collectedToBytes + growthBytes;
+    if (!(hasGrown || hasReleased) || !collectAll()) return;
+    hasReleased = false;
     collectedToBytes = getHeapStatistics().total_heap_size;
     waitMs = Math.min(2 * waitMs, waitMaxMs);
     waitedMs = 0;

@@ -10,6 +10,7 @@
 //         u16 key length, u32 value length, key, value
 import { assert } from '#base/assert.ts';
 import { readU32, readU48, writeU32, writeU48 } from '#wire/bytes.ts';
+import { type CutMemory, handedOverBytes, ownMemory } from './cut-memory.ts';
 
 const cutHeaderBytes = 80;
 export const cutItemBytes = 36;
@@ -138,12 +139,6 @@ function writeItemHeader(buffer: Buffer, at: number, item: CutItem, keyBytes: nu
 
 const smallestBuffer = 65536;
 const noBytes = Buffer.alloc(0);
-/** From this size, `take` returns the writer's buffer itself if the cuts fill nearly all of it: copying 20 MB takes longer than a turn. */
-const handedOverBytes = 1024 * 1024;
-
-/** Detaches the memory of a buffer that nothing else uses, which frees it. */
-const free = (bytes: Buffer): void => void (bytes.length > 0 && (bytes.buffer as ArrayBuffer).transfer(0));
-
 /** Appends cuts to a growing buffer; `take` hands over the bytes and starts with an empty buffer. */
 export class CutWriter {
   private buffer: Buffer;
@@ -151,9 +146,11 @@ export class CutWriter {
   private cutStart = -1;
   private itemStart = 0;
   private count = 0;
+  private readonly memory: CutMemory;
 
-  constructor(initialBytes = 0) {
-    this.buffer = initialBytes === 0 ? noBytes : Buffer.allocUnsafeSlow(initialBytes);
+  constructor(initialBytes = 0, memory: CutMemory = ownMemory) {
+    this.memory = memory;
+    this.buffer = initialBytes === 0 ? noBytes : memory.allocate(initialBytes);
   }
 
   get bytes(): number {
@@ -247,14 +244,14 @@ export class CutWriter {
     this.cutStart = -1;
   }
 
-  /** The encoded cuts, in a buffer of their own that may be transferred to another thread. */
-  take(): Uint8Array<ArrayBuffer> {
+  /** The encoded cuts, in a buffer of their own that may be transferred to another thread, or in what the writer's memory hands over. */
+  take(): Uint8Array {
     assert(this.cutStart < 0, 'a cut is open');
     const { buffer, end } = this;
     this.end = 0;
-    if (end >= handedOverBytes && buffer.length - end <= end / 8) {
+    if (this.memory.isHandedOver(buffer, end)) {
       this.buffer = noBytes;
-      return new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, end);
+      return new Uint8Array(buffer.buffer, buffer.byteOffset, end);
     }
     const taken = new Uint8Array(end);
     taken.set(buffer.subarray(0, end));
@@ -274,26 +271,24 @@ export class CutWriter {
   }
 
   /** As `take`, and frees the writer's own buffer: for a writer that is not used again, or not soon. */
-  takeAll(): Uint8Array<ArrayBuffer> {
+  takeAll(): Uint8Array {
     const taken = this.take();
     this.release();
     return taken;
   }
 
-  /** Frees the buffer at once, because the garbage collector runs late in threads with few objects. */
   release(): void {
     assert(this.end === 0, 'the cuts were not taken');
-    free(this.buffer);
+    if (this.buffer !== noBytes) this.memory.release(this.buffer);
     this.buffer = noBytes;
   }
 
   private reserve(bytes: number): void {
     if (this.end + bytes <= this.buffer.length) return;
     const old = this.buffer;
-    const grown = Buffer.allocUnsafeSlow(Math.max(old.length * 2, this.end + bytes, smallestBuffer));
-    old.copy(grown, 0, 0, this.end);
-    this.buffer = grown;
-    free(old);
+    this.buffer = this.memory.allocate(Math.max(old.length * 2, this.end + bytes, smallestBuffer));
+    old.copy(this.buffer, 0, 0, this.end);
+    if (old !== noBytes) this.memory.release(old);
   }
 }
 

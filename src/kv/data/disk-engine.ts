@@ -5,6 +5,7 @@
 
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { CutItem } from './cut.ts';
+import type { CutMemory } from './cut-memory.ts';
 import type { DocumentKey } from './document-keys.ts';
 
 /** Where a bucket's files are and which incarnation of the bucket they belong to. */
@@ -173,6 +174,8 @@ export interface DiskThreads {
 }
 
 export interface DiskEngine {
+  /** Memory for cuts that `commit` reads in place; the caller releases it when the commit has ended. Without it cuts have memory of their own. */
+  readonly cutMemory?: CutMemory;
   /** Sets the number of threads: those that write for buckets opened afterwards, the others at once. */
   setThreads?(threads: DiskThreads): void;
   open(files: BucketFiles): Promise<OpenResult>;
@@ -194,7 +197,7 @@ export interface DiskEngine {
   /**
    * Resolves after the fsynced commit, with the milliseconds that the file's thread took for it. `isUrgent`: a client waits for it, so
    * that it should take little time, even if a later commit or read takes longer. Transfers the memory of `cuts` to another thread
-   * when `cuts` is the whole of its memory.
+   * when `cuts` is the whole of its memory, or reads it in place when it is shared.
    * @throws DiskFullError when nothing was written and the commit may be retried; after any other error the file takes no
    * further commits until it is reopened.
    */

@@ -35,12 +35,14 @@ import type { Lane } from './lane.ts';
 import { Compactions } from './lane-compactions.ts';
 import { type LaneLease, LanePool } from './lane-pool.ts';
 import { LoggedCommits } from './logged-commits.ts';
+import { SharedBlocks } from './shared-blocks.ts';
 
 const noKey = Buffer.alloc(0);
 
 export type LaneWork = 'write' | 'read' | 'copy';
 
 export class LaneEngine implements DiskEngine {
+  readonly cutMemory = new SharedBlocks();
   private readonly writers: LanePool;
   private readonly readers: LanePool;
   private readonly copiers: LanePool;

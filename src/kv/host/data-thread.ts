@@ -19,12 +19,13 @@ const port = parentPort;
 const sendMessage = (message: ThreadMessage): void => port.postMessage(message);
 
 const log = forwardingLog('kv', sendMessage);
+const disk = workerDiskEngine({}, (thread, reason) => log.error('disk.thread_failed', { thread, reason }));
 const service = new DataService({
   clock: realClock,
   random: realRandom,
   log,
   kdf: realKdf,
-  disk: workerDiskEngine({}, (thread, reason) => log.error('disk.thread_failed', { thread, reason })),
+  disk,
   heavy: new HeavyThread(realClock),
   processors: availableParallelism(),
   work: workerData as DataThreadInput,
@@ -37,7 +38,7 @@ const service = new DataService({
 port.on('message', (call: ThreadCall) => void answer(call));
 // The documents are not on the heap. What remains there after a busy period is mostly compiled code that will be needed again and that a
 // collection may drop, so the heap must have grown by more than usual to be collected.
-releaseMemoryWhenIdle({ growthBytes: 6 << 20 });
+releaseMemoryWhenIdle({ growthBytes: 6 << 20, release: () => disk.cutMemory.dropFree() });
 
 async function answer({ id, method, args }: ThreadCall): Promise<void> {
   try {

@@ -1,13 +1,14 @@
 // What the flusher knows of one file of a bucket.
 import type { Timer } from '#ports/clock.ts';
 import { CutWriter } from '../../data/cut.ts';
+import type { CutMemory } from '../../data/cut-memory.ts';
 import { type CutBuffer, fileOf } from '../../data/disk-engine.ts';
 import { firstBatchBytes } from './batch-size.ts';
 import type { UrgentRelease } from './urgent-release.ts';
 
 /** Encoded cuts, and the seqnos that are persisted with them. */
 export interface CutBatch {
-  /** Holds no bytes while the disk thread writes the batch: the thread has them. */
+  /** While the disk thread writes the batch it reads these bytes, or has them: then this holds none. */
   cuts: CutBuffer;
   readonly byteLength: number;
   ends: { vb: number; seqno: number }[];
@@ -61,10 +62,10 @@ export interface FileState {
   readonly statesDue: Set<number>;
 }
 
-export const newFileState = (vbs: number[], urgentRelease: UrgentRelease): FileState => ({
+export const newFileState = (vbs: number[], urgentRelease: UrgentRelease, memory?: CutMemory): FileState => ({
   vbs,
   urgentRelease,
-  writer: new CutWriter(),
+  writer: new CutWriter(0, memory),
   ends: [],
   cursor: 0,
   batchBytes: firstBatchBytes,
@@ -85,6 +86,16 @@ export const newFileState = (vbs: number[], urgentRelease: UrgentRelease): FileS
   isFull: false,
   statesDue: new Set(),
 });
+
+/** Forgets what was encoded and not written. */
+export function discardBatches(file: FileState): void {
+  file.batches.length = 0;
+  // A write of states that met a full disk leaves what it has encoded for a later batch.
+  file.ends = [];
+  file.writer.discard();
+  file.isFull = false;
+  file.statesDue.clear();
+}
 
 export function vbucketsOfFile(file: number, fileCount: number, vbucketCount: number): number[] {
   return Array.from({ length: vbucketCount }, (_, vb) => vb).filter((vb) => fileOf(vb, fileCount) === file);

@@ -4,7 +4,7 @@
 import { DiskFullError, fileOf } from '../../data/disk-engine.ts';
 import { BatchEncoder } from './batch-encoder.ts';
 import { adaptBatchSize } from './batch-size.ts';
-import { type CutBatch, type FileState, newFileState, vbucketsOfFile } from './file-state.ts';
+import { type CutBatch, discardBatches, type FileState, newFileState, vbucketsOfFile } from './file-state.ts';
 import {
   type DirtyBytes,
   delayMs,
@@ -43,6 +43,7 @@ export class Flusher {
       newFileState(
         vbucketsOfFile(file, fileCount, columns.count),
         new UrgentRelease(clock, async () => disk.endUrgent?.(bucketUuid, file)),
+        disk.cutMemory,
       ),
     );
   }
@@ -339,7 +340,7 @@ export class Flusher {
       return false;
     }
     file.batches.shift();
-    this.inFlightBytes -= byteLength;
+    this.ended(batch);
     if (file.isFull) this.endFull(file);
     timings.commit.add(clock.monotonicMs() - startedMs);
     adaptBatchSize(file, byteLength, writingMs, priority);
@@ -375,13 +376,13 @@ export class Flusher {
   }
 
   private dropBatches(file: FileState): void {
-    for (const { byteLength } of file.batches) this.inFlightBytes -= byteLength;
-    file.batches.length = 0;
-    // A write of states that met a full disk leaves what it has encoded for a later batch.
-    file.ends = [];
-    file.writer.discard();
-    file.isFull = false;
-    file.statesDue.clear();
+    for (const batch of file.batches) this.ended(batch);
+    discardBatches(file);
+  }
+
+  private ended({ byteLength, cuts }: CutBatch): void {
+    this.inFlightBytes -= byteLength;
+    this.options.disk.cutMemory?.release(cuts);
   }
 
   private hasDirty(file: FileState): boolean {

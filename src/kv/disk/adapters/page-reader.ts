@@ -4,7 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { type CutItem, CutWriter } from '#kv/data/cut.ts';
 import { isEventKey } from '#kv/data/system-events.ts';
-import type { LoadedValues, VbucketRecord } from '../../data/disk-engine.ts';
+import type { CutBuffer, LoadedValues, VbucketRecord } from '../../data/disk-engine.ts';
 import { sql } from '../schema.ts';
 import { readVbRow, stateOf } from '../vb-row.ts';
 import { PackedRows } from './packed-rows.ts';
@@ -22,7 +22,7 @@ export interface LoadCursor {
 }
 
 export interface LoadPage {
-  batch: Uint8Array<ArrayBuffer>;
+  batch: CutBuffer;
   /** Null after the last page. */
   next: LoadCursor | null;
 }

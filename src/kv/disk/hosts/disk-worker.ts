@@ -16,6 +16,9 @@ const port = parentPort;
 if ((workerData as LaneSettings | null)?.isLowPriority) lowerPriority();
 const lane = new SqliteLane({ monotonicMs: () => performance.now() });
 
+/** Cuts came in shared memory, which is freed only once this thread has collected its references to it, too. */
+let hasShared = false;
+
 /** Requests that arrived and are not processed yet. */
 const queue: LaneRequest[] = [];
 
@@ -30,7 +33,7 @@ port.on('message', (request: LaneRequest) => {
     else if (!lane.checkpoint()) return;
   }
 });
-releaseMemoryWhenIdle();
+releaseMemoryWhenIdle({ release: forgetShared });
 
 function answer(request: LaneRequest): void {
   const reply = serve(request);
@@ -52,7 +55,15 @@ function serve({ id, operation, args }: LaneRequest): LaneReply {
 /** Frees the cuts at once: the garbage collector would free them only after tens of megabytes. Returned cuts are detached already. */
 function freeCuts(args: readonly unknown[]): void {
   const { buffer } = args[2] as LaneArguments<'commit'>[2];
-  if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
+  if (!(buffer instanceof ArrayBuffer)) hasShared = true;
+  else if (!buffer.detached) buffer.transfer(0);
+}
+
+/** Returns whether references to shared memory are garbage now. */
+function forgetShared(): boolean {
+  const hadShared = hasShared;
+  hasShared = false;
+  return hadShared;
 }
 
 function failureOf(error: unknown): LaneFailure {

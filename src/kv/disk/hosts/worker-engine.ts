@@ -4,12 +4,7 @@ import { type Deferred, deferred } from '#base/deferred.ts';
 import { realClock } from '#ports/clock.ts';
 import { codeFile } from '#ports/code-place.ts';
 import { startWorker } from '#ports/worker.ts';
-import {
-  DamagedFileError,
-  type DiskEngine,
-  DiskFullError,
-  type DiskThreads,
-} from '../../data/disk-engine.ts';
+import { DamagedFileError, DiskFullError, type DiskThreads } from '../../data/disk-engine.ts';
 import type { Lane, LaneArguments, LaneOperation, LaneResult } from '../lane.ts';
 import { LaneEngine, type LaneWork } from '../lane-engine.ts';
 import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messages.ts';
@@ -21,7 +16,7 @@ type ThreadFailed = (thread: string, reason: string) => void;
 export function workerDiskEngine(
   threads: Partial<DiskThreads> = {},
   threadFailed: ThreadFailed = () => {},
-): DiskEngine {
+): LaneEngine {
   const engine = new LaneEngine((work) => new WorkerLane(work, threadFailed), realClock);
   engine.setThreads({ readers: 1, writers: 1, compactors: 1, ...threads });
   return engine;

@@ -1,0 +1,52 @@
+// Memory in which the cuts of large commits are encoded, and which a thread that writes reads in place. It is used again for later commits: V8
+// would otherwise count each new buffer of some megabytes, and collect all garbage of the data thread many times a second under load.
+import { pagedMemory, reportToCollector } from '#base/shared-memory.ts';
+import { type CutMemory, ownMemory } from '../data/cut-memory.ts';
+
+/** A batch of the flusher, with the changes by which it may exceed its limit. Memory that is not written to takes addresses only. */
+export const blockBytes = 4.5 * 1024 * 1024;
+/** A file of a bucket has one batch at a time. Where more files are written at the same time, the others have memory of their own. */
+export const blocksMax = 4;
+/** Smaller cuts are handed over as copies, so that their block is free at once. */
+const handedOverBytesMin = 128 * 1024;
+
+export class SharedBlocks implements CutMemory {
+  private free: SharedArrayBuffer[] = [];
+  /** Blocks that exist, free or in use. */
+  private count = 0;
+
+  allocate(bytes: number): Buffer {
+    const block = bytes <= blockBytes ? this.takeBlock() : null;
+    return block === null ? ownMemory.allocate(bytes) : Buffer.from(block, 0, blockBytes);
+  }
+
+  isHandedOver(buffer: Buffer, bytes: number): boolean {
+    return isShared(buffer) ? bytes >= handedOverBytesMin : ownMemory.isHandedOver(buffer, bytes);
+  }
+
+  release(buffer: Uint8Array): void {
+    if (isShared(buffer)) this.free.push(buffer.buffer);
+    else ownMemory.release(buffer);
+  }
+
+  /** Gives up the blocks that are free. Returns whether there were some: the garbage collector frees their memory. */
+  dropFree(): boolean {
+    const dropped = this.free.length;
+    this.count -= dropped;
+    this.free = [];
+    return dropped > 0;
+  }
+
+  private takeBlock(): SharedArrayBuffer | null {
+    const free = this.free.pop();
+    if (free !== undefined || this.count === blocksMax) return free ?? null;
+    const block = pagedMemory(blockBytes);
+    if (block === null) return null;
+    this.count++;
+    reportToCollector(block);
+    return block;
+  }
+}
+
+const isShared = (buffer: Uint8Array): buffer is Uint8Array<SharedArrayBuffer> =>
+  buffer.buffer instanceof SharedArrayBuffer;
