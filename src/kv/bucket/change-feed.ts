@@ -195,9 +195,10 @@ export class ChangeFeed implements ChangeSource {
     return page ?? (await this.backfill(vb, afterSeqno, targetBytes));
   }
 
-  backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage> {
+  async backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage> {
     const { backfill } = this.options;
-    return backfill ? backfill(vb, afterSeqno) : this.memoryForCopies.page(vb, afterSeqno);
+    if (backfill === null) return await this.memoryForCopies.page(vb, afterSeqno);
+    return (await this.memoryForCopies.wholePage(vb, afterSeqno)) ?? (await backfill(vb, afterSeqno));
   }
 
   private wholeUpTo(vb: number, afterSeqno: number, upTo: number): number {

@@ -1,4 +1,4 @@
-// Pages of the changes of a vbucket from memory, for streams where there is no disk, and for those that need documents only: listed by
+// Pages of the changes of a vbucket from memory: for streams where there is no disk or that need documents only, and for copies. Listed by
 // seqno in slices, since a vbucket may have a million documents, and then read page by page from the list.
 
 import type { WorkSteps } from '#base/steps.ts';
@@ -97,11 +97,34 @@ export class MemoryBackfill {
     const isOld = list?.upTo !== this.highSeqno(vb) || list.evictions !== wholeEvictions[vb];
     if (list === undefined || (afterSeqno === 0 && isOld)) list = await this.newList(vb, 0, undefined);
     await this.work.turn();
-    const { clears } = this.vbuckets.columns;
-    if (!this.isWhole(vb) || list.evictions !== wholeEvictions[vb] || list.clears !== clears[vb]) return null;
+    if (!this.isWhole(vb) || !this.isValid(vb, list)) return null;
     const page = this.pageOf(vb, afterSeqno, list, targetBytes);
     if (page.toSeqno >= list.upTo && this.lists.get(vb) === list) this.drop(vb);
     return { ...page, listedSeqno: list.upTo };
+  }
+
+  /** As `page`, where there is a disk. Null unless memory has every version after this seqno, tombstones and system events included. */
+  async wholePage(vb: number, afterSeqno: number): Promise<BackfillPage | null> {
+    const before = await this.listOf(vb);
+    if (!this.isWholeAfter(vb, afterSeqno)) return null;
+    const hasNext = before !== undefined && afterSeqno >= before.from && afterSeqno < before.upTo;
+    const isUsable = hasNext && this.isValid(vb, before);
+    const list = isUsable ? before : await this.newList(vb, afterSeqno, before);
+    await this.work.turn();
+    if (!this.isValid(vb, list) || !this.isWholeAfter(vb, afterSeqno)) return null;
+    const page = this.pageOf(vb, afterSeqno, list);
+    if (page.toSeqno >= list.upTo && this.lists.get(vb) === list) this.drop(vb);
+    return page;
+  }
+
+  /** Whether the list has what it would have had without evictions: of an item that was evicted and read again, it may lack the version. */
+  private isValid(vb: number, { clears, evictions }: SeqnoList): boolean {
+    const { columns } = this.vbuckets;
+    return evictions === columns.wholeEvictions[vb] && clears === columns.clears[vb];
+  }
+
+  private isWholeAfter(vb: number, afterSeqno: number): boolean {
+    return this.isWhole(vb) && afterSeqno >= (this.vbuckets.columns.uncountedSeqno[vb] as number);
   }
 
   private async listOf(vb: number): Promise<SeqnoList | undefined> {

@@ -18,7 +18,7 @@ export class MemoryPage {
   private readonly vb: number;
   private readonly withLargeValues: boolean;
   private readonly targetBytes: number;
-  private readonly writer = new CutWriter();
+  private readonly writer: CutWriter;
   private readonly inPlace = new Map<number, CutItem>();
   private inPlaceBytes = 0;
 
@@ -26,6 +26,7 @@ export class MemoryPage {
     this.vb = vb;
     this.withLargeValues = withLargeValues;
     this.targetBytes = Math.min(targetBytes ?? pageTargetBytes, pageTargetBytes);
+    this.writer = new CutWriter(withLargeValues ? this.targetBytes + this.targetBytes / 8 : 0);
     this.writer.begin(0);
   }
 
@@ -47,7 +48,8 @@ export class MemoryPage {
   /** Call once, after the last change. */
   finish(ends: Pick<BackfillPage, 'toSeqno' | 'endSeqno' | 'purgeSeqno'>): BackfillPage {
     this.writer.finish(stateOfVbucket(this.vb));
-    const batch = this.writer.takeAll();
+    // The page of a copy is sent by this thread, so that its memory need not be of the right size.
+    const batch = this.withLargeValues ? this.writer.written() : this.writer.takeAll();
     return { batch, inPlace: this.inPlace, ...ends, free: () => freeBuffer(batch) };
   }
 }

@@ -103,7 +103,9 @@ test('no copy joins the set of a new active without what the active took over', 
   await clock.run(6_000);
   await map.nameActive(0, 'b');
   await all.until(async () => (await all.confirmed()) === all.node('b').boot, 'node b does not confirm');
-  // The file of node b has failed, so that it cannot send what it has in memory alone.
+  // Memory of node b lacks versions, and its file has failed: it cannot send what it has.
+  const { columns } = all.node('b').bucket;
+  for (const vb of [0, 4]) columns.noteUncounted(vb, columns.highSeqno[vb] as number);
   const copy = await all.start('a');
   await clock.run(2_000);
   // A copy reports its position after each write of its disk, and reports that it follows as it did before the restart.

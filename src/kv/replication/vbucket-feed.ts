@@ -1,4 +1,4 @@
-// Sends the changes of one vbucket to one copy: older ones in pages from disk, recent ones from memory, pending durable writes included. A page,
+// Sends the changes of one vbucket to one copy: older ones in pages, recent ones from memory, pending durable writes included. A page,
 // or the content of memory, is the state at one time; if it is sent in several batches, a later batch may move the end of the snapshot.
 import type { Clock } from '#ports/clock.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';

@@ -44,6 +44,11 @@ export class VbucketColumns {
   readonly nonResidentItems: Uint32Array;
   /** Raised with each item evicted wholly. */
   readonly wholeEvictions: Uint32Array;
+  /**
+   * The highest seqno of a version that memory does not have and that `nonResidentItems` does not count: of a tombstone, of a system event
+   * from before the start, or of an item that was discarded.
+   */
+  readonly uncountedSeqno: Float64Array;
   /** Raised each time that the vbucket is emptied: its seqnos start again. */
   readonly clears: Uint32Array;
   /** Items that no cut holds yet, linked through their headers in the order of their seqnos. */
@@ -78,6 +83,7 @@ export class VbucketColumns {
     this.nonResidentValues = words(count);
     this.nonResidentItems = words(count);
     this.wholeEvictions = words(count);
+    this.uncountedSeqno = floats(count);
     this.clears = words(count);
     this.dirtyHead = words(count);
     this.dirtyTail = words(count);
@@ -85,6 +91,11 @@ export class VbucketColumns {
     this.dirtyBytes = floats(count);
     this.dedupeFloor = floats(count);
     this.dedupeCeiling = floats(count);
+  }
+
+  /** See `uncountedSeqno`. */
+  noteUncounted(vb: number, seqno: number): void {
+    this.uncountedSeqno[vb] = Math.max(this.uncountedSeqno[vb] as number, seqno);
   }
 
   /**
@@ -106,6 +117,7 @@ export class VbucketColumns {
       this.tombstones,
       this.nonResidentValues,
       this.nonResidentItems,
+      this.uncountedSeqno,
       this.dirtyHead,
       this.dirtyTail,
       this.dirtyCount,

@@ -1,5 +1,5 @@
 // Loads stored items into memory at warm-up, from the cuts that the disk sends.
-import { CutBits, type CutItem, CutReader } from '../data/cut.ts';
+import { CutBits, type CutItem, CutReader, isDeleted } from '../data/cut.ts';
 import type { CutBuffer } from '../data/disk-engine.ts';
 import { isEventKey } from '../data/system-events.ts';
 import { draftOfStored } from './drafts.ts';
@@ -73,10 +73,14 @@ export class Loader {
   private loadItem(vb: number, item: CutItem, isFull: boolean): void {
     if (isEventKey(item.buffer, item.keyStart)) {
       this.events.noteStored(vb, item);
+      this.vbuckets.columns.noteUncounted(vb, item.seqno);
       return;
     }
     const isGone = this.collections.slotOf(item.buffer, item.keyStart) < 0;
-    if (isGone && (item.bits & CutBits.deleted) !== 0) return;
+    if (isGone && isDeleted(item)) {
+      this.vbuckets.columns.noteUncounted(vb, item.seqno);
+      return;
+    }
     if (isGone) this.gone.add(collectionIdOf(item.buffer, item.keyStart));
     const { vbuckets, draft, position } = this;
     const hash = vbuckets.hash(item.buffer, item.keyStart, item.keyEnd);
@@ -89,7 +93,7 @@ export class Loader {
     if (!isWhole) this.valuesOnDisk++;
     if (isWhole && (address !== 0 || !isFull)) this.restore(item);
     else if (isFull && this.residency.policy === 'fullEviction' && !isGone)
-      this.residency.leaveOnDisk(position, draft);
+      this.residency.leaveOnDisk(position, draft, item.seqno);
     else this.residency.keepKey(position, draft, item);
   }
 

@@ -73,6 +73,7 @@ export class Residency {
     const { vb } = position;
     if ((items.state(address) & Bit.valueNonResident) !== 0) (columns.nonResidentValues[vb] as number) -= 1;
     if ((items.state(address) & Bit.deleted) === 0) (columns.nonResidentItems[vb] as number) += 1;
+    else columns.noteUncounted(vb, items.seqno(address));
     (columns.wholeEvictions[vb] as number) += 1;
     nonResidentKeys.add(vb, position.hash);
     recent.noteEvicted(vb, items.seqno(address));
@@ -144,9 +145,10 @@ export class Residency {
   }
 
   /** At warm-up, when memory is full: the item stays on disk. `position` was located for its key. */
-  leaveOnDisk({ vb, hash }: ItemPosition, draft: Draft): void {
+  leaveOnDisk({ vb, hash }: ItemPosition, draft: Draft, seqno: number): void {
     const { nonResidentKeys, columns } = this.vbuckets;
     if ((draft.bits & Bit.deleted) === 0) (columns.nonResidentItems[vb] as number) += 1;
+    else columns.noteUncounted(vb, seqno);
     nonResidentKeys.add(vb, hash);
   }
 

@@ -241,6 +241,7 @@ export class Vbuckets {
     else if (!isEvent) (columns.items[vb] as number) -= 1;
     if ((items.state(address) & Bit.dirty) !== 0) unlinkDirty(columns, items, vb, address);
     this.noteValueReplaced(vb, address);
+    columns.noteUncounted(vb, items.seqno(address));
     this.recent.noteEvicted(vb, items.seqno(address));
     this.index.remove(vb, position.slot);
     this.heap.free(address);
