@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
-import { blockBytes, blocksMax, SharedBlocks } from './shared-blocks.ts';
+import { SharedBlocks, sharedBlockBytes, sharedBlocksMax } from './shared-blocks.ts';
 
 const isShared = ({ buffer }: Uint8Array): boolean => buffer instanceof SharedArrayBuffer;
 
@@ -36,9 +36,9 @@ test('small cuts are copied, so that their block is free at once', () => {
 
 test('cuts that are larger than a block, or find all blocks in use, have memory of their own', () => {
   const blocks = new SharedBlocks();
-  const large = cutsOf(new CutWriter(0, blocks), blockBytes);
+  const large = cutsOf(new CutWriter(0, blocks), sharedBlockBytes);
   assert.ok(!isShared(large));
-  const taken = Array.from({ length: blocksMax }, () => cutsOf(new CutWriter(0, blocks), 1_000_000));
+  const taken = Array.from({ length: sharedBlocksMax }, () => cutsOf(new CutWriter(0, blocks), 1_000_000));
   assert.ok(taken.every(isShared));
   assert.ok(!isShared(cutsOf(new CutWriter(0, blocks), 1_000_000)));
   blocks.release(taken[0] as Uint8Array);
@@ -53,6 +53,6 @@ test('free blocks are given up while their thread is idle, those in use later', 
   blocks.release(cuts);
   assert.equal(blocks.dropFree(), true);
   assert.equal(blocks.dropFree(), false);
-  const taken = Array.from({ length: blocksMax }, () => cutsOf(new CutWriter(0, blocks), 1_000_000));
+  const taken = Array.from({ length: sharedBlocksMax }, () => cutsOf(new CutWriter(0, blocks), 1_000_000));
   assert.ok(taken.every(isShared), 'blocks that were given up still count');
 });

@@ -4,9 +4,9 @@ import { pagedMemory, reportToCollector } from '#base/shared-memory.ts';
 import { type CutMemory, ownMemory } from '../data/cut-memory.ts';
 
 /** A batch of the flusher, with the changes by which it may exceed its limit. Memory that is not written to takes addresses only. */
-export const blockBytes = 4.5 * 1024 * 1024;
+export const sharedBlockBytes = 4.5 * 1024 * 1024;
 /** A file of a bucket has one batch at a time. Where more files are written at the same time, the others have memory of their own. */
-export const blocksMax = 4;
+export const sharedBlocksMax = 4;
 /** Smaller cuts are handed over as copies, so that their block is free at once. */
 const handedOverBytesMin = 128 * 1024;
 
@@ -16,8 +16,8 @@ export class SharedBlocks implements CutMemory {
   private count = 0;
 
   allocate(bytes: number): Buffer {
-    const block = bytes <= blockBytes ? this.takeBlock() : null;
-    return block === null ? ownMemory.allocate(bytes) : Buffer.from(block, 0, blockBytes);
+    const block = bytes <= sharedBlockBytes ? this.takeBlock() : null;
+    return block === null ? ownMemory.allocate(bytes) : Buffer.from(block, 0, sharedBlockBytes);
   }
 
   isHandedOver(buffer: Buffer, bytes: number): boolean {
@@ -39,8 +39,8 @@ export class SharedBlocks implements CutMemory {
 
   private takeBlock(): SharedArrayBuffer | null {
     const free = this.free.pop();
-    if (free !== undefined || this.count === blocksMax) return free ?? null;
-    const block = pagedMemory(blockBytes);
+    if (free !== undefined || this.count === sharedBlocksMax) return free ?? null;
+    const block = pagedMemory(sharedBlockBytes);
     if (block === null) return null;
     this.count++;
     reportToCollector(block);
