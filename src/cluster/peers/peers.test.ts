@@ -28,6 +28,10 @@ class TestChannel implements Channel {
     this.handler = handler;
   }
 
+  take(message: unknown): void {
+    this.handler?.message(message);
+  }
+
   answer(ask: string): void {
     const id = this.sent.find((sent) => sent.ask === ask)?.id;
     this.handler?.message({ id, value: ask });
@@ -170,5 +174,18 @@ test('a request that is too large fails alone', async () => {
   await assert.rejects(peers.ask('b', 'large', 'too large', 60_000), /the message is too large/);
   channels[0]?.answer('other');
   assert.equal(await other, 'other');
+  peers.stop();
+});
+
+test('a message that is no request closes the connection on which it came', async () => {
+  const peers = new Peers({ connect: () => assert.fail(), clock: new ManualClock(), log: silentLog });
+  peers.answer('name', () => 'b');
+  for (const message of [null, 'text', { id: 1 }]) {
+    const channel = new TestChannel();
+    peers.serve(channel, 'a');
+    channel.take(message);
+    await othersRun();
+    assert.deepEqual([channel.isClosed, channel.sent.length], [message === null, message === null ? 0 : 1]);
+  }
   peers.stop();
 });

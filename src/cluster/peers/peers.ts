@@ -53,7 +53,9 @@ export class Peers {
   serve(channel: Channel, from: string, only?: string): void {
     this.#served.add(channel);
     channel.receive({
-      message: (message) => void this.#reply(channel, message as Request, from, only),
+      // Rejects for a message that is no request, which only a node with another program sends.
+      message: (message) =>
+        void this.#reply(channel, message as Request, from, only).catch(() => channel.close()),
       closed: () => void this.#served.delete(channel),
     });
   }
