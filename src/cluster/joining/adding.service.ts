@@ -47,7 +47,7 @@ export interface AddingDeps {
   certificates: NodeCertificates;
   membership: NodeMembership;
   peers: Peers;
-  /** Deletes the record of the buckets that had files on a node. */
+  /** Deletes the record of the buckets that had files on a node; does nothing without one. */
   deleteFilesRecord(nodeId: string): Promise<void>;
   call: CallRemote;
   /** Why a port of a host cannot be reached from here; null if it can. */
@@ -174,7 +174,7 @@ export class AddingService {
     this.#natsSource(); // throws the refusal, if there is one, before anything is written
     await certificates.prepare();
     const credentials = await certificates.issueFor(nodeId);
-    await this.#deps.deleteFilesRecord(nodeId);
+    await this.#deleteFilesRecords(nodeId);
     const otpNode = await this.#addEntry(engaged, request, host, answer.localAddress);
     try {
       const parameters: JoinParameters = {
@@ -201,6 +201,13 @@ export class AddingService {
     } catch (error) {
       log.warn('joining.not_removed', { reason: (error as Error).message });
     }
+  }
+
+  /** Deletes the record of the node, which may have left with files of earlier buckets, and those of all nodes that left. */
+  async #deleteFilesRecords(nodeId: string): Promise<void> {
+    const { nodes, left = [] } = this.#deps.view.cluster;
+    const gone = left.filter((id) => !nodes.some(({ uuid }) => uuid === id));
+    for (const id of new Set([nodeId, ...gone])) await this.#deps.deleteFilesRecord(id);
   }
 
   /** Where the node finds the configuration. Called once the node has its entry: until then the configuration may move. */

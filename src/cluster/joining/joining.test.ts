@@ -256,6 +256,16 @@ describe('addNode', () => {
     assert.match((texts as string[])[0] ?? '', /The node ns_1@cb.local is known by a loopback address only/);
   });
 
+  it('removes what earlier nodes left in the configuration', async () => {
+    const connect = async () => answeringChannel();
+    const pair = await aPair({ net: { connect, channelOf: () => assert.fail() } }, () => ({}), starts);
+    const { store } = pair;
+    await update<ClusterState>(store, clusterKey, aCluster(), (state) => ({ ...state, left: ['gone'] }));
+    await store.put('files/made/gone', ['b'], 0);
+    assert.equal((await pair.refusal({ ...memberForm, user: '', password: '' }))[0], 200);
+    assert.equal(await store.get('files/made/gone'), null);
+  });
+
   it('leaves nothing in the cluster when the node cannot complete the join', async () => {
     const { refusal, nodes, calls, notes } = await aPair();
     const [, texts] = await refusal({ ...memberForm, user: '', password: '' });

@@ -6,11 +6,14 @@ import type { Random } from '#ports/random.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { NodeCredentials } from '#replog/served/node-connect.adapter.ts';
 import type { IssueCertificates, KeyedCertificate } from '../certificates/issue.ts';
+import { type ClusterState, clusterKey } from '../config/cluster-state.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { WatchedKeys } from '../config/watched-keys.ts';
 
 const key = 'nodeCertificates';
 const sealPurpose = 'key of a node certificate';
+/** The certificates that are kept of nodes that are not in the cluster, the newest: a node gets its certificate before its entry. */
+const othersKept = 20;
 
 /** Private keys are encrypted under the cluster's key. */
 interface StoredNodeCertificates {
@@ -94,10 +97,11 @@ export class NodeCertificates {
       certificate,
       key: secrets.seal(sealPurpose, secret),
     });
+    const members = ((await store.get<ClusterState>(clusterKey))?.value.nodes ?? []).map(({ uuid }) => uuid);
     const first: StoredNodeCertificates = { authority: sealed(issued.authority), nodes: {} };
     const { value } = await update<StoredNodeCertificates>(store, key, first, (state) =>
       state.authority.certificate === issued.authority.certificate
-        ? { ...state, nodes: { ...state.nodes, [nodeId]: sealed(issued.node) } }
+        ? { ...state, nodes: withCertificate(state.nodes, nodeId, sealed(issued.node), members) }
         : state,
     );
     // Missing: a concurrent call made the authority first.
@@ -108,4 +112,18 @@ export class NodeCertificates {
     const secret = this.#deps.secrets.open(sealPurpose, stored.key);
     return { ca: state.authority.certificate, cert: stored.certificate, key: secret };
   }
+}
+
+/** The certificates with that of one more node, in the order in which they were added, and without those of nodes that left long ago. */
+function withCertificate(
+  before: StoredNodeCertificates['nodes'],
+  nodeId: string,
+  certificate: KeyedCertificate,
+  members: readonly string[],
+): StoredNodeCertificates['nodes'] {
+  const { [nodeId]: _, ...rest } = before;
+  const all = { ...rest, [nodeId]: certificate };
+  const others = Object.keys(all).filter((id) => !members.includes(id));
+  const dropped = new Set(others.slice(0, -othersKept));
+  return Object.fromEntries(Object.entries(all).filter(([id]) => !dropped.has(id)));
 }
