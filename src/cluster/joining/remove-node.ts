@@ -8,6 +8,10 @@ import { withoutMembers } from '../config/removed-nodes.ts';
 
 /** Longer than a join takes that continues after a crash of either node. */
 const abandonMs = 300_000;
+/** The pause after an attempt that failed. */
+const retryMs = 30_000;
+
+const isJoining = ({ joining }: NodeState): boolean => joining === true;
 
 /** `may` decides on the newest state, and may throw a refusal. */
 export async function removeNode(
@@ -22,29 +26,34 @@ export async function removeNode(
   });
 }
 
-/** Cancels the joins of an earlier run of the founder that are not completed after a timeout. */
+/** Cancels the joins of an earlier run that are not completed after a timeout. */
 export class AbandonedJoins {
   readonly #deps: { view: ClusterView; cluster: Pick<ClusterStore, 'change'>; clock: Clock; log: Log };
   #timer: Timer | null = null;
+  #isStopped = false;
 
   constructor(deps: { view: ClusterView; cluster: Pick<ClusterStore, 'change'>; clock: Clock; log: Log }) {
     this.#deps = deps;
   }
 
   start(): void {
-    const isJoining = ({ joining }: NodeState): boolean => joining === true;
     const joining = this.#deps.view.cluster.nodes.filter(isJoining);
-    if (joining.length === 0) return;
+    if (joining.length > 0) this.#removeAfter(abandonMs, joining);
+  }
+
+  #removeAfter(ms: number, joining: readonly NodeState[]): void {
     const { clock, cluster, log } = this.#deps;
-    this.#timer = clock.after(abandonMs, () => {
+    this.#timer = clock.after(ms, () => {
       const removed = joining.map(({ uuid }) => removeNode(cluster, uuid, isJoining));
-      Promise.all(removed).catch(({ message }: Error) =>
-        log.warn('joining.not_removed', { reason: message }),
-      );
+      Promise.all(removed).catch(({ message }: Error) => {
+        log.warn('joining.not_removed', { reason: message });
+        if (!this.#isStopped) this.#removeAfter(retryMs, joining);
+      });
     });
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#timer?.cancel();
   }
 }
