@@ -34,6 +34,15 @@ it('the embedded store refuses changes once its file was removed, because the ne
     assert.equal((await store.get('a'))?.value, 1);
   }));
 
+it('a watcher that another watcher of the same change stops is not called', async () => {
+  const store = new MemoryConfigStore();
+  const seen: string[] = [];
+  await store.watch('', () => second.stop());
+  const second = await store.watch('', (key) => void seen.push(key));
+  await store.put('a', 1, 0);
+  assert.deepEqual(seen, []);
+});
+
 for (const [name, open] of Object.entries(stores))
   configStoreSuite(name, {
     isShared: false,

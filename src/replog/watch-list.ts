@@ -14,7 +14,8 @@ export class WatchList {
 
   notify(key: string, entry: Entry | null): void {
     for (const watcher of [...this.#watchers]) {
-      if (key.startsWith(watcher.prefix)) watcher.changed(key, entry);
+      const isWatching = this.#watchers.has(watcher); // another watcher may have stopped it
+      if (isWatching && key.startsWith(watcher.prefix)) watcher.changed(key, entry);
     }
   }
 
