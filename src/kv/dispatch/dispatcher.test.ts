@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { commandTable } from '#wire/commands/index.ts';
 import { Noop } from '#wire/commands/session.ts';
 import type { Command } from '#wire/define-command.ts';
-import { emptyFrame, frameBytesMax, readFrame } from '#wire/frame.ts';
+import { emptyFrame, type Frame, frameBytesMax, readFrame, responseStatus } from '#wire/frame.ts';
 import { encodeRequest, Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import type { Documents, WhenFetched } from '../data/documents.ts';
@@ -12,7 +12,17 @@ import type { Client } from '../session/client.ts';
 import { Session } from '../session/session.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Environment } from './environment.ts';
-import { Outcome, type Request } from './request.ts';
+import { AfterFrame, type Handler, Outcome, type Request } from './request.ts';
+
+const commands = commandTable.filter((command): command is Command => command !== undefined);
+const handlersOf = (handler: Handler) => new Map(commands.map((command) => [command, handler]));
+
+function aNoop(): Frame {
+  const bytes = encodeRequest({ opcode: Noop.opcode });
+  const frame = emptyFrame();
+  readFrame(bytes, 0, bytes.length, frame, frameBytesMax);
+  return frame;
+}
 
 test('what a command has composed is there in its next run, and released when the disk is not asked again', () => {
   const composed: PartialReply = { value: Buffer.alloc(1024), valueEnd: 0, nextEntry: 0 };
@@ -22,10 +32,8 @@ test('what a command has composed is there in its next run, and released when th
     request.partial = composed;
     return Outcome.notResident;
   };
-  const commands = commandTable.filter((command): command is Command => command !== undefined);
-  const handlers = new Map(commands.map((command) => [command, handler]));
   const environment = { clock: { monotonicMs: () => 0 } } as unknown as Environment;
-  const dispatcher = new Dispatcher(environment, new Output(), handlers);
+  const dispatcher = new Dispatcher(environment, new Output(), handlersOf(handler));
   const { request } = dispatcher;
   let whenFetched: WhenFetched = () => {};
   request.documents = {
@@ -46,14 +54,37 @@ test('what a command has composed is there in its next run, and released when th
     whenFetched({ vb: 0, key: Buffer.alloc(0), item: null, lacksRoom });
     dispatcher.rerun(connection, held.at(-1) as HeldReply);
   };
-  const bytes = encodeRequest({ opcode: Noop.opcode });
-  const frame = emptyFrame();
-  readFrame(bytes, 0, bytes.length, frame, frameBytesMax);
-  dispatcher.run(connection, frame);
+  dispatcher.run(connection, aNoop());
   rerun(false);
   assert.deepEqual([held.length, held[1]?.partial === composed, request.partial], [2, true, null]);
   rerun(true);
   assert.deepEqual([held.length, request.partial], [2, null], 'the request was refused');
   assert.ok(found[0] === null && found[1] === composed && found[2] === composed);
   assert.equal(held[1]?.status, Status.success);
+});
+
+test('an error while a reply is held closes only this connection', () => {
+  const handler = (request: Request): Outcome =>
+    request.deferWork(() => {
+      throw new Error('no memory');
+    });
+  const failures: unknown[] = [];
+  const log = { error: (event: string) => failures.push(event) };
+  const environment = { clock: { monotonicMs: () => 0 }, log } as unknown as Environment;
+  const output = new Output();
+  const dispatcher = new Dispatcher(environment, output, handlersOf(handler));
+  const session = new Session();
+  const held = { frame: Buffer.alloc(0) };
+  const connection = {
+    session,
+    heldCount: 0,
+    heavyCount: 0,
+    holdReply: () => held,
+    takeFrame: () => held.frame,
+  };
+  assert.equal(dispatcher.run(connection as unknown as Client, aNoop()), AfterFrame.close);
+  const reply = emptyFrame();
+  readFrame(output.buffer, 0, output.end, reply, frameBytesMax);
+  assert.deepEqual([reply.end, responseStatus(reply)], [output.end, Status.internalError]);
+  assert.deepEqual(failures, ['command.failed']);
 });

@@ -63,8 +63,22 @@ export class Dispatcher {
       : -1;
     if (entry) request.command = entry.command;
     const before = request.output.end;
-    const outcome = this.attempt(request, entry, before);
-    return this.conclude(request, entry, outcome, before);
+    try {
+      return this.conclude(request, entry, this.attempt(request, entry), before);
+    } catch (error) {
+      return this.fail(request, error, before);
+    }
+  }
+
+  /** An exception is a bug in the node, or a lack of memory; it closes this connection and does not end the process. */
+  private fail(request: Request, error: unknown, before: number): AfterFrame {
+    request.output.rewind(before);
+    request.environment.log.error('command.failed', {
+      opcode: request.frame.opcode,
+      error: error instanceof Error ? error.stack : String(error),
+    });
+    replyStatus(request, Status.internalError);
+    return AfterFrame.close;
   }
 
   /** Runs a held frame again, with the document that was fetched for it or the result of its heavy work. */
@@ -91,26 +105,16 @@ export class Dispatcher {
     replyUnreadable(this.request, connection.session);
   }
 
-  /** Checks the request and runs the command. An exception is a bug in the node; it closes this connection and does not end the process. */
-  private attempt(request: Request, entry: Entry | undefined, before: number): CommandResult {
-    try {
-      const checked = this.check(request, entry);
-      if (checked !== Status.success || !entry) return checked;
-      request.result.pending = 0;
-      request.getsBefore = request.counters.gets;
-      request.getHitsBefore = request.counters.getHits;
-      const outcome = entry.handler(request);
-      if (outcome === Status.locked) request.counters.lockErrors++;
-      return outcome;
-    } catch (error) {
-      request.output.rewind(before);
-      request.environment.log.error('command.failed', {
-        opcode: request.frame.opcode,
-        error: error instanceof Error ? error.stack : String(error),
-      });
-      replyStatus(request, Status.internalError);
-      return Outcome.close;
-    }
+  /** Checks the request and runs the command. */
+  private attempt(request: Request, entry: Entry | undefined): CommandResult {
+    const checked = this.check(request, entry);
+    if (checked !== Status.success || !entry) return checked;
+    request.result.pending = 0;
+    request.getsBefore = request.counters.gets;
+    request.getHitsBefore = request.counters.getHits;
+    const outcome = entry.handler(request);
+    if (outcome === Status.locked) request.counters.lockErrors++;
+    return outcome;
   }
 
   private check(request: Request, entry: Entry | undefined): CommandResult {
