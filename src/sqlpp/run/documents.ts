@@ -27,7 +27,7 @@ export function metaOf(document: StoredDocument): Value {
   meta['flags'] = document.flags;
   meta['id'] = document.id;
   meta['type'] = document.isJson ? 'json' : 'base64';
-  if (document.xattrs) {
+  if (document.xattrs !== undefined && document.xattrs.size > 0) {
     const xattrs = newObject();
     for (const [name, bytes] of document.xattrs) setMember(xattrs, name, valueAt(bytes, 0, bytes.length));
     meta['xattrs'] = xattrs;

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import type { Documents, StoredDocument } from '../datastore/documents.ts';
+import { metaOf } from './documents.ts';
 
 /** `with` has the attribute foo, `without` has none. Reads return only the requested attributes, as those of the data service do. */
 function aStore(): MemoryDatastore {
@@ -82,4 +83,11 @@ test('names that JavaScript objects inherit are not attributes of a document', a
     assert.ok(written.length > 0);
     assert.deepEqual(written.flat(), [], change);
   }
+});
+
+test('META() has no xattrs where the document has none of the attributes that were read, by key as in a scan', () => {
+  const read = { id: 'a', bytes: Buffer.from('1'), isJson: true, cas: 1n, flags: 0, expiration: 0 };
+  const meta = { cas: 1, expiration: 0, flags: 0, id: 'a', type: 'json' };
+  assert.deepEqual({ ...(metaOf(read) as object) }, meta);
+  assert.deepEqual({ ...(metaOf({ ...read, xattrs: new Map() }) as object) }, meta);
 });
