@@ -21,6 +21,8 @@ test('one text has the servers, a login and whether to encrypt; its password is 
     'nats://h,,i',
     'http://h',
     'nats://u:secret@',
+    'nats://u:secret%off@h',
+    'nats://u:secret%ff@h',
   ])
     assert.throws(
       () => parseServers(wrong),

@@ -25,17 +25,23 @@ export function parseServers(text: string): NatsServers {
   const [, scheme, login, hosts] = /^(nats|tls):\/\/(?:([^@]*)@)?([^@/]*)\/?$/.exec(text) ?? [];
   const names = (hosts ?? '').split(',');
   const addresses = names.map(parseAddress);
-  if (scheme === undefined || addresses.length > serversMax || addresses.includes(null))
+  const user = loginOf(login);
+  if (scheme === undefined || user === null || addresses.length > serversMax || addresses.includes(null))
     throw new Error(
-      'NATS servers must be given as nats://host:4222,host:4222,... or tls://..., with user:password@ before the first host if needed',
+      'NATS servers must be given as nats://host:4222,host:4222,... or tls://..., with user:password@ before the first host if needed (%25 for a percent sign, %40 for @)',
     );
-  return { addresses: addresses as NatsAddress[], tls: scheme === 'tls', ...loginOf(login) };
+  return { addresses: addresses as NatsAddress[], tls: scheme === 'tls', ...user };
 }
 
-function loginOf(login: string | undefined): Pick<NatsServers, 'user' | 'password' | 'token'> {
+/** Null for a text that is not percent-encoded. */
+function loginOf(login: string | undefined): Pick<NatsServers, 'user' | 'password' | 'token'> | null {
   if (login === undefined || login === '') return {};
-  const [user = '', password] = login.split(/:(.*)/s).map((part) => decodeURIComponent(part));
-  return password === undefined ? { token: user } : { user, password };
+  try {
+    const [user = '', password] = login.split(/:(.*)/s).map((part) => decodeURIComponent(part));
+    return password === undefined ? { token: user } : { user, password };
+  } catch {
+    return null;
+  }
 }
 
 /** Null for a text that is no address. */
