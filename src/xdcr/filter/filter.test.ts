@@ -172,6 +172,15 @@ test('a text that is too long for its regular expression is not searched', () =>
   assert.equal(filter.test(aDocument('x', { body: { a: 'x'.repeat(1_000_000) } })), 'unfilterable');
 });
 
+test('a document whose other values are nested deep is filtered by an expression that compares two fields', () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  for (const [b, result] of [
+    [1, 'matches'],
+    [2, 'unmatched'],
+  ] as const)
+    assert.equal(testOn('a = b', aDocument('deep', {}, `{"a":1,"b":${b},"deep":${deep}}`)), result);
+});
+
 test('a document whose values are nested too deep to compare is unfilterable, unless the expression does not compare them', () => {
   const text = `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
   assert.equal(testOn('a = a', aDocument('x', {}, text)), 'unfilterable');

@@ -30,8 +30,14 @@ export function wholeNumberOf(digits: string): number | LargeWhole {
 }
 
 /** Parses JSON, with a `LargeWhole` for each whole number that a double cannot have exactly. */
-export const parseExactly = (text: string): unknown =>
-  JSON.parse(text, exactWhole as (key: string, value: unknown) => unknown) as unknown;
+export function parseExactly(text: string): unknown {
+  // Most texts have no such number. With a function for each value, parsing takes several times as long, and fails where values are nested deep.
+  if (!largeNumeral.test(text)) return JSON.parse(text) as unknown;
+  return JSON.parse(text, exactWhole as (key: string, value: unknown) => unknown) as unknown;
+}
+
+/** The least whole number that a double cannot have exactly has 16 digits. */
+const largeNumeral = /\d{16}/;
 
 const exactWhole = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
   typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
