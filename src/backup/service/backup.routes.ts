@@ -1,7 +1,7 @@
 // Handlers of the backup service's ports.
 import { rfc3339Ms } from '#base/rfc3339.ts';
 import { type BoundRoute, bind, type Form, type Params, reply } from '#contract/route.ts';
-import { shownVersion } from '../inspect/shown-version.ts';
+import { versionJson } from '../inspect/version-json.ts';
 import * as contract from './backup.contract.ts';
 import { backupRefusals } from './backup.refusals.ts';
 import type { BackupService } from './backup-service.ts';
@@ -81,11 +81,10 @@ function repositoryReads(service: BackupService): BoundRoute[] {
     }),
     bind(contract.ExamineDocument, async ({ params, body }) => {
       const versions = await repositories.examine(kindIn(params), idIn(params), body);
-      const shown = versions.map((version) => ({
-        ...shownVersion(version),
-        metadata: { ...version.metadata, locktime: 0 },
-      }));
-      return reply.jsonText(shown.map((version) => `${JSON.stringify(version)}\n`).join(''));
+      const lines = versions.map(
+        (version) => `${versionJson({ ...version, metadata: { ...version.metadata, locktime: 0 } })}\n`,
+      );
+      return reply.jsonText(lines.join(''));
     }),
   ];
 }

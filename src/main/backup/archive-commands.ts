@@ -5,9 +5,9 @@ import { ArchiveError } from '#backup/format/archive-error.ts';
 import type { BackupManifest } from '#backup/format/manifest.ts';
 import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
 import { exportLines } from '#backup/inspect/export.ts';
-import { shownVersion } from '#backup/inspect/shown-version.ts';
 import { type BackupSummary, summaries, summaryOf } from '#backup/inspect/summaries.ts';
 import { type VerifiedBucket, verifyBackup } from '#backup/inspect/verify.ts';
+import { versionJson } from '#backup/inspect/version-json.ts';
 import { intervalOfDays } from '#backup/merge/days-interval.ts';
 import { mergeInterval } from '#backup/merge/merge-interval.ts';
 import { removeBackups } from '#backup/merge/remove-backups.adapter.ts';
@@ -229,7 +229,7 @@ function verifiedText(backup: string, bucket: VerifiedBucket): string {
 async function examineKey(folder: string, options: ExamineOptions): Promise<string> {
   const archive = findArchive(folder, options);
   const versions = await sharing(archive, () => [...examine(archive.repository, options)]);
-  if (options.json) return JSON.stringify(versions.map(shownVersion));
+  if (options.json) return `[${versions.map(versionJson).join()}]`;
   if (versions.length === 0) return 'no backup has this document';
   return versions.map(versionText).join('\n');
 }
