@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Schedule } from './backup-state.ts';
-import { firstRun, localTimeText, runAfter } from './schedule.ts';
+import { firstRun, isPlausible, localTimeText, runAfter } from './schedule.ts';
 
 describe('a schedule', () => {
   const zone = process.env['TZ'];
@@ -73,5 +73,13 @@ describe('a schedule', () => {
       at('2026-10-25T02:30:00+02:00'),
     );
     assert.equal(localTimeText(hourly), '2026-10-25T02:30:00.000+01:00');
+  });
+
+  it('keeps a next run that a machine of another time zone planned', () => {
+    const [daily, now] = [schedule(1, 'DAYS', '12:00'), at('2026-11-23T12:00:00-05:00')];
+    const planned = (text: string) => isPlausible(daily, at(text), now);
+    assert.equal(localTimeText(now), '2026-11-23T18:00:00.000+01:00');
+    assert.ok(planned('2026-11-24T12:00:00-05:00'));
+    assert.ok(!planned('2026-11-24T14:00:00-05:00'));
   });
 });

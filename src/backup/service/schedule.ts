@@ -27,7 +27,7 @@ export function runAfter(schedule: Schedule, previousMs: number, nowMs: number):
 
 /** False if `dueMs` is later than the next run of the schedule can be. One more hour is allowed for the end of summer time. */
 export function isPlausible(schedule: Schedule, dueMs: number, nowMs: number): boolean {
-  const latestMs = Math.max(later(schedule, nowMs, 1), firstRun(schedule, nowMs));
+  const latestMs = Math.max(nowMs + stepMs(schedule), firstRun(schedule, nowMs));
   return dueMs <= latestMs + unitMs.HOURS;
 }
 
