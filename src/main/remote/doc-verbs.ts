@@ -110,14 +110,19 @@ export const docVerbs = [
     async (options, [bucket = '']) => {
       const { scope, collection, prefix, after, limit, values } = options;
       const first = after === undefined || isBefore(after, prefix) ? prefix : after;
-      // One more than the limit: the rows may begin with `after` itself.
-      const query = new URLSearchParams({
-        limit: String(Math.min(limit + 1, listedMax)),
-        include_docs: String(values),
-        startkey: JSON.stringify(first),
-      });
+      const node = new RemoteNode(options);
       const path = urlPath`/pools/default/buckets/${bucket}/scopes/${scope}/collections/${collection}/docs`;
-      const { rows } = (await new RemoteNode(options).get(`${path}?${query}`)) as { rows: Row[] };
+      const read = async (start: string, count: number): Promise<Row[]> => {
+        const query = { limit: `${count}`, include_docs: `${values}`, startkey: JSON.stringify(start) };
+        const { rows } = (await node.get(`${path}?${new URLSearchParams(query)}`)) as { rows: Row[] };
+        return rows;
+      };
+      // One more than the limit: the rows may begin with `after` itself.
+      const rows = await read(first, Math.min(limit + 1, listedMax));
+      // The largest answer has no room for one more: the last key of the page is then read on its own.
+      const last = rows[listedMax - 1]?.id;
+      if (last !== undefined && rows[0]?.id === after)
+        rows.push(...(await read(last, 2)).filter(({ id }) => id !== last));
       const found = rows.filter(({ id }) => id !== after && id.startsWith(prefix)).slice(0, limit);
       return {
         value: found.map(({ id, doc }) => ({ key: id, ...(values && contentOf(doc)) })),
