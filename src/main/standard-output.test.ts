@@ -7,6 +7,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { launcher } from '../../test/support/node-process.ts';
+import { ExitStatus } from './exit-status.ts';
+import { endWithOutput } from './standard-output.ts';
 
 const skip = process.platform === 'linux' ? false : 'it needs /dev/full';
 
@@ -44,4 +46,18 @@ test('a command whose output is lost on a full disk fails, and says so in one li
 
 test('a command ends silently after the reader of its output', async () => {
   assert.deepEqual(await ended(['completion', 'bash'], null), { status: 0, error: '' });
+});
+
+test('a command whose work was refused in part keeps its status where the reader of its output has ended', (t) => {
+  t.mock.method(process, 'exit', (status?: unknown) => {
+    throw new Error(`exit ${status}`);
+  });
+  const end = () => endWithOutput(Object.assign(new Error('no reader'), { code: 'EPIPE' }));
+  const { exitCode } = process;
+  t.after(() => {
+    process.exitCode = exitCode;
+  });
+  assert.throws(end, /^Error: exit 0$/);
+  process.exitCode = ExitStatus.partial;
+  assert.throws(end, /^Error: exit 3$/);
 });
