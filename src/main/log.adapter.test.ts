@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { PipedLines } from './log.adapter.ts';
 
-/** A pipe with room for so many bytes. */
+/** A pipe with room for this many bytes. */
 function aPipe(room: number) {
   const pipe = { room, text: '', waits: 0 };
   const lines = new PipedLines({
