@@ -147,8 +147,8 @@ test('what is evicted while memory lists the versions is read from disk', async 
     b.store('a');
     await persisted();
     const reading = changes.backfillForCopy(0, 0);
-    await null; // the list is made
-    await null;
+    // In the second turn after the request the list is made, and the page is not.
+    for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve));
     columnsOf(b)[column][0] = 1;
     const { toSeqno } = await reading;
     assert.deepEqual([toSeqno, reads.count], [1, 1], column);

@@ -105,11 +105,14 @@ export class MemoryBackfill {
 
   /** As `page`, where there is a disk. Null unless memory has every version after this seqno, tombstones and system events included. */
   async wholePage(vb: number, afterSeqno: number): Promise<BackfillPage | null> {
-    const before = await this.listOf(vb);
-    if (!this.isWholeAfter(vb, afterSeqno)) return null;
-    const hasNext = before !== undefined && afterSeqno >= before.from && afterSeqno < before.upTo;
-    const isUsable = hasNext && this.isValid(vb, before);
-    const list = isUsable ? before : await this.newList(vb, afterSeqno, before);
+    let list = await this.listOf(vb);
+    const hasNext = list !== undefined && afterSeqno >= list.from && afterSeqno < list.upTo;
+    if (list === undefined || !hasNext || !this.isValid(vb, list)) {
+      // Copies of many vbuckets begin at the same time.
+      await this.work.turn();
+      if (!this.isWholeAfter(vb, afterSeqno)) return null;
+      list = await this.newList(vb, afterSeqno, list);
+    }
     await this.work.turn();
     if (!this.isValid(vb, list) || !this.isWholeAfter(vb, afterSeqno)) return null;
     const page = this.pageOf(vb, afterSeqno, list);

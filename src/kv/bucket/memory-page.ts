@@ -26,7 +26,7 @@ export class MemoryPage {
     this.vb = vb;
     this.withLargeValues = withLargeValues;
     this.targetBytes = Math.min(targetBytes ?? pageTargetBytes, pageTargetBytes);
-    this.writer = new CutWriter(withLargeValues ? this.targetBytes + this.targetBytes / 8 : 0);
+    this.writer = new CutWriter(withLargeValues ? (this.targetBytes * 9) / 8 : 0);
     this.writer.begin(0);
   }
 
@@ -48,8 +48,9 @@ export class MemoryPage {
   /** Call once, after the last change. */
   finish(ends: Pick<BackfillPage, 'toSeqno' | 'endSeqno' | 'purgeSeqno'>): BackfillPage {
     this.writer.finish(stateOfVbucket(this.vb));
-    // The page of a copy is sent by this thread, so that its memory need not be of the right size.
-    const batch = this.withLargeValues ? this.writer.written() : this.writer.takeAll();
+    // A page for a copy stays in this thread, so that its memory may be a little larger than the page.
+    const staysInPlace = this.withLargeValues && this.writer.bytes * 2 >= this.targetBytes;
+    const batch = staysInPlace ? this.writer.written() : this.writer.takeAll();
     return { batch, inPlace: this.inPlace, ...ends, free: () => freeBuffer(batch) };
   }
 }
