@@ -50,7 +50,9 @@ export class ChangeFeed implements ChangeSource {
     this.followers = new Array(options.vbuckets.columns.count).fill(undefined);
     const work = new SlicedWork(options.clock);
     this.memory = new MemoryBackfill(options.vbuckets, work, (vb) => this.visibleSeqno(vb));
-    this.memoryForCopies = new MemoryBackfill(options.vbuckets, work, (vb) => this.highSeqno(vb), true);
+    // One page in a turn: those for copies are larger.
+    const copyWork = new SlicedWork(options.clock, 1);
+    this.memoryForCopies = new MemoryBackfill(options.vbuckets, copyWork, (vb) => this.highSeqno(vb), true);
     // Runs after the current input is processed: its changes share a snapshot, and no timer delays them.
     this.vbuckets.recent.onChange = () => options.clock.soon(() => this.notify());
   }

@@ -4,8 +4,11 @@ import { type CutItem, CutWriter, stateOfVbucket } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
 
-/** A page shows the vbucket at one instant, so it is made in one piece: in about a millisecond. */
-const pageTargetBytes = 128 * 1024;
+/**
+ * A page shows the vbucket at one instant, so it is made in one piece: in at most about a millisecond. `copy`: the disk of a copy writes
+ * many changes of one vbucket with less work than a few of many.
+ */
+const pageTargetBytes = { stream: 128 * 1024, copy: 512 * 1024 } as const;
 
 export interface MemoryPageOptions {
   /** The page is sent as it is, so it contains large documents too. */
@@ -25,7 +28,8 @@ export class MemoryPage {
   constructor(vb: number, { withLargeValues = false, targetBytes }: MemoryPageOptions = {}) {
     this.vb = vb;
     this.withLargeValues = withLargeValues;
-    this.targetBytes = Math.min(targetBytes ?? pageTargetBytes, pageTargetBytes);
+    const targetBytesMax = pageTargetBytes[withLargeValues ? 'copy' : 'stream'];
+    this.targetBytes = Math.min(targetBytes ?? targetBytesMax, targetBytesMax);
     this.writer = new CutWriter(withLargeValues ? (this.targetBytes * 9) / 8 : 0);
     this.writer.begin(0);
   }

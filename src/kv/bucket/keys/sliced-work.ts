@@ -4,18 +4,19 @@ import type { WorkSteps } from '#base/steps.ts';
 import type { Clock } from '#ports/clock.ts';
 
 const stepsPerTurn = 3;
-/** Each makes a page of 128 KiB from memory, in about a fifth of a millisecond, or begins with its steps. */
-const callersPerTurn = 2;
 
 export class SlicedWork {
   private readonly clock: Pick<Clock, 'soon'>;
+  private readonly callersPerTurn: number;
   private readonly waiting: (() => void)[] = [];
   private isBusy = false;
   /** Callers that wait for a turn. */
   private readonly callers: (() => void)[] = [];
 
-  constructor(clock: Pick<Clock, 'soon'>) {
+  /** `callersPerTurn`: how many callers of `turn` one turn of the event loop serves. */
+  constructor(clock: Pick<Clock, 'soon'>, callersPerTurn = 2) {
     this.clock = clock;
+    this.callersPerTurn = callersPerTurn;
   }
 
   /** Resolves in a later turn of the event loop, for few callers in each: what they do then is short, but there may be hundreds of them. */
@@ -27,8 +28,7 @@ export class SlicedWork {
   }
 
   private readonly runCallers = (): void => {
-    for (const resolve of this.callers.slice(0, callersPerTurn)) resolve();
-    this.callers.splice(0, callersPerTurn);
+    for (const resolve of this.callers.splice(0, this.callersPerTurn)) resolve();
     if (this.callers.length > 0) this.clock.soon(this.runCallers);
   };
 
