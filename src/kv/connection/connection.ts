@@ -172,6 +172,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
 
   replyResolved(heldReply: HeldReply): void {
     if (this.closed) return;
+    if (this.stalledAtMs >= 0) heldReply.releaseFetched();
     this.ready.push(heldReply);
     if (this.ready.length === 1) this.host.wake(this);
   }
@@ -361,8 +362,9 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   }
 
   private noteStall(): void {
-    const isStalled = this.transport.unsentBytes > connectionLimits.unsentBytes;
-    if (isStalled && this.stalledAtMs < 0) this.stalledAtMs = this.host.nowMs();
+    if (this.stalledAtMs >= 0 || this.transport.unsentBytes <= connectionLimits.unsentBytes) return;
+    this.stalledAtMs = this.host.nowMs();
+    for (const heldReply of this.ready) heldReply.releaseFetched();
   }
 
   /** Returns whether the buffer can be reused. Attachments do not change. */

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { Magic } from '#wire/frame.ts';
 import { Output } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
+import { emptyCutItem } from '../data/cut.ts';
+import type { HeldReply } from '../served/held-reply.ts';
 import type { Answerable } from '../session/client.ts';
 import { Connection, type ConnectionHost } from './connection.ts';
 import { connectionLimits } from './connection-limits.ts';
@@ -127,6 +129,29 @@ test('held replies wait while the client does not accept them, and are sent once
     connection.drained();
   }
   assert.deepEqual([sent, connection.heldCount], [replies * replyBytes, 0]);
+});
+
+test('documents that were read for held replies are released while the client accepts nothing', () => {
+  const made = aConnection();
+  const request = { frame: { opcode: 0, opaque: 0 }, command: { quiet: null }, startedMs: -1 };
+  const resolved = (lacksRoom: boolean): HeldReply => {
+    const reply = made.connection.holdReply(request as unknown as Answerable, 'unordered');
+    reply.frame = Buffer.alloc(24);
+    reply.fetched = { vb: 0, key: Buffer.alloc(0), item: emptyCutItem(), lacksRoom };
+    reply.resolve(Status.success);
+    return reply;
+  };
+  const before = resolved(false);
+  assert.notEqual(before.fetched, null);
+  aStalledConnection(made);
+  // Memory has no copy of the last one, so that its request cannot be answered later.
+  const found = [before, resolved(false), resolved(true)].map(({ fetched, status }) => [fetched, status]);
+  const { success, temporaryFailure } = Status;
+  assert.deepEqual(found, [
+    [null, success],
+    [null, success],
+    [null, temporaryFailure],
+  ]);
 });
 
 test('messages that are not replies do not accumulate for a client that accepts nothing', () => {

@@ -56,3 +56,14 @@ test('free blocks are given up while their thread is idle, those in use later', 
   const taken = Array.from({ length: sharedBlocksMax }, () => cutsOf(new CutWriter(0, blocks), 1_000_000));
   assert.ok(taken.every(isShared), 'blocks that were given up still count');
 });
+
+test('blocks in which only small cuts were encoded are not given up: each time a collection would stop the thread', () => {
+  const blocks = new SharedBlocks();
+  const writer = new CutWriter(0, blocks);
+  cutsOf(writer, 1_000);
+  writer.release();
+  assert.equal(blocks.dropFree(), false);
+  blocks.release(cutsOf(writer, 1_000_000));
+  writer.release();
+  assert.equal(blocks.dropFree(), true);
+});

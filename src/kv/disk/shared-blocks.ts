@@ -14,6 +14,8 @@ export class SharedBlocks implements CutMemory {
   private free: SharedArrayBuffer[] = [];
   /** Blocks that exist, free or in use. */
   private count = 0;
+  /** Large cuts were encoded since all blocks were given up. Small ones touch only the first pages of a block. */
+  private isFilled = false;
 
   allocate(bytes: number): Buffer {
     const block = bytes <= sharedBlockBytes ? this.takeBlock() : null;
@@ -21,7 +23,10 @@ export class SharedBlocks implements CutMemory {
   }
 
   isHandedOver(buffer: Buffer, bytes: number): boolean {
-    return isShared(buffer) ? bytes >= handedOverBytesMin : ownMemory.isHandedOver(buffer, bytes);
+    if (!isShared(buffer)) return ownMemory.isHandedOver(buffer, bytes);
+    const isLarge = bytes >= handedOverBytesMin;
+    if (isLarge) this.isFilled = true;
+    return isLarge;
   }
 
   release(buffer: Uint8Array): void {
@@ -29,12 +34,17 @@ export class SharedBlocks implements CutMemory {
     else ownMemory.release(buffer);
   }
 
-  /** Gives up the blocks that are free. Returns whether there were some: the garbage collector frees their memory. */
+  /**
+   * Gives up the blocks that are free, if large cuts were encoded. Returns whether there were some: the garbage collector frees their memory. The
+   * blocks of small cuts stay: a collection, which stops the thread for some ten milliseconds, would free next to nothing.
+   */
   dropFree(): boolean {
-    const dropped = this.free.length;
+    const dropped = this.isFilled ? this.free.length : 0;
+    if (dropped === 0) return false;
     this.count -= dropped;
     this.free = [];
-    return dropped > 0;
+    this.isFilled = this.count > 0;
+    return true;
   }
 
   private takeBlock(): SharedArrayBuffer | null {

@@ -1,7 +1,7 @@
 // A reply that cannot be sent yet, because its request waits for a durable write, for the disk or for heavy work.
 // `dispatch/delayed-reply.ts` describes the whole path.
 import type { Attachment } from '#wire/output.ts';
-import type { Status } from '#wire/status.ts';
+import { Status } from '#wire/status.ts';
 import type { FoundKey } from '../bucket/keys/random-search.ts';
 import type { Documents, FetchedDocument } from '../data/documents.ts';
 import type { HeavyAnswer } from '../heavy/jobs.ts';
@@ -75,5 +75,16 @@ export class HeldReply {
   resolve(status: Status): void {
     this.status = status;
     this.holder.replyResolved(this);
+  }
+
+  /**
+   * Releases the document, because the client accepts no replies at present: the next run finds it in memory, or reads it again. Where memory had
+   * no room for it, the request gets a temporary failure.
+   */
+  releaseFetched(): void {
+    const { fetched } = this;
+    if (fetched === null || fetched.item === null) return;
+    this.fetched = null;
+    if (fetched.lacksRoom) this.status = Status.temporaryFailure;
   }
 }
