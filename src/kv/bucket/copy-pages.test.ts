@@ -11,6 +11,8 @@ import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { VbucketColumns } from '../vbucket/columns.ts';
 import { emptyPosition } from '../vbucket/item-position.ts';
 import type { BucketOptions, BucketParts } from './bucket-parts.ts';
+import { SlicedWork } from './keys/sliced-work.ts';
+import { MemoryBackfill } from './memory-backfill.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 const manifestOf = (uid: string, ...ids: string[]) => ({
@@ -153,6 +155,39 @@ test('what is evicted while memory lists the versions is read from disk', async 
     const { toSeqno } = await reading;
     assert.deepEqual([toSeqno, reads.count], [1, 1], column);
   }
+});
+
+test('few changes of a vbucket with many documents are read from disk: a list would visit every document', async () => {
+  const { b, changes, persisted, reads } = await aBucket(new MemoryDisk());
+  for (let i = 0; i < 100; i++) b.store(`k${i}`);
+  await persisted();
+  const few = await changes.backfillForCopy(0, 95);
+  assert.deepEqual([few.toSeqno, reads.count], [100, 1]);
+  const many = await changes.backfillForCopy(0, 50);
+  assert.deepEqual([many.toSeqno, reads.count], [100, 1]);
+});
+
+test('a list for a copy does not take the place of those that other copies still read', async () => {
+  const b = await new BucketUnderTest().start();
+  const documents = 100;
+  const value = 'v'.repeat(2_000);
+  for (const vb of [0, 1]) for (let i = 0; i < documents; i++) b.store(`k${i}`, { vb, value });
+  const work = new SlicedWork({ soon: (fire) => setImmediate(fire) });
+  const high = (vb: number): number => b.bucket.changes.highSeqno(vb);
+  const lists = new MemoryBackfill(partsOf(b).vbuckets, work, high, true, documents + 50);
+  const first = await lists.wholePage(0, 0);
+  assert.ok(first !== null && first.toSeqno < documents);
+  assert.equal(await lists.wholePage(1, 0), null);
+  assert.equal((await lists.wholePage(0, first.toSeqno))?.toSeqno, documents);
+  const second = await lists.wholePage(1, 0);
+  assert.ok(
+    second !== null && second.toSeqno < documents,
+    'the list of the copy that is complete has no place',
+  );
+  // The copy of vbucket 1 is closed.
+  let pages = 1;
+  while (pages < 10_000 && (await lists.wholePage(0, 0)) === null) pages++;
+  assert.ok(pages > 1_000 && pages < 10_000, `${pages} pages`);
 });
 
 const rules = {

@@ -21,7 +21,11 @@ const slotsPerStep = 512;
 const runLength = 8_192;
 /** Limits of the lists that are kept for other streams: vbuckets, and entries of twelve bytes. A dropped list is made again when needed. */
 const listsMax = 64;
-const entriesMax = 2 ** 20;
+const entriesMaxDefault = 2 ** 20;
+/** Of fewer changes than this share of a vbucket's keys, a copy reads rows: a list visits every key. */
+const listedShareMin = 1 / 8;
+/** A list that was not used during this many pages for copies is dropped when another needs room: its own copy is no longer filled. */
+const unusedPagesMax = 4_096;
 /** After this many lists in a row that changes made outdated before they were complete, one is made without yielding. */
 const overtakenMax = 3;
 
@@ -43,6 +47,8 @@ interface SeqnoList {
   /** How many items of the vbucket had been evicted wholly, and how often it had been emptied before. */
   evictions: number;
   clears: number;
+  /** The number that `wholePage` had when it used the list last. */
+  usedFor: number;
 }
 
 export class MemoryBackfill {
@@ -51,11 +57,14 @@ export class MemoryBackfill {
   private readonly visibleSeqno: (vb: number) => number;
   /** For copies: with durable writes that are not committed, and with all values, because the pages are sent as they are. */
   private readonly withPending: boolean;
-  /** In the order of their last use. */
+  private readonly entriesMax: number;
+  /** In the order in which they were made, or were last used for a copy of a vbucket on disk. */
   private readonly lists = new Map<number, SeqnoList>();
   /** Lists that are being made, for all streams that wait for one. */
   private readonly making = new Map<number, Promise<SeqnoList>>();
   private entries = 0;
+  /** Number of calls of `wholePage`. */
+  private pages = 0;
   private readonly item: CutItem = emptyCutItem();
 
   constructor(
@@ -63,11 +72,13 @@ export class MemoryBackfill {
     work: SlicedWork,
     visibleSeqno: (vb: number) => number,
     withPending = false,
+    entriesMax = entriesMaxDefault,
   ) {
     this.vbuckets = vbuckets;
     this.work = work;
     this.visibleSeqno = visibleSeqno;
     this.withPending = withPending;
+    this.entriesMax = entriesMax;
   }
 
   async page(vb: number, afterSeqno: number, targetBytes?: number): Promise<BackfillPage> {
@@ -105,19 +116,54 @@ export class MemoryBackfill {
 
   /** As `page`, where there is a disk. Null unless memory has every version after this seqno, tombstones and system events included. */
   async wholePage(vb: number, afterSeqno: number): Promise<BackfillPage | null> {
+    this.pages++;
     let list = await this.listOf(vb);
     const hasNext = list !== undefined && afterSeqno >= list.from && afterSeqno < list.upTo;
     if (list === undefined || !hasNext || !this.isValid(vb, list)) {
+      if (!this.isWholeAfter(vb, afterSeqno) || !this.isListQuicker(vb, afterSeqno)) return null;
       // Copies of many vbuckets begin at the same time.
       await this.work.turn();
       if (!this.isWholeAfter(vb, afterSeqno)) return null;
-      list = await this.newList(vb, afterSeqno, list);
+      list = await this.newList(vb, afterSeqno, list, Infinity);
     }
     await this.work.turn();
     if (!this.isValid(vb, list) || !this.isWholeAfter(vb, afterSeqno)) return null;
+    this.noteUse(vb, list);
     const page = this.pageOf(vb, afterSeqno, list);
     if (page.toSeqno >= list.upTo && this.lists.get(vb) === list) this.drop(vb);
     return page;
+  }
+
+  /**
+   * Whether a copy is filled in less time from a new list than from disk. Copies of hundreds of vbuckets may be filled at the same time: if the list
+   * dropped one of another vbucket, large lists would be made again for each page.
+   */
+  private isListQuicker(vb: number, afterSeqno: number): boolean {
+    const keys = this.vbuckets.index.count(vb);
+    const changes = this.highSeqno(vb) - afterSeqno;
+    if (changes < keys * listedShareMin) return false;
+    const entries = Math.min(keys, changes);
+    for (const [other, { usedFor }] of this.lists) {
+      if (this.hasRoom(vb, entries)) return true;
+      if (this.pages - usedFor <= unusedPagesMax) return false;
+      this.drop(other);
+    }
+    return this.hasRoom(vb, entries);
+  }
+
+  /** Whether a list of this many entries fits beside those of other vbuckets. */
+  private hasRoom(vb: number, entries: number): boolean {
+    let total = this.entries + entries - (this.lists.get(vb)?.entries ?? 0);
+    for (const other of this.making.keys()) total += this.vbuckets.index.count(other);
+    return total <= this.entriesMax;
+  }
+
+  /** Moves the list behind those that were used before. */
+  private noteUse(vb: number, list: SeqnoList): void {
+    list.usedFor = this.pages;
+    if (this.lists.get(vb) !== list) return;
+    this.lists.delete(vb);
+    this.lists.set(vb, list);
   }
 
   /** Whether the list has what it would have had without evictions: of an item that was evicted and read again, it may lack the version. */
@@ -148,22 +194,28 @@ export class MemoryBackfill {
     return columns.nonResidentItems[vb] === 0 && columns.nonResidentValues[vb] === 0;
   }
 
-  private async newList(vb: number, from: number, before: SeqnoList | undefined): Promise<SeqnoList> {
+  /** `keptMax`: if there are more lists afterwards, others are dropped. */
+  private async newList(
+    vb: number,
+    from: number,
+    before: SeqnoList | undefined,
+    keptMax = listsMax,
+  ): Promise<SeqnoList> {
     const isOvertaken = before !== undefined && from >= before.upTo;
     const making = this.list(vb, from, isOvertaken ? before.overtaken + 1 : 0);
     this.making.set(vb, making);
     const list = await making;
     if (this.making.get(vb) === making) this.making.delete(vb);
-    this.store(vb, list);
+    this.store(vb, list, keptMax);
     return list;
   }
 
-  private store(vb: number, list: SeqnoList): void {
+  private store(vb: number, list: SeqnoList, keptMax: number): void {
     this.drop(vb);
     this.lists.set(vb, list);
     this.entries += list.entries;
     for (const other of this.lists.keys())
-      if (other !== vb && (this.lists.size > listsMax || this.entries > entriesMax)) this.drop(other);
+      if (other !== vb && (this.lists.size > keptMax || this.entries > this.entriesMax)) this.drop(other);
   }
 
   private drop(vb: number): void {
@@ -206,7 +258,7 @@ export class MemoryBackfill {
     while (!walk.slice(slotsPerStep)) yield;
     if (hashes.length > 0) runs.push(runOf(keys, hashes, from));
     const entries = runs.reduce((sum, { hashes }) => sum + hashes.length, 0);
-    return { from, upTo, runs, entries, overtaken, evictions, clears };
+    return { from, upTo, runs, entries, overtaken, evictions, clears, usedFor: this.pages };
   }
 
   private pageOf(vb: number, afterSeqno: number, list: SeqnoList, targetBytes?: number): BackfillPage {
@@ -228,7 +280,7 @@ export class MemoryBackfill {
     }
     const endSeqno = this.visibleSeqno(vb);
     // A list within `entriesMax` stays for the next readers. A larger one is dropped, and each reader makes its own.
-    if (toSeqno >= endSeqno && this.entries > entriesMax) this.drop(vb);
+    if (toSeqno >= endSeqno && this.entries > this.entriesMax) this.drop(vb);
     return page.finish({ toSeqno, endSeqno, purgeSeqno: this.vbuckets.columns.purgeSeqno[vb] as number });
   }
 
