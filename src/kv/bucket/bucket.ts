@@ -114,6 +114,7 @@ export class Bucket {
     await this.halt();
     this.parts.failWaiters();
     this.parts.vbuckets.clear();
+    this.parts.flusher?.discardFailures();
     if (this.files) await this.options.storage?.disk.destroy(this.files);
   }
 

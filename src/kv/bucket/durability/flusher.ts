@@ -97,7 +97,7 @@ export class Flusher {
     this.delayed = delayed;
   }
 
-  /** Called when the files were replaced by new ones. */
+  /** Called when the files were replaced by new ones, or are removed. */
   discardFailures(): void {
     for (const file of this.files) {
       file.failure = null;
@@ -180,6 +180,7 @@ export class Flusher {
     while (file.failure === null && !file.isFull && (this.hasDirty(file) || file.ends.length > 0));
     // Another caller's write of states, with dirty items, is a separate batch.
     await file.writing;
+    this.releaseUnused(file);
   }
 
   private startDelay(file: FileState): void {
@@ -303,18 +304,15 @@ export class Flusher {
     const { ends } = file;
     if (ends.length === 0) return;
     file.ends = [];
-    const cuts = file.writer.take();
     // The file may have failed while the cuts were encoded.
-    if (file.failure !== null) return;
+    if (file.failure !== null) return file.writer.discard();
+    const cuts = file.writer.take();
     this.inFlightBytes += cuts.byteLength;
     file.batches.push({ cuts, byteLength: cuts.byteLength, ends, isUrgent });
     await this.writeInTurn(file);
   }
 
-  /**
-   * A later batch may have newer versions of the same documents, so a file's batches are written one after the other. Resolves when the present
-   * batches are written, or the disk is full.
-   */
+  /** One batch after the other: a later one may have newer versions. Resolves when the present batches are written, or the disk is full. */
   private writeInTurn(file: FileState): Promise<void> {
     const last = file.batches.at(-1) as CutBatch;
     file.writing = file.writing.then(async () => {
