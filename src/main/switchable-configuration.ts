@@ -40,7 +40,7 @@ export function switchableConfiguration(
   first: FirstConfiguration,
 ): OpenedConfiguration {
   const file = new MembershipFile(folder.path);
-  const store = new SwitchingConfigStore(first.store);
+  const store = new SwitchingConfigStore(first.store, log);
   const openOwn = (): ConfigStore =>
     openConfiguration(folder.path, { diskReserve: reserve, guard: held.place });
   /** Follows the founder that the membership file names. `created`: the node has a mirror, which need not have reached the founder. */

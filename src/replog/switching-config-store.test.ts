@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { type Log, silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { configStoreSuite } from '../../test/contract/config-store.ts';
 import { SimulatedClock } from '../../test/support/simulated-clock.ts';
@@ -95,7 +96,9 @@ it('a watch of the new store that fails leaves no other watcher on the earlier s
     isClosed = true;
   };
   Object.assign(after, { ports: { clock, random: realRandom } });
-  const store = new SwitchingConfigStore(before);
+  const warnings: unknown[] = [];
+  const log: Log = { ...silentLog, warn: (event, fields) => void warnings.push([event, fields]) };
+  const store = new SwitchingConfigStore(before, log);
   const seen: [string, unknown][] = [];
   const note = (key: string, entry: Entry | null) => void seen.push([key, entry?.value ?? null]);
   await store.watch('a/', note);
@@ -107,6 +110,8 @@ it('a watch of the new store that fails leaves no other watcher on the earlier s
     ['b/1', null],
   ]);
   assert.ok(isClosed, 'the earlier store stays open');
+  const reason = 'the entry "a/2" is damaged';
+  assert.deepEqual(warnings, [['configuration.not_watched', { keys: 'a/*', reason }]]);
   await clock.run(10_000);
   assert.deepEqual(seen.splice(0), [
     ['a/2', 2],
@@ -129,4 +134,31 @@ it('a watcher that is stopped while the store is replaced gets nothing from the 
   seen.length = 0;
   await store.switchTo(after);
   assert.deepEqual(seen, []);
+});
+
+it('a watch that fails after its store was replaced does not end the watch of the next store', async () => {
+  const clock = new SimulatedClock();
+  const [first, second, third] = [new MemoryConfigStore(), new MemoryConfigStore(), new MemoryConfigStore()];
+  await first.put('old', 1, 0);
+  await third.put('new', 3, 0);
+  const watch = Promise.withResolvers<never>();
+  const attempts = [() => Promise.reject(new Error('the entry is damaged')), () => watch.promise];
+  second.watch = () => attempts.shift()?.() ?? assert.fail('a third attempt');
+  for (const next of [second, third]) Object.assign(next, { ports: { clock, random: realRandom } });
+  const store = new SwitchingConfigStore(first);
+  const seen: [string, unknown][] = [];
+  await store.watch('', (key, entry) => void seen.push([key, entry?.value ?? null]));
+  await store.switchTo(second);
+  await clock.run(1_000);
+  assert.equal(attempts.length, 0);
+  await store.switchTo(third);
+  watch.reject(new Error('the store is closed'));
+  await clock.run(10_000);
+  await store.put('new', 4, 1);
+  assert.deepEqual(seen, [
+    ['old', 1],
+    ['new', 3],
+    ['old', null],
+    ['new', 4],
+  ]);
 });

@@ -3,6 +3,7 @@
 // the new one. Watchers get the values of the new store, and null for keys that it lacks.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { realClock } from '#ports/clock.ts';
+import { type Log, silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { within } from '#ports/within.ts';
 import type { ChangeOptions, ConfigStore, Entry } from './config-store.ts';
@@ -17,19 +18,23 @@ interface Watcher {
   readonly prefix: string;
   readonly changed: (key: string, entry: Entry | null) => void;
   /** The keys that the watcher was called with and that were not deleted. */
-  keys: Set<string>;
+  readonly keys: Set<string>;
+  /** The keys that its newest watch has reported: the other keys are of earlier stores. */
+  reported: Set<string>;
   watch: { stop(): void } | null;
   /** Resolves when the newest watch of the watcher has begun. */
   begun: Promise<void>;
 }
 
 export class SwitchingConfigStore implements ConfigStore {
+  readonly #log: Log;
   #current: ConfigStore;
   readonly #watchers = new Set<Watcher>();
   /** Changes wait until it is resolved; null: they are made at once. */
   #held: PromiseWithResolvers<void> | null = null;
 
-  constructor(first: ConfigStore) {
+  constructor(first: ConfigStore, log = silentLog) {
+    this.#log = log;
     this.#current = first;
   }
 
@@ -62,26 +67,26 @@ export class SwitchingConfigStore implements ConfigStore {
     for (const watcher of [...this.#watchers]) {
       if (!this.#watchers.has(watcher)) continue; // stopped meanwhile
       const first = this.#follow(watcher);
-      watcher.begun = first.catch(() => this.#followLater(watcher));
+      watcher.begun = first.catch((error: Error) => this.#followLater(watcher, error));
       await first.catch(() => {});
     }
     await before[Symbol.asyncDispose]();
   }
 
-  /** Begins to watch the present store, and reports the keys of the earlier one that it lacks. */
+  /** Begins to watch the present store, and reports the keys of earlier stores that it lacks. */
   async #follow(watcher: Watcher): Promise<void> {
-    const had = watcher.keys;
-    try {
-      await this.#watch(watcher);
-    } catch (error) {
-      watcher.keys = new Set([...had, ...watcher.keys]);
-      throw error;
+    const reported = await this.#watch(watcher);
+    for (const key of [...watcher.keys]) {
+      if (!this.#isCurrent(watcher, reported)) return;
+      if (reported.has(key)) continue;
+      watcher.keys.delete(key);
+      watcher.changed(key, null);
     }
-    for (const key of had)
-      if (!watcher.keys.has(key) && this.#watchers.has(watcher)) watcher.changed(key, null);
   }
 
-  async #followLater(watcher: Watcher): Promise<void> {
+  /** Tries again after an error until the watcher follows the present store. */
+  async #followLater(watcher: Watcher, { message }: Error): Promise<void> {
+    this.#log.warn('configuration.not_watched', { keys: `${watcher.prefix}*`, reason: message });
     const store = this.#current;
     const isNeeded = (): boolean => this.#current === store && this.#watchers.has(watcher);
     for (;;) {
@@ -127,9 +132,16 @@ export class SwitchingConfigStore implements ConfigStore {
   }
 
   async watch(prefix: string, changed: Watcher['changed']): Promise<{ stop(): void }> {
-    const watcher: Watcher = { prefix, changed, keys: new Set(), watch: null, begun: Promise.resolve() };
+    const watcher: Watcher = {
+      prefix,
+      changed,
+      keys: new Set(),
+      reported: new Set(),
+      watch: null,
+      begun: Promise.resolve(),
+    };
     this.#watchers.add(watcher);
-    watcher.begun = this.#watch(watcher);
+    watcher.begun = this.#follow(watcher);
     await this.#begun(watcher);
     return {
       stop: () => {
@@ -175,19 +187,27 @@ export class SwitchingConfigStore implements ConfigStore {
     if (begun !== watcher.begun) await this.#begun(watcher);
   }
 
-  async #watch(watcher: Watcher): Promise<void> {
+  /** Resolves with the keys that the watch has reported, which it keeps up to date. */
+  async #watch(watcher: Watcher): Promise<ReadonlySet<string>> {
     watcher.watch?.stop();
     watcher.watch = null;
-    const keys = new Set<string>();
-    watcher.keys = keys;
+    const reported = new Set<string>();
+    watcher.reported = reported;
     const watch = await this.#current.watch(watcher.prefix, (key, entry) => {
-      // The watch was stopped, or is that of a store that was replaced before it had begun.
-      if (watcher.keys !== keys || !this.#watchers.has(watcher)) return;
-      if (entry === null) keys.delete(key);
-      else keys.add(key);
+      if (!this.#isCurrent(watcher, reported)) return;
+      for (const keys of [watcher.keys, reported]) {
+        if (entry === null) keys.delete(key);
+        else keys.add(key);
+      }
       watcher.changed(key, entry);
     });
-    if (this.#watchers.has(watcher) && watcher.keys === keys) watcher.watch = watch;
+    if (this.#isCurrent(watcher, reported)) watcher.watch = watch;
     else watch.stop();
+    return reported;
+  }
+
+  /** False: the watch was stopped, or is that of a store that was replaced before it had begun. */
+  #isCurrent(watcher: Watcher, reported: ReadonlySet<string>): boolean {
+    return watcher.reported === reported && this.#watchers.has(watcher);
   }
 }
