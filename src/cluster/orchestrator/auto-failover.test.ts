@@ -286,6 +286,26 @@ describe('automatic failover', () => {
     assert.deepEqual([view.cluster.lastBalance?.outcome, await failed()], ['completed', 'e']);
   });
 
+  it('does not report that the maximum is reached while the failover of counted nodes ends', async () => {
+    const { clock, kill, change, reports, failoverSettings } = await cluster('a b c');
+    kill('c');
+    await change({
+      // The plan of a later orchestrator, which this one does not carry out.
+      balance: {
+        id: 'ending',
+        kind: 'failover',
+        term: 2,
+        nodes: ['a', 'b'],
+        failing: ['c'],
+        ejected: [],
+        startedMs: 0,
+      },
+    });
+    await failoverSettings.countFailedOver({ plan: 'ending', nodes: 1 });
+    await clock.run(20_000);
+    assert.deepEqual(reports, []);
+  });
+
   it('fails a node over whose disk fails for the configured time, if that is on', async () => {
     for (const [diskIssues, node] of [
       [false, 'c'],

@@ -161,7 +161,8 @@ export class AutoFailover {
   async #act(down: readonly DownNode[], { count, maxCount, canAbortRebalance }: AutoFailoverSettings) {
     const { view, heartbeats, settings, clock } = this.#deps;
     const ready = down.filter(({ overdueMs }) => overdueMs >= 0);
-    if (ready.length === 0) return;
+    // A failover that runs may be the one of these nodes: before its end they are counted, but still active.
+    if (ready.length === 0 || view.cluster.balance?.kind === 'failover') return;
     const active = view.activeNodes;
     const { preserveDurableMutations } = await settings.failover();
     const { failing, notices } = decideFailover({

@@ -45,6 +45,7 @@ export class RebalanceService {
     const { view, founderHandover, engineMove, cluster } = this.#deps;
     const planned = stayingAndLeaving(view.cluster, requested);
     this.#checkDelta(planned.staying, requested);
+    refuseJoining(planned.staying); // before the configuration moves: the joining node looks for it at its earlier place
     if (view.cluster.balance === undefined) {
       await engineMove.prepareDeparture(planned.leaving);
       await founderHandover.prepareDeparture(planned.leaving);
@@ -53,8 +54,7 @@ export class RebalanceService {
       const { staying, leaving } = stayingAndLeaving(state, requested);
       const founder = leaving.find(({ uuid }) => uuid === state.founder);
       if (founder) throw rebalanceRefusals.founder({ otpNode: founder.otpNode });
-      const joining = staying.find((node) => node.joining === true);
-      if (joining) throw rebalanceRefusals.joining({ otpNode: joining.otpNode });
+      refuseJoining(staying);
       if (state.balance !== undefined || state.nodes.length === 1) return state;
       return this.#planned(state, staying, leaving);
     });
@@ -117,6 +117,11 @@ function stayingAndLeaving(
   if (staying.length === 0) throw rebalanceRefusals.noActiveNodes();
   if (!staying.some(isDataNode)) throw rebalanceRefusals.noDataNodes();
   return { staying, leaving };
+}
+
+function refuseJoining(staying: readonly NodeState[]): void {
+  const joining = staying.find((node) => node.joining === true);
+  if (joining) throw rebalanceRefusals.joining({ otpNode: joining.otpNode });
 }
 
 /** The entry of a node that stays, as it is from the start of the rebalance on. */
