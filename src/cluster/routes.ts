@@ -46,6 +46,7 @@ import { AddingService } from './joining/adding.service.ts';
 import { joiningRoutes } from './joining/joining.routes.ts';
 import { JoiningService } from './joining/joining.service.ts';
 import { noMembership, noNet } from './joining/no-membership.ts';
+import type { AbandonedJoins } from './joining/remove-node.ts';
 import type { LogCollection } from './log-collection/log-collection.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
 import type { NodeFigures } from './nodes/node-figures.ts';
@@ -83,6 +84,7 @@ export interface ManagerRouteParts
     'membership' | 'net' | 'callRemote' | 'portProblem' | 'log' | 'backupTasks' | 'startedServices'
   > {
   interNode: InterNode;
+  abandonedJoins: AbandonedJoins;
   founderChange: FounderChange;
   founderHandover: FounderHandover;
   engineMove: EngineMove;

@@ -1,5 +1,5 @@
 // Adds other nodes to this cluster: asks the node what it is, checks all reasons to refuse the node, writes its entry, sends it the cluster's secrets,
-// and waits until it has started as a member. A join that fails leaves no entry.
+// and waits until it has started as a member. A join that fails leaves no entry, unless a rebalance has made the node active since it started.
 
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -36,7 +36,7 @@ import {
   RemoteError,
   refusedTexts,
 } from './remote-node.ts';
-import { removeNode } from './remove-node.ts';
+import { type AbandonedJoins, removeNode } from './remove-node.ts';
 import { SealedExchange } from './sealed-exchange.ts';
 import { readTarget, type TargetAddress } from './target-address.ts';
 
@@ -47,6 +47,7 @@ export interface AddingDeps {
   certificates: NodeCertificates;
   membership: NodeMembership;
   peers: Peers;
+  abandonedJoins: Pick<AbandonedJoins, 'removeLater'>;
   /** Deletes the record of the buckets that had files on a node; does nothing without one. */
   deleteFilesRecord(nodeId: string): Promise<void>;
   call: CallRemote;
@@ -195,11 +196,12 @@ export class AddingService {
 
   /** Removes the entry of a node whose join failed. A node that has started may have become active by a rebalance meanwhile: it may have documents, and stays. */
   async #withdraw(nodeId: string): Promise<void> {
-    const { cluster, log } = this.#deps;
+    const { abandonedJoins, cluster, log } = this.#deps;
     try {
       await removeNode(cluster, nodeId, ({ membership }) => membership !== 'active');
     } catch (error) {
       log.warn('joining.not_removed', { reason: (error as Error).message });
+      abandonedJoins.removeLater(nodeId); // the entry keeps rebalances from starting
     }
   }
 

@@ -6,6 +6,7 @@ import { type ConfigStore, update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import type { Channel } from '#replog/served/channel.ts';
 import { aMembership } from '../../../test/support/a-membership.ts';
+import { runPromises } from '../../../test/support/advance-clock.ts';
 import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
 import { answer, memberForm } from '../../../test/support/joining-calls.ts';
 import { aManager, type ManagerOptions, managedCluster } from '../../../test/support/manager.ts';
@@ -321,18 +322,23 @@ describe('addNode', () => {
     assert.deepEqual([status, (await pair.nodes()).nodes.length], [400, 2]);
   });
 
-  it('answers with the reason why the join failed although the node cannot be removed again', async () => {
+  it('answers with the reason why the join failed although the node cannot be removed then, and removes it later', async () => {
     const store = new MemoryConfigStore();
     const pair = await aPair({ store });
     const put = store.put.bind(store);
+    let isAway = true;
     store.put = async (key, value, ...rest) => {
       const isRemoval = key === clusterKey && (value as ClusterState).left?.includes(otherId);
-      if (isRemoval) throw new UnavailableError('Nothing was changed: no server can be reached.');
+      if (isAway && isRemoval) throw new UnavailableError('Nothing was changed: no server can be reached.');
       return put(key, value, ...rest);
     };
     const [status, texts] = await pair.refusal({ ...memberForm, user: '', password: '' });
     assert.equal(status, 400);
     assert.match(`${texts}`, /^Join completion call failed\./);
+    isAway = false;
+    pair.first.clock.advance(30_000);
+    await runPromises();
+    assert.equal((await pair.nodes()).nodes.length, 1);
   });
 
   it('leaves nothing in the cluster when the node cannot use its NATS servers', async () => {

@@ -1,5 +1,5 @@
 // Removes nodes from the configuration; a node that sees that it is removed may delete its data.
-import type { Clock, Timer } from '#ports/clock.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { NodeState } from '../config/cluster-state.ts';
@@ -26,34 +26,46 @@ export async function removeNode(
   });
 }
 
-/** Cancels the joins of an earlier run that are not completed after a timeout. */
+/** Removes nodes whose joins were not completed, once the configuration can be changed. */
 export class AbandonedJoins {
   readonly #deps: { view: ClusterView; cluster: Pick<ClusterStore, 'change'>; clock: Clock; log: Log };
-  #timer: Timer | null = null;
-  #isStopped = false;
+  readonly #stopping = new AbortController();
 
   constructor(deps: { view: ClusterView; cluster: Pick<ClusterStore, 'change'>; clock: Clock; log: Log }) {
     this.#deps = deps;
   }
 
+  /** Removes, after a timeout, the nodes whose joins an earlier run began, and which have not completed them then. */
   start(): void {
     const joining = this.#deps.view.cluster.nodes.filter(isJoining);
-    if (joining.length > 0) this.#removeAfter(abandonMs, joining);
+    if (joining.length > 0)
+      void this.#removeAfter(
+        abandonMs,
+        joining.map(({ uuid }) => uuid),
+      );
   }
 
-  #removeAfter(ms: number, joining: readonly NodeState[]): void {
+  /** Call after an attempt that failed. */
+  removeLater(nodeId: string): void {
+    void this.#removeAfter(retryMs, [nodeId]);
+  }
+
+  async #removeAfter(firstMs: number, nodeIds: readonly string[]): Promise<void> {
     const { clock, cluster, log } = this.#deps;
-    this.#timer = clock.after(ms, () => {
-      const removed = joining.map(({ uuid }) => removeNode(cluster, uuid, isJoining));
-      Promise.all(removed).catch(({ message }: Error) => {
-        log.warn('joining.not_removed', { reason: message });
-        if (!this.#isStopped) this.#removeAfter(retryMs, joining);
-      });
-    });
+    const { signal } = this.#stopping;
+    for (let pauseMs = firstMs; ; pauseMs = retryMs) {
+      await clock.sleep(pauseMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      try {
+        await Promise.all(nodeIds.map((id) => removeNode(cluster, id, isJoining)));
+        return;
+      } catch (error) {
+        log.warn('joining.not_removed', { reason: (error as Error).message });
+      }
+    }
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#timer?.cancel();
+    this.#stopping.abort(new Error('the node stops'));
   }
 }
