@@ -6,6 +6,7 @@ import { realClock } from '#ports/clock.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { addressOf, adminAccount, bucketClient } from '../../../test/support/wire-clients.ts';
+import { CollectionRoutes } from '../mapping/routes.ts';
 import { ReplicationCounts } from '../replication-counts.ts';
 import type { OutgoingVersion } from '../target/outgoing.ts';
 import type { TargetLink } from '../target/target-link.ts';
@@ -13,60 +14,102 @@ import type { WantedReplication } from '../xdcr.contract.ts';
 import { OutboundPipeline } from './pipeline.ts';
 import { PriorityShares } from './priority-shares.ts';
 
-const documents = 600;
 const inFlightMax = 5;
+/** The version at which the reading stops is above the limit. */
+const waitingMax = 2 * inFlightMax + 1;
+/** Id of a collection. */
+const orders = 8;
+const mapping = { mode: 'implicit', rules: {} } as const;
 
-test('a pipeline with several streams holds at most twice as many versions as the target may have in flight', async () => {
-  await using service = await startService();
-  const client = await bucketClient(service.port);
-  const storing = (key: string) => ({
-    kind: 'set' as const,
-    key,
-    value: Buffer.from('1'),
-    cas: 0n,
-    expiry: 0,
-  });
-  await client.storeMany(
-    0,
-    Array.from({ length: documents }, (_, at) => storing(`k${at}`)),
-  );
+/** A pipeline to a target that acknowledges only what a test says, and collections with documents at the source. */
+async function aPipeline(
+  port: number,
+  { collections, documents }: { collections: readonly number[]; documents: number },
+) {
+  const client = await bucketClient(port);
+  for (const collection of collections)
+    await client.storeMany(
+      collection,
+      Array.from({ length: documents }, (_, at) => ({
+        kind: 'set' as const,
+        key: `k${at}`,
+        value: Buffer.from('1'),
+        cas: 0n,
+        expiry: 0,
+      })),
+    );
   const settings = { sourceNozzlePerNode: 4, filterExpression: '', priority: 'High', desiredLatency: 50 };
-  const mapping = { mode: 'implicit', rules: {} };
   const failures: string[] = [];
+  const skipped = new Set<string>();
   const pipeline = new OutboundPipeline({
     wanted: { id: 'r', settings, mapping, source: { bucket: 'b' } } as unknown as WantedReplication,
-    source: { address: addressOf(service.port), account: adminAccount },
+    source: { address: addressOf(port), account: adminAccount },
     vbuckets: Array.from({ length: vbucketCount }, (_, vb) => vb),
     startOf: () => undefined,
-    skipped: new Set(),
+    skipped,
     skippedChanged: () => {},
+    backfilled: async () => {},
     counts: new ReplicationCounts(),
     clock: realClock,
     shares: new PriorityShares(),
     failed: ({ message }) => failures.push(message),
   });
   const sent: OutgoingVersion[] = [];
-  let most = 0;
-  let acknowledged = 0;
+  const counted = { most: 0, acknowledged: 0 };
   const link = {
     inFlightMax,
     manifest: () => client.manifest(),
     send: (version: OutgoingVersion) => {
       sent.push(version);
-      most = Math.max(most, sent.length);
+      counted.most = Math.max(counted.most, sent.length);
     },
   };
+  const acknowledge = (wanted: number) =>
+    eventually(() => {
+      for (const version of sent.splice(0)) {
+        version.done();
+        counted.acknowledged++;
+      }
+      assert.equal(counted.acknowledged, wanted);
+    });
   await pipeline.start(link as unknown as TargetLink, []);
-  await eventually(() => {
-    for (const version of sent.splice(0)) {
-      version.done();
-      acknowledged++;
-    }
-    assert.equal(acknowledged, documents);
+  const end = async () => {
+    await pipeline.stop();
+    client.close();
+    assert.deepEqual(failures, []);
+  };
+  return { pipeline, client, sent, counted, skipped, acknowledge, end };
+}
+
+test('a pipeline with several streams holds at most twice as many versions as the target may have in flight', async () => {
+  await using service = await startService();
+  const documents = 600;
+  const { counted, acknowledge, end } = await aPipeline(service.port, { collections: [0], documents });
+  await acknowledge(documents);
+  await end();
+  assert.ok(counted.most <= waitingMax, `${counted.most} versions waited`);
+});
+
+test('a backfill that begins while the other streams wait for acknowledgements waits too', async () => {
+  await using service = await startService();
+  const documents = 60;
+  const held = await aPipeline(service.port, { collections: [0, orders], documents });
+  const { pipeline, client, sent, counted, skipped, acknowledge, end } = held;
+  await eventually(() => assert.equal(sent.length, waitingMax));
+  const routes = new CollectionRoutes(mapping);
+  const manifest = await client.manifest();
+  routes.setSource(manifest);
+  routes.setTarget(manifest);
+  for (const { id } of routes.routesOf(orders) ?? []) skipped.add(id);
+  await pipeline.retrySkipped();
+  // The source has sent all that the backfill would read.
+  await eventually(async () => {
+    const figures = await client.stats('dcp');
+    assert.ok(Number(figures.get('eq_dcpq:xdcr:r:backfill:items_sent')) >= documents);
   });
-  await pipeline.stop();
-  client.close();
-  assert.deepEqual(failures, []);
-  // The version at which the reading stops is above the limit.
-  assert.ok(most <= 2 * inFlightMax + 1, `${most} versions waited`);
+  await client.manifest();
+  assert.equal(sent.length, waitingMax);
+  await acknowledge(3 * documents);
+  await end();
+  assert.ok(counted.most <= waitingMax, `${counted.most} versions waited`);
 });

@@ -34,6 +34,8 @@ export interface OutboundPipelineOptions {
   /** Ids of routes with documents that were left out, because the target lacks the collection or the route is new. */
   readonly skipped: Set<string>;
   readonly skippedChanged: () => void;
+  /** Called when the target has what a backfill sent; resolves once that position of the target is recorded. */
+  readonly backfilled: () => Promise<void>;
   readonly counts: ReplicationCounts;
   readonly clock: Clock;
   readonly shares: PriorityShares;
@@ -337,13 +339,17 @@ export class OutboundPipeline implements FollowerHandler {
         );
       },
       failed: (reason) => this.lost(reason),
-      finished: () => this.backfillFinished(backfill),
+      finished: () => void this.backfillFinished(backfill).catch(this.options.failed),
     });
     this.backfill = backfill;
+    // At the bound the other streams are paused already.
+    if (this.isPaused) backfill.follower.pause();
     backfill.follower.start();
   }
 
-  private backfillFinished(backfill: Backfill): void {
+  private async backfillFinished(backfill: Backfill): Promise<void> {
+    // Before the routes are no longer skipped: a target that loses these documents later must be seen to have had them.
+    await this.options.backfilled();
     if (this.isStopped || this.backfill !== backfill) return;
     this.backfill = null;
     // An incomplete backfill starts again with the next request for the collections of the target.

@@ -54,6 +54,8 @@ export class RunningReplication {
   private link: TargetLink | null = null;
   private failure: Deferred<Error> = deferred();
   private recording: Promise<void> | null = null;
+  /** The target has documents of a backfill that its recorded positions do not cover. */
+  private hasUnrecordedBackfill = false;
   /** Last position of each vbucket of the target; a lower one later means that the target lost documents. */
   private readonly targetSeen = new Map<number, ReplicatedPosition['target']>();
   /** Serves the reports, which continue while the replication is paused. */
@@ -238,6 +240,7 @@ export class RunningReplication {
         startOf: (vb) => this.checkpoints.get(vb)?.source,
         skipped: this.checkpoints.skipped,
         skippedChanged: () => this.checkpoints.skippedChanged(vbuckets),
+        backfilled: () => this.recordBackfill(),
       });
       const outdatedMappings = this.checkpoints.outdatedMappings();
       await pipeline.start(link, outdatedMappings);
@@ -354,6 +357,7 @@ export class RunningReplication {
   private async recordPositionsNow(): Promise<void> {
     const { pipeline, link } = this;
     if (pipeline === null || link === null) return;
+    const isAfterBackfill = this.hasUnrecordedBackfill;
     const sources = this.connectedVbuckets.map((vb) => [vb, pipeline.progress[vb]?.position()] as const);
     const positions = await link.positions(sources.map(([vb]) => vb));
     if (this.pipeline !== pipeline) return;
@@ -369,8 +373,17 @@ export class RunningReplication {
       if (source === undefined || target === undefined || source.seqno === 0) continue;
       const last = this.checkpoints.get(vb)?.source;
       const hasMoved = last === undefined || source.seqno > last.seqno || source.uuid !== last.uuid;
-      if (hasMoved) this.checkpoints.set(vb, { source, target });
+      if (hasMoved || isAfterBackfill) this.checkpoints.set(vb, { source, target });
     }
+    if (isAfterBackfill) this.hasUnrecordedBackfill = false;
+  }
+
+  /** Records the positions of the target also for vbuckets that had no change at the source since. */
+  private async recordBackfill(): Promise<void> {
+    this.hasUnrecordedBackfill = true;
+    // A recording that began earlier may have read the target before the last documents.
+    await this.recording?.catch(() => {}); // reported where it was started
+    await this.recordPositions();
   }
 
   /** The same error again takes the place of the former one: many documents are refused for one reason. */
