@@ -48,7 +48,7 @@ const frameKinds = {
 
 /** Resolves with the records of all vbuckets. The blocks are in the file, but not synced. @throws ArchiveError */
 export async function captureBucket(options: BucketCaptureOptions): Promise<CountedVbucket[]> {
-  const nodes = await Promise.all(options.routes.map((route) => NodeCapture.open(route, options)));
+  const nodes = await openNodes(options);
   try {
     await Promise.all(nodes.map((node) => node.readTargets()));
     const streams = Math.max(streamsPerNodeMin, Math.floor(streamsAtOnce / nodes.length));
@@ -61,6 +61,16 @@ export async function captureBucket(options: BucketCaptureOptions): Promise<Coun
   }
   const records = new Map(nodes.flatMap((node) => [...node.records]));
   return Array.from({ length: vbucketCount }, (_, vb) => records.get(vb) as CountedVbucket);
+}
+
+/** Opens the connections to all nodes, or to none. */
+async function openNodes(options: BucketCaptureOptions): Promise<NodeCapture[]> {
+  const opening = await Promise.allSettled(options.routes.map((route) => NodeCapture.open(route, options)));
+  const nodes = opening.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  const failed = opening.find((outcome) => outcome.status === 'rejected');
+  if (failed === undefined) return nodes;
+  for (const node of nodes) node.close();
+  throw failed.reason;
 }
 
 /** A flush ends connections without a reason; the vbuckets have other histories then. */

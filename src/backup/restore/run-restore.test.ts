@@ -298,4 +298,19 @@ describe('a restore of some collections', () => {
       /no bucket, scope or collection "a.shop.carts"/,
     );
   });
+
+  it('drops nothing into which --map restores something else', async () => {
+    const old = { id: 10, scope: 'old', name: 'x', maxTtl: 0 };
+    const collections = ['items', 'carts'].map(collection);
+    const items = collections.slice(0, 1);
+    addBackupOf({ name: 'a', scopes: ['shop', 'old'], collections: [...collections, old] }, { name: 'b' });
+    addBackupOf({ name: 'a', collections: items }, { name: 'b', collections: items });
+    const droppedWith = async (...map: string[]) => {
+      node.calls.length = 0;
+      await restore({ removesCollections: true, map });
+      return node.calls.filter((call) => call.startsWith('drop'));
+    };
+    assert.deepEqual(await droppedWith('a.shop.items=a.shop.carts'), ['drop old', 'drop shop.carts']);
+    assert.deepEqual(await droppedWith('b.shop.items=a.shop.carts'), ['drop old', 'drop shop.carts']);
+  });
 });

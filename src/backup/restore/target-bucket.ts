@@ -146,6 +146,8 @@ export class TargetBucket {
     const value = buffer.bytes.subarray(buffer.end - frame.value.length, buffer.end);
     this.inFlight++;
     this.send({ vb, request: this.requestOf(vb, frame, collectionId, value), buffer, refusedMs: 0 });
+    // Once a write has failed, no reply makes room.
+    if (this.failed !== null) throw this.failed;
     if (this.inFlight < inFlightMax && this.values.heldBytes < bytesInFlightMax) return null;
     this.room = deferred();
     return this.room.promise;
