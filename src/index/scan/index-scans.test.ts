@@ -300,6 +300,35 @@ test('scans of one page may share a snapshot for a second, but no consistent sca
   scans.close();
 });
 
+test('a scan that continues with a later snapshot ends with an error to retry if the index has lost rows since', async () => {
+  const clock = new ManualClock();
+  const progress = complete();
+  const found = { report: { state: 'online', generation: 1 }, progress };
+  const page = (_: KeyInterval, { limit }: PageRequest) =>
+    Array.from({ length: limit }, (): StoredRow => ({ key: keyOf(1), id: 'a' }));
+  const scans = new IndexScans({
+    catalog: { find: () => found, indexesOf: () => [], onChange: () => ({ stop: () => {} }) } as never,
+    readers: { open: () => ({ page, refresh: () => {}, close: () => {} }) as never },
+    clock,
+    directions: () => [{ isDescending: false }],
+    damaged: (_, reason) => assert.fail(reason),
+  });
+  const rows = scans.scan(
+    aScan({ index: aDefinition(['`n`']), spans: [{ ranges: [] }], limit: Number.POSITIVE_INFINITY }),
+  );
+  assert.equal((await rows.next()).done, false);
+  progress.setComplete(false);
+  assert.equal((await rows.next()).done, false, 'the snapshot has all rows');
+  const snapshotMs = 30_000;
+  clock.advance(snapshotMs);
+  await assert.rejects(rows.next(), {
+    code: 5000,
+    isRetryable: true,
+    message: /lost the rows of some documents/,
+  });
+  scans.close();
+});
+
 test('a scan whose index was dropped closes its reader, since the file takes its space until then', async () => {
   const found = { report: { state: 'online', generation: 1 }, progress: complete() };
   let isDropped = false;

@@ -158,7 +158,7 @@ export class IndexScans implements Indexes {
     const rows = this.rowsOf(scan);
     if (scan.isReverse) intervals.reverse();
     const { reader, generation } = this.openFresh(scan.index);
-    let snapshotAge: { end(): void } | null = null;
+    let snapshotAge: SnapshotAge | null = null;
     let isBroken = false;
     try {
       const view = withChanges(reader, scan.index, scan.changed);
@@ -167,7 +167,7 @@ export class IndexScans implements Indexes {
         if (rows.isDone) break;
         const pause = scan.yieldIfDue?.();
         if (pause !== undefined) await pause;
-        yield* this.interval(view, interval, scan, rows, progress);
+        yield* this.interval(view, interval, scan, rows, { progress, snapshotAge });
       }
     } catch (error) {
       isBroken = true;
@@ -195,7 +195,7 @@ export class IndexScans implements Indexes {
     interval: KeyInterval,
     scan: IndexScan,
     rows: ScanRows,
-    progress: IndexProgress,
+    { progress, snapshotAge }: { progress: IndexProgress; snapshotAge: SnapshotAge },
   ): AsyncGenerator<readonly IndexRow[]> {
     let after: StoredRow | null = null;
     const { isReverse } = scan;
@@ -206,6 +206,8 @@ export class IndexScans implements Indexes {
       this.entryOf(scan.index);
       const page: readonly StoredRow[] = reader.page(interval, { after, isReverse, limit, idsOnly });
       if (rows.answered === 0) checkComplete(progress);
+      else if (snapshotAge.isRenewed && !progress.isComplete) throw incomplete(scan.index);
+      snapshotAge.isRenewed = false;
       const answer = rows.take(page, interval);
       if (answer.length > 0) yield answer;
       after = page.at(-1) ?? null;
@@ -218,13 +220,15 @@ export class IndexScans implements Indexes {
   }
 
   /** Refreshes the snapshot of a scan by a timer, even while no client reads its rows. */
-  private limitSnapshotAge(reader: IndexReader): { end(): void } {
+  private limitSnapshotAge(reader: IndexReader): SnapshotAge {
     const refresh = (): void => {
       reader.refresh();
+      age.isRenewed = true;
       timer = this.timers.after(snapshotMsMax, refresh);
     };
     let timer = this.timers.after(snapshotMsMax, refresh);
-    return { end: () => timer.cancel() };
+    const age = { isRenewed: false, end: () => timer.cancel() };
+    return age;
   }
 
   private intervalsOf({ index, spans }: IndexScan): KeyInterval[] {
@@ -345,6 +349,20 @@ export class IndexScans implements Indexes {
 
 const unreadable = ({ name }: IndexDefinition, state: string, error: unknown): SqlError =>
   sqlErrorWith(5000, { isRetryable: true }, `index ${name} ${state}: ${(error as Error).message}`);
+
+const incomplete = ({ name }: IndexDefinition): SqlError =>
+  sqlErrorWith(
+    5000,
+    { isRetryable: true },
+    `index ${name} lost the rows of some documents during the scan, and is built again`,
+  );
+
+/** The snapshot of a scan of several pages. */
+interface SnapshotAge {
+  /** Another snapshot has taken its place since the last page. */
+  isRenewed: boolean;
+  end(): void;
+}
 
 /** Rows are being removed from the file. */
 class IncompleteIndexError extends Error {}

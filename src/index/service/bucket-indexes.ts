@@ -106,6 +106,11 @@ export class BucketIndexes {
     return this.wanted.map((definition) => this.reportOf(definition));
   }
 
+  /** Counted without reports, which read the sizes of all files: this is called whenever a file is opened. */
+  get onlineCount(): number {
+    return [...this.members].filter(([id, index]) => this.stateOf(id, index) === 'online').length;
+  }
+
   private stateOf(id: string, index: FollowedIndex | undefined): IndexState {
     if (index === undefined) return this.failures.has(id) ? 'offline' : 'building';
     return index.isBuilt && !this.damaged.has(id) ? 'online' : 'building';

@@ -82,6 +82,29 @@ test('a change of the wanted indexes that waits for files to close opens no file
   assert.equal(opened, 1);
 });
 
+test('the files of indexes are opened without reading the sizes of the others, of which there may be thousands', async () => {
+  await using service = await startService();
+  let sizesRead = 0;
+  const readBeforeOpening: number[] = [];
+  const counting = (files: IndexStore): IndexStore => ({
+    open: (identity) => {
+      readBeforeOpening.push(sizesRead);
+      const file = files.open(identity);
+      const size = file.bytes.bind(file);
+      file.bytes = () => {
+        sizesRead++;
+        return size();
+      };
+      return file;
+    },
+    remove: (bucketUuid, id) => files.remove(bucketUuid, id),
+    list: () => files.list(),
+  });
+  await using indexes = new TestIndexes(service.port, counting);
+  await indexes.want(aDefinition(['`n`']), aDefinition(['`m`']), aDefinition(['`o`']));
+  assert.deepEqual(readBeforeOpening, [0, 0, 0]);
+});
+
 test('an index continues from its position after a restart', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);

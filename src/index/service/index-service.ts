@@ -109,7 +109,7 @@ export class IndexService {
   /** The current shares; they change with every index and every build. */
   private shares(): MemoryShares {
     const files = this.wanted.indexes.filter(({ isBuilt }) => isBuilt).length;
-    const built = this.report().filter(({ state }) => state === 'online').length;
+    const built = [...this.buckets.values()].reduce((sum, bucket) => sum + bucket.onlineCount, 0);
     return memoryShares(this.wanted.memoryQuotaBytes, { files, builds: files - built });
   }
 
