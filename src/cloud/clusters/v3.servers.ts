@@ -8,10 +8,12 @@ const instances = { aws: awsInstances, azure: azureInstances, gcp: gcpInstances 
 export type Provider = keyof typeof instances;
 
 export function groupOf(server: V3Server, provider: Provider): ServerGroup {
-  const memoryGib = instances[provider][server.compute];
+  const offered: Readonly<Record<string, number>> = instances[provider];
+  // Only own members: every object inherits others, such as `constructor`.
+  const memoryGib = Object.hasOwn(offered, server.compute) ? offered[server.compute] : undefined;
   if (memoryGib === undefined) {
     throw invalid(
-      `servers.compute: "${server.compute}" is no instance of ${provider}; the instances are ${Object.keys(instances[provider]).join(', ')}`,
+      `servers.compute: "${server.compute}" is no instance of ${provider}; the instances are ${Object.keys(offered).join(', ')}`,
     );
   }
   return { size: server.size, services: server.services, memoryGib, asked: server };
