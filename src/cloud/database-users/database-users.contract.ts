@@ -7,6 +7,9 @@ const roles = ['data_writer', 'data_reader'] as const;
 const role = choice('bucketRoleTypes', roles);
 const v3Role = choice('v3BucketRoles', roles);
 const bucketsProblem = 'must be a list of buckets with roles';
+/** A node gives a user at most this many roles, and each entry of the list is at least one. */
+const entriesMax = 1_000;
+const tooManyEntries = `must have at most ${entriesMax} entries`;
 const username = () => text(1, 128);
 const password = () => text(1, 1024);
 
@@ -23,7 +26,10 @@ const scopeRule = { path: ['scope'], error: 'must be * if the bucket is *' };
 const bucketRole = component('BucketRole', {
   bucketName: bucketName(),
   scope: scopeName().optional(),
-  bucketAccess: z.array(role, 'must be a list of roles').min(1, 'must name at least one role'),
+  bucketAccess: z
+    .array(role, 'must be a list of roles')
+    .min(1, 'must name at least one role')
+    .refine((list) => new Set(list).size === list.length, 'must name each role once'),
 });
 const bucketRoleRequest = bucketRole.refine(
   ({ bucketName: bucket, scope }) => isInOneBucket({ bucket, scope }),
@@ -38,7 +44,7 @@ export interface Access {
 }
 
 const accessFields = {
-  buckets: z.array(bucketRoleRequest, bucketsProblem).optional(),
+  buckets: z.array(bucketRoleRequest, bucketsProblem).max(entriesMax, tooManyEntries).optional(),
   allBucketsAccess: role.optional(),
 };
 
@@ -74,6 +80,7 @@ const v3CreateClusterUserRequest = component('V3CreateClusterUserRequest', {
       ]),
       bucketsProblem,
     )
+    .max(entriesMax, tooManyEntries)
     .optional(),
 });
 
