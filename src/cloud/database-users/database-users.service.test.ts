@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { sql } from 'kysely';
 import { deferred } from '#base/deferred.ts';
 import type { RestReply } from '#client/rest.adapter.ts';
 import { type Log, silentLog } from '#ports/log.ts';
@@ -118,6 +119,19 @@ test('creates a user again whose creation was interrupted, unless the node has t
   clock.advance(minuteMs);
   await assert.rejects(users.create(cluster, newUser), /already/);
   assert.deepEqual([...node.roles.keys()], ['u']);
+});
+
+test('changes a password alone without a write to its store, which may be full', async (t) => {
+  const { store, node, cluster, server } = await aService(t);
+  const users = server();
+  const access = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];
+  await users.create(cluster, { ...newUser, access });
+  await sql`create trigger refuse before update on database_users begin select raise(abort, 'full'); end`.execute(
+    store,
+  );
+  await users.update(cluster, 'u', { password: 'another', access: null });
+  assert.deepEqual([...node.roles], [['u', 'data_reader[b]']]);
+  await assert.rejects(users.update(cluster, 'u', { access: [] }), /full/);
 });
 
 test('leaves the same access at the node and in the list, whatever the order of the node’s answers', async (t) => {

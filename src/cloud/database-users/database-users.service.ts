@@ -205,7 +205,8 @@ export class DatabaseUsersService {
       throw invalid('userId: cannot be changed');
     const access = change.access ?? accessIn(user);
     await this.putToNode(cluster, username, { password: change.password, access });
-    await this.storeAccess(cluster, username, access);
+    // A change of the password alone needs no write, which could fail although the node has the new password.
+    if (change.access !== null) await this.storeAccess(cluster, username, access);
   }
 
   private async deleteNow(cluster: ReadyCluster, username: string): Promise<void> {
