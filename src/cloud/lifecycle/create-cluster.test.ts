@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { realRandom } from '#ports/random.ts';
+import { untilAborted } from '#ports/within.ts';
 import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { ClusterNodes } from '../clusters/cluster-nodes.ts';
@@ -12,7 +13,8 @@ import { createCluster } from './create-cluster.ts';
 
 const ports = { rest: 1, kv: 2 } as NodePorts;
 
-test('chooses another address for a node when another program uses the first', async (t) => {
+/** A cluster whose nodes have no addresses yet. */
+async function aNewCluster(t: TestContext, size: number) {
   const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
   await migrate(store);
@@ -32,19 +34,17 @@ test('chooses another address for a node when another program uses the first', a
     administrator_sealed: nodes.sealAdministrator({ username: 'a', password: 'b' }),
   });
   await store.insertInto('clusters').values(cluster).execute();
-  const node = {
-    id: 'n',
-    cluster_id: 'c',
-    position: 0,
-    memory_mb: 256,
-    services: '[]',
-    home: 'here',
-    state: 'new',
-  };
+  const node = { cluster_id: 'c', memory_mb: 256, services: '[]', home: 'here', state: 'new' };
+  const rows = Array.from({ length: size }, (_, position) => ({ ...node, id: `n${position}`, position }));
   await store
     .insertInto('nodes')
-    .values({ ...node, address: '', ports: '' })
+    .values(rows.map((row) => ({ ...row, address: '', ports: '' })))
     .execute();
+  return { store, clock, nodes, cluster };
+}
+
+test('chooses another address for a node when another program uses the first', async (t) => {
+  const { store, clock, nodes, cluster } = await aNewCluster(t, 1);
   const started: string[] = [];
   const removed: string[] = [];
   let places = 0;
@@ -64,6 +64,27 @@ test('chooses another address for a node when another program uses the first', a
   await assert.rejects(start?.run(cluster, signal) as Promise<void>, AddressInUseError);
   await start?.run(cluster, signal);
   assert.deepEqual(started, ['127.64.0.1', '127.64.0.2']);
-  assert.deepEqual(removed, ['n']);
+  assert.deepEqual(removed, ['n0']);
   assert.equal((await nodes.rowsOf('c'))[0]?.address, '127.64.0.2');
+});
+
+test('starts no more nodes once the creation of the cluster is cancelled', async (t) => {
+  const { store, clock, nodes, cluster } = await aNewCluster(t, 9);
+  const cancellation = new AbortController();
+  const { signal } = cancellation;
+  const started: string[] = [];
+  let places = 0;
+  const provisioner: Partial<Provisioner> = {
+    place: async () => ({ address: `127.64.0.${++places}`, ports }),
+    start: async ({ id }) => {
+      started.push(id);
+      if (started.length === 4) cancellation.abort(new Error('the cluster is deleted'));
+      await untilAborted(signal, new Promise<void>(() => {}));
+    },
+  };
+  const parts = { store, nodes, clock, provisioner: provisioner as Provisioner };
+  const { steps } = createCluster({ ...parts, allowlist: { apply: async () => {} } });
+  const start = steps.find(({ name }) => name === 'start');
+  await assert.rejects(start?.run(cluster, signal) as Promise<void>, /the cluster is deleted/);
+  assert.deepEqual(started, ['n0', 'n1', 'n2', 'n3']);
 });

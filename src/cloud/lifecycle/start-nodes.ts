@@ -35,6 +35,8 @@ async function startOrResume(
   node: NodeRow,
   cancellation: AbortSignal,
 ): Promise<void> {
+  // The other nodes still wait for their turn when the operation is cancelled.
+  cancellation.throwIfAborted();
   const { provisioner, nodes } = parts;
   const spec = nodes.spec(cluster, node);
   if (node.state !== 'new') return untilAborted(cancellation, provisioner.resume(spec));
