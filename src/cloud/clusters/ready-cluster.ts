@@ -1,6 +1,6 @@
 // For operations on the contents of a cluster: requires that the cluster is ready, or was ready before its last change of servers failed. The
 // error says why it is not ready.
-import { type ApiError, invalid } from '../answers/api-error.ts';
+import { type ApiError, invalid, notFound } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
 import type { ClusterRow } from '../store/tables.ts';
@@ -26,7 +26,10 @@ export class ReadyClusters {
 
   async requireReady(row: ClusterRow): Promise<ReadyCluster> {
     if (!managedPhases.includes(row.phase)) throw await this.notReady(row);
-    return { row, client: await this.options.nodes.founderClient(row) };
+    const [client] = await this.options.nodes.clients(row);
+    // The cluster was deleted since its row was read: the body of a request may take long to arrive.
+    if (client === undefined) throw notFound(`there is no cluster ${row.id}`);
+    return { row, client };
   }
 
   private async notReady(row: ClusterRow): Promise<ApiError> {
