@@ -62,7 +62,8 @@ function readRecord(folder: string): ProcessRecord | null {
   try {
     return JSON.parse(readFileSync(join(folder, file), 'utf8')) as ProcessRecord;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    // ENOTDIR: a file among the folders of the nodes, such as `.DS_Store`.
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
     throw error;
   }
 }

@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import { eventually } from '../../../../test/support/node-process.ts';
 import type { NodeSpec } from '../provisioner.ts';
 import { launch, readyFile } from './launch.host.ts';
+import { LocalProvisioner } from './local-provisioner.host.ts';
 import { NodeProcess } from './process.host.ts';
 import { writeRecord } from './process-record.host.ts';
 
@@ -63,4 +65,13 @@ test('a node whose log cannot be copied is still watched', async (t) => {
     assert.match(node.downReason ?? '', /is gone/);
   });
   await node.stop('SIGKILL');
+});
+
+test('a file among the folders of the nodes is no node', async (t) => {
+  const folder = aFolder(t);
+  writeFileSync(join(folder, '.DS_Store'), '');
+  const ports = { clock: new ManualClock(), random: realRandom, log: silentLog };
+  const provisioner = new LocalProvisioner({ ...ports, folder, home: 'here', operatorAddress: undefined });
+  assert.deepEqual(await provisioner.existingNodes(), []);
+  await provisioner.close();
 });
