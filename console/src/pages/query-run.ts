@@ -1,4 +1,5 @@
 // Runs statements on the query service of this node, and remembers them in this browser.
+import { exactObject } from '../../../src/base/exact-json.ts';
 import { ApiError, call } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
 
@@ -22,7 +23,8 @@ export async function runStatement(
   parameters: string,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const named = parameters.trim() === '' ? {} : (JSON.parse(parameters) as object);
+  // Numbers reach the server with the digits that were typed.
+  const named = parameters.trim() === '' ? {} : exactObject(parameters);
   const answer = await call<Answer>(routes.query, { json: { ...named, statement }, signal });
   const problem = problemIn(answer);
   if (problem) throw problem;

@@ -49,8 +49,10 @@ describe('the console', { skip: needs('chromium') }, () => {
     await page.getByRole('alert').getByText('(code 3000)').waitFor();
     await run('CREATE INDEX by_name ON travel(name)');
     await page.getByText('The statement has no rows.').waitFor();
-    await page.getByLabel('Parameters').fill('{"$name": "Air A"}');
-    await run('SELECT t.name, {"n": 1} AS o FROM travel AS t WHERE t.name = $name');
+    await page.getByLabel('Parameters').fill('{"$name": "Air A", "$large": 9007199254740993}');
+    await run(
+      'SELECT t.name, {"n": 1} AS o FROM travel AS t WHERE t.name = $name AND $large = 9007199254740993',
+    );
     await page.getByRole('cell', { name: 'Air A' }).waitFor();
     await page.getByRole('cell', { name: '{"n":1}' }).waitFor();
     await page.getByRole('button', { name: 'JSON', exact: true }).click();
