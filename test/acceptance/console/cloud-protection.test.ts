@@ -163,6 +163,18 @@ describe('the console of the cloud', { skip: needs('chromium') }, () => {
     await form.getByText('this needs the role organizationOwner; this token has reader').waitFor();
   });
 
+  it('shows a token of one project no parts of a cluster that is deleted, or of another project', async () => {
+    const { body } = await cloud.request('POST', '/v2/projects', { name: 'theirs' });
+    const { token } = createToken(cloud, '--role', 'projectViewer', '--project', body.id);
+    await using opened = await openPage(browser, cloud.ready.api);
+    const { page } = opened;
+    await signInToCloud(page, token);
+    await page.getByRole('heading', { level: 1, name: 'Projects' }).waitFor();
+    await page.goto(`${cloud.ready.api}/#/cluster/00000000-0000-4000-8000-000000000000`);
+    await page.getByText('The cluster does not exist, or this token has no role for it.').waitFor();
+    assert.equal(await page.getByRole('link', { name: 'Allowlist' }).count(), 0);
+  });
+
   it('says that the cloud does not answer, keeps what it showed, and goes on when the cloud is back', async () => {
     await using first = await CloudProcess.start();
     const { token } = createToken(first, '--role', 'organizationOwner');

@@ -33,7 +33,9 @@ export function Content({ address }: PageProps) {
     [id],
     ({ status }) => (isChanging(status) ? whileChangingMs : whileIdleMs),
   );
-  const isGone = cluster.problem?.status === 404;
+  const problemStatus = cluster.problem?.status;
+  // A token of one project gets 403 for a cluster that does not exist, as for one of another project.
+  const isGone = problemStatus === 404 || problemStatus === 403;
   const { Part } = (Object.hasOwn(parts, part) && parts[part]) || { Part: undefined };
   return (
     <Page
@@ -43,7 +45,10 @@ export function Content({ address }: PageProps) {
       {operation && <OperationLine key={operation} id={operation} onEnd={cluster.reload} />}
       {isGone ? (
         <p class="empty">
-          The cluster does not exist, or not any more. <a href={addressTo(['clusters'])}>All clusters</a>
+          {problemStatus === 403
+            ? 'The cluster does not exist, or this token has no role for it.'
+            : 'The cluster does not exist, or not any more.'}{' '}
+          <a href={addressTo(['clusters'])}>All clusters</a>
         </p>
       ) : (
         <>
