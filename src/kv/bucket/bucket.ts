@@ -1,5 +1,4 @@
-// One bucket's life cycle: start (warm-up), changes of its rules and collections, flush, stop. Its parts and their wiring are in
-// bucket-parts.ts; connections and their counters are elsewhere.
+// One bucket's life cycle: start (warm-up), changes of its rules and collections, flush, stop. Its parts and their wiring are in bucket-parts.ts.
 import { assert } from '#base/assert.ts';
 import { nextTurn } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';

@@ -22,7 +22,7 @@ const runLength = 8_192;
 /** Limits of the lists that are kept for other streams: vbuckets, and entries of twelve bytes. A dropped list is made again when needed. */
 const listsMax = 64;
 const entriesMaxDefault = 2 ** 20;
-/** Of fewer changes than this share of a vbucket's keys, a copy reads rows: a list visits every key. */
+/** A copy that lacks fewer changes than this share of a vbucket's keys gets rows from disk: a list visits every key. */
 const listedShareMin = 1 / 8;
 /** A list that was not used during this many pages for copies is dropped when another needs room: its own copy is no longer filled. */
 const unusedPagesMax = 4_096;
