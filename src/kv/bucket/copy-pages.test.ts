@@ -169,7 +169,7 @@ test('few changes of a vbucket with many documents are read from disk: a list wo
 
 test('a list for a copy does not take the place of those that other copies still read', async () => {
   const b = await new BucketUnderTest().start();
-  const documents = 100;
+  const documents = 400;
   const value = 'v'.repeat(2_000);
   for (const vb of [0, 1]) for (let i = 0; i < documents; i++) b.store(`k${i}`, { vb, value });
   const work = new SlicedWork({ soon: (fire) => setImmediate(fire) });
