@@ -12,7 +12,11 @@ import {
   type RebalancePlan,
 } from '#cluster/config/cluster-state.ts';
 import { ClusterView } from '#cluster/config/cluster-view.ts';
-import { RebalanceRetries, retryDefaults } from '#cluster/orchestrator/rebalance-retry.ts';
+import {
+  RebalanceRetries,
+  type RetrySettings,
+  retryDefaults,
+} from '#cluster/orchestrator/rebalance-retry.ts';
 import { Rebalancer } from '#cluster/orchestrator/rebalancer.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -105,6 +109,17 @@ export async function cluster(names: string, on: string, random: Random = random
     assert.fail('the rebalance does not end');
   };
   return { clock, server, down, ended, retrySettings, orchestrator, change, state, map, untilEnded };
+}
+
+/** A cluster after a rebalance that failed since a node was down, with these settings of retries. */
+export async function failedRebalance(settings: Partial<RetrySettings>) {
+  const parts = await cluster('a b c', 'a b');
+  Object.assign(parts.retrySettings, settings);
+  await parts.orchestrator(1);
+  parts.down.add('c');
+  await parts.change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
+  await parts.untilEnded();
+  return parts;
 }
 
 /** The map in which shards are as before where the node that serves them is down. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { realRandom } from '#ports/random.ts';
-import { buckets, cluster, plan } from '../../../test/support/rebalanced-cluster.ts';
+import { buckets, cluster, failedRebalance, plan } from '../../../test/support/rebalanced-cluster.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
 import { type BucketMap, type ClusterState, clusterKey, mapKey } from '../config/cluster-state.ts';
 import { ServerGroupsService } from '../server-groups/server-groups.service.ts';
@@ -122,15 +122,8 @@ describe('the end of a plan', () => {
 
 describe('a retry of a rebalance', () => {
   it('is cancelled when the settings no longer want it', async () => {
-    const { clock, orchestrator, change, down, retrySettings, state, untilEnded, ended } = await cluster(
-      'a b c',
-      'a b',
-    );
-    Object.assign(retrySettings, { enabled: true, afterTimePeriod: 60, maxAttempts: 2 });
-    await orchestrator(1);
-    down.add('c');
-    await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
-    await untilEnded();
+    const settings = { enabled: true, afterTimePeriod: 60, maxAttempts: 2 };
+    const { clock, retrySettings, state, ended } = await failedRebalance(settings);
     assert.notEqual((await state()).retry, undefined);
     retrySettings.enabled = false;
     await clock.run(100_000);

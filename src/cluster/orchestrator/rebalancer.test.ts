@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aSeed } from '../../../test/support/random.ts';
-import { buckets, cluster, plan } from '../../../test/support/rebalanced-cluster.ts';
+import { buckets, cluster, failedRebalance, plan } from '../../../test/support/rebalanced-cluster.ts';
 import {
   type BucketMap,
   type BucketsState,
@@ -255,15 +255,8 @@ describe('the rebalancer', () => {
   });
 
   it('tries a failed rebalance again as often as the settings say', async () => {
-    const { clock, orchestrator, change, down, retrySettings, state, untilEnded, map, ended } = await cluster(
-      'a b c',
-      'a b',
-    );
-    Object.assign(retrySettings, { enabled: true, afterTimePeriod: 60, maxAttempts: 2 });
-    await orchestrator(1);
-    down.add('c');
-    await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
-    await untilEnded();
+    const settings = { enabled: true, afterTimePeriod: 60, maxAttempts: 2 };
+    const { clock, down, state, untilEnded, map, ended } = await failedRebalance(settings);
     const waiting = pendingRetry(await state(), (await state()).retry?.dueMs ?? 0);
     assert.deepEqual(waiting, {
       retry_rebalance: 'pending',
