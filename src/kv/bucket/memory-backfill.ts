@@ -55,8 +55,8 @@ export class MemoryBackfill {
   private readonly vbuckets: Vbuckets;
   private readonly work: SlicedWork;
   private readonly visibleSeqno: (vb: number) => number;
-  /** For copies: with durable writes that are not committed, and with all values, because the pages are sent as they are. */
-  private readonly withPending: boolean;
+  /** With durable writes that are not committed, and with all values, because the pages are sent as they are. */
+  private readonly forCopies: boolean;
   private readonly entriesMax: number;
   /** In the order in which they were made, or were last used for a copy of a vbucket on disk. */
   private readonly lists = new Map<number, SeqnoList>();
@@ -71,13 +71,13 @@ export class MemoryBackfill {
     vbuckets: Vbuckets,
     work: SlicedWork,
     visibleSeqno: (vb: number) => number,
-    withPending = false,
+    forCopies = false,
     entriesMax = entriesMaxDefault,
   ) {
     this.vbuckets = vbuckets;
     this.work = work;
     this.visibleSeqno = visibleSeqno;
-    this.withPending = withPending;
+    this.forCopies = forCopies;
     this.entriesMax = entriesMax;
   }
 
@@ -109,9 +109,7 @@ export class MemoryBackfill {
     if (list === undefined || (afterSeqno === 0 && isOld)) list = await this.newList(vb, 0, undefined);
     await this.work.turn();
     if (!this.isWhole(vb) || !this.isValid(vb, list)) return null;
-    const page = this.pageOf(vb, afterSeqno, list, targetBytes);
-    if (page.toSeqno >= list.upTo && this.lists.get(vb) === list) this.drop(vb);
-    return { ...page, listedSeqno: list.upTo };
+    return { ...this.pageOfReader(vb, afterSeqno, list, targetBytes), listedSeqno: list.upTo };
   }
 
   /** As `page`, where there is a disk. Null unless memory has every version after this seqno, tombstones and system events included. */
@@ -129,9 +127,7 @@ export class MemoryBackfill {
     await this.work.turn();
     if (!this.isValid(vb, list) || !this.isWholeAfter(vb, afterSeqno)) return null;
     this.noteUse(vb, list);
-    const page = this.pageOf(vb, afterSeqno, list);
-    if (page.toSeqno >= list.upTo && this.lists.get(vb) === list) this.drop(vb);
-    return page;
+    return this.pageOfReader(vb, afterSeqno, list);
   }
 
   /**
@@ -251,8 +247,8 @@ export class MemoryBackfill {
     };
     const walk = new KeyWalk(index, vb, (address, hash) => {
       const state = items.state(address);
-      if ((state & Bit.pending) === 0 || this.withPending) add(items.seqno(address), hash);
-      if ((state & Bit.hasPending) !== 0 && this.withPending)
+      if ((state & Bit.pending) === 0 || this.forCopies) add(items.seqno(address), hash);
+      if ((state & Bit.hasPending) !== 0 && this.forCopies)
         add(items.seqno(items.word(address, Word.lockOrPending)), hash);
     });
     while (!walk.slice(slotsPerStep)) yield;
@@ -261,8 +257,15 @@ export class MemoryBackfill {
     return { from, upTo, runs, entries, overtaken, evictions, clears, usedFor: this.pages };
   }
 
+  /** As `pageOf`; the list is dropped with its last page, since usually one reader uses it. */
+  private pageOfReader(vb: number, afterSeqno: number, list: SeqnoList, targetBytes?: number): BackfillPage {
+    const page = this.pageOf(vb, afterSeqno, list, targetBytes);
+    if (page.toSeqno >= list.upTo && this.lists.get(vb) === list) this.drop(vb);
+    return page;
+  }
+
   private pageOf(vb: number, afterSeqno: number, list: SeqnoList, targetBytes?: number): BackfillPage {
-    const page = new MemoryPage(vb, { withLargeValues: this.withPending, targetBytes });
+    const page = new MemoryPage(vb, { isForCopy: this.forCopies, targetBytes });
     for (const run of list.runs) skipTo(run, afterSeqno);
     let toSeqno = afterSeqno;
     for (let left = entriesPerPage; ; left--) {
@@ -302,7 +305,7 @@ export class MemoryBackfill {
   private write(page: MemoryPage, vb: number, seqno: number, hash: number): void {
     const { index, items } = this.vbuckets;
     const slot = index.locateWhere(vb, hash, (address) => items.seqno(address) === seqno);
-    const pending = slot < 0 && this.withPending ? pendingOf(this.vbuckets, vb, hash, seqno) : 0;
+    const pending = slot < 0 && this.forCopies ? pendingOf(this.vbuckets, vb, hash, seqno) : 0;
     const address = slot < 0 ? pending : index.address(vb, slot);
     if (address === 0) return;
     fillCutItem(items, address, this.item);

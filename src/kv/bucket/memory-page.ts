@@ -11,26 +11,26 @@ import { ownMemoryBytes } from '../data/documents.ts';
 const pageTargetBytes = { stream: 128 * 1024, copy: 512 * 1024 } as const;
 
 export interface MemoryPageOptions {
-  /** The page is sent as it is, so it contains large documents too. */
-  withLargeValues?: boolean;
+  /** The page is for a copy: it is sent as it is, so it contains large documents too. */
+  isForCopy?: boolean;
   /** The size of the page, where it is smaller than usual. */
   targetBytes?: number | undefined;
 }
 
 export class MemoryPage {
   private readonly vb: number;
-  private readonly withLargeValues: boolean;
+  private readonly isForCopy: boolean;
   private readonly targetBytes: number;
   private readonly writer: CutWriter;
   private readonly inPlace = new Map<number, CutItem>();
   private inPlaceBytes = 0;
 
-  constructor(vb: number, { withLargeValues = false, targetBytes }: MemoryPageOptions = {}) {
+  constructor(vb: number, { isForCopy = false, targetBytes }: MemoryPageOptions = {}) {
     this.vb = vb;
-    this.withLargeValues = withLargeValues;
-    const targetBytesMax = pageTargetBytes[withLargeValues ? 'copy' : 'stream'];
+    this.isForCopy = isForCopy;
+    const targetBytesMax = pageTargetBytes[isForCopy ? 'copy' : 'stream'];
     this.targetBytes = Math.min(targetBytes ?? targetBytesMax, targetBytesMax);
-    this.writer = new CutWriter(withLargeValues ? (this.targetBytes * 9) / 8 : 0);
+    this.writer = new CutWriter(isForCopy ? (this.targetBytes * 9) / 8 : 0);
     this.writer.begin(0);
   }
 
@@ -41,7 +41,7 @@ export class MemoryPage {
   /** Adds a change with a later seqno than the one before. Removes the value from the item if the page only refers to the value's memory. */
   add(item: CutItem): void {
     const valueBytes = item.valueEnd - item.valueStart;
-    if (valueBytes >= ownMemoryBytes && !this.withLargeValues) {
+    if (valueBytes >= ownMemoryBytes && !this.isForCopy) {
       this.inPlace.set(item.seqno, { ...item });
       this.inPlaceBytes += valueBytes;
       item.valueEnd = item.valueStart;
@@ -53,7 +53,7 @@ export class MemoryPage {
   finish(ends: Pick<BackfillPage, 'toSeqno' | 'endSeqno' | 'purgeSeqno'>): BackfillPage {
     this.writer.finish(stateOfVbucket(this.vb));
     // A page for a copy stays in this thread, so that its memory may be a little larger than the page.
-    const staysInPlace = this.withLargeValues && this.writer.bytes * 2 >= this.targetBytes;
+    const staysInPlace = this.isForCopy && this.writer.bytes * 2 >= this.targetBytes;
     const batch = staysInPlace ? this.writer.written() : this.writer.takeAll();
     return { batch, inPlace: this.inPlace, ...ends, free: () => freeBuffer(batch) };
   }

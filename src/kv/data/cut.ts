@@ -139,6 +139,7 @@ function writeItemHeader(buffer: Buffer, at: number, item: CutItem, keyBytes: nu
 
 const smallestBuffer = 65536;
 const noBytes = Buffer.alloc(0);
+
 /** Appends cuts to a growing buffer; `take` hands over the bytes and starts with an empty buffer. */
 export class CutWriter {
   private buffer: Buffer;
@@ -277,6 +278,7 @@ export class CutWriter {
     return taken;
   }
 
+  /** Gives the writer's buffer back to its memory. */
   release(): void {
     assert(this.end === 0, 'the cuts were not taken');
     if (this.buffer !== noBytes) this.memory.release(this.buffer);
