@@ -3,27 +3,47 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { rebalanceIn } from './join-cluster.ts';
+import { rebalanceIn, requestJoin } from './join-cluster.ts';
 
 type Answer = readonly [status: number, body: unknown];
 
-/** What a joining node prints; the cluster answers with `progress` to the questions for the progress, in order. */
-async function printed(t: TestContext, started: Answer, progress: readonly Answer[] = []): Promise<string[]> {
-  const left = [...progress];
+/** The address of a server that answers each path with its answers in order, and repeats the last one. */
+async function aServer(t: TestContext, answers: Readonly<Record<string, readonly Answer[]>>) {
+  const left = new Map(Object.entries(answers).map(([path, list]) => [path, [...list]]));
   const server = createServer(({ url = '' }, response) => {
-    const [status, body] =
-      url === '/pools/default'
-        ? ([200, { nodes: [{ otpNode: 'n_0@a' }, { otpNode: 'n_1@b' }] }] as const)
-        : url === '/controller/rebalance'
-          ? started
-          : (left.shift() ?? ([200, { status: 'none' }] as const));
+    const list = left.get(url) ?? [];
+    const [status, body] = (list.length > 1 ? list.shift() : list[0]) ?? [404, ''];
     response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
   }).listen(0, '127.0.0.1');
   t.after(() => server.close());
   await once(server, 'listening');
+  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
+}
+
+const members = (clusterMembership: string): Answer => [
+  200,
+  { nodes: [{ otpNode: 'n_0@a' }, { otpNode: 'n_1@b', thisNode: true, clusterMembership }] },
+];
+const [added, active] = [members('inactiveAdded'), members('active')];
+const none: Answer = [200, { status: 'none' }];
+
+interface Rebalanced {
+  /** The answers to the requests for a rebalance. */
+  readonly started: readonly Answer[];
+  readonly progress?: readonly Answer[];
+  /** The nodes, before and after each request. */
+  readonly nodes?: readonly Answer[];
+}
+
+/** What a joining node prints about its rebalance. */
+async function printed(t: TestContext, { started, progress = [], nodes }: Rebalanced): Promise<string[]> {
+  const target = await aServer(t, {
+    '/pools/default': nodes ?? [added, active],
+    '/controller/rebalance': started,
+    '/pools/default/rebalanceProgress': [...progress, none],
+  });
   const lines: string[] = [];
-  const { port } = server.address() as AddressInfo;
-  await rebalanceIn({ host: '127.0.0.1', port }, (line) => lines.push(line));
+  await rebalanceIn(target, (line) => lines.push(line));
   return lines;
 }
 
@@ -37,14 +57,65 @@ describe('the rebalance of a node that joins', () => {
       [200, 'no JSON'],
       [200, half],
     ];
-    assert.deepEqual(await printed(t, [200, ''], progress), ['Rebalance: 50 %', 'Rebalance: done']);
+    assert.deepEqual(await printed(t, { started: [[200, '']], progress }), [
+      'Rebalance: 50 %',
+      'Rebalance: done',
+    ]);
   });
 
   it('ends with the reason of its failure, and with that of a refusal', async (t) => {
     const failed = { status: 'none', errorMessage: 'Rebalance failed.' };
-    assert.deepEqual(await printed(t, [200, ''], [[200, failed]]), ['Rebalance: Rebalance failed.']);
-    assert.deepEqual(await printed(t, [503, '["Rebalance running."]']), [
+    assert.deepEqual(await printed(t, { started: [[200, '']], progress: [[200, failed]] }), [
+      'Rebalance: Rebalance failed.',
+    ]);
+    assert.deepEqual(await printed(t, { started: [[503, '["Rebalance running."]']] }), [
       'The node holds no documents until a rebalance: Rebalance running.',
     ]);
+  });
+
+  it('follows another rebalance, which the cluster does not stop for it', async (t) => {
+    const nodes = [added, added, added, active];
+    const failed: Answer = [200, { status: 'none', errorMessage: 'Rebalance failed.' }];
+    const progress: Answer[] = [[200, half], failed, [200, half]];
+    assert.deepEqual(await printed(t, { started: [[200, '']], progress, nodes }), [
+      'Waiting for another rebalance: 50 %',
+      'Waiting for another rebalance: Rebalance failed.',
+      'Rebalance: 50 %',
+      'Rebalance: done',
+    ]);
+  });
+
+  it('is requested again while other nodes are being added', async (t) => {
+    const started: Answer[] = [
+      [400, { mismatch: 1 }],
+      [400, 'The node n_2@c is still being added. Try again once it has joined the cluster, or remove it.'],
+      [200, ''],
+    ];
+    const nodes = [added, added, added, active];
+    assert.deepEqual(await printed(t, { started, nodes }), ['Rebalance: done']);
+  });
+});
+
+describe('the request to join', () => {
+  const path = '/node/controller/doJoinCluster';
+  const rebalancing = 'Node addition is disallowed while rebalance is in progress';
+
+  it('is repeated while the cluster rebalances or adds another node', async (t) => {
+    const busy = ['cannot acquire lock', rebalancing, rebalancing].map((text): Answer => [400, [text]]);
+    const target = await aServer(t, { [path]: [...busy, [200, '']] });
+    const lines: string[] = [];
+    await requestJoin(target, {}, (line) => lines.push(line));
+    assert.deepEqual(lines, [
+      'This node joins as soon as the cluster can add it: cannot acquire lock',
+      `This node joins as soon as the cluster can add it: ${rebalancing}`,
+    ]);
+  });
+
+  it('ends with any other reason', async (t) => {
+    const target = await aServer(t, { [path]: [[400, ['Authentication failed.']]] });
+    await assert.rejects(
+      requestJoin(target, {}, () => {}),
+      /^StartError: --join: Authentication failed\.$/,
+    );
   });
 });

@@ -1,5 +1,6 @@
 // `divan node --join`: makes the new node of this process join a cluster, and rebalances the cluster. Loaded only for that option.
-import { type RestTarget, rest } from '#client/rest.adapter.ts';
+import { type RestReply, type RestTarget, rest } from '#client/rest.adapter.ts';
+import { joiningRefusals } from '#cluster/refusals/joining.refusals.ts';
 import { realClock } from '#ports/clock.ts';
 import { UsageError } from './options.ts';
 import type { OpenedNode, RunningNode } from './running-node.ts';
@@ -22,6 +23,15 @@ const joinTimeoutMs = 120_000;
 const pollMs = 500;
 /** How long the progress of the rebalance may be unreadable before the start goes on without it. */
 const unreadableMs = 60_000;
+/** How long a rebalance is requested again while other nodes are being added. */
+const addedMs = 120_000;
+
+/** The refusals of a cluster that adds another node or changes now, and can add this one later. */
+const busyTexts: readonly string[] = [
+  joiningRefusals.rebalancing.declaration.text,
+  joiningRefusals.unfinishedFailover.declaration.text,
+  joiningRefusals.busy.declaration.text,
+];
 
 /** Throws UsageError for options that a joining node cannot have. */
 export function checkJoinOptions(options: JoinOptions, credentials: Credentials | null): void {
@@ -47,52 +57,95 @@ export async function joinCluster(
     const renamed = await rest(target, 'POST', '/node/controller/rename', { hostname: name });
     if (renamed.status !== 200) throw new StartError(`--node-name: ${textOf(renamed.body)}`);
   }
-  const answer = await rest(target, 'POST', '/node/controller/doJoinCluster', fields);
-  if (answer.status !== 200) throw new StartError(`--join: ${textOf(answer.body)}`);
+  await requestJoin(target, fields);
   running.becameReady();
   const opened = await running.restarted();
   process.stdout.write(`Joined the cluster at ${options.join}\n`);
   return opened;
 }
 
+/** Waits while the cluster adds another node, rebalances or fails a node over. */
+export async function requestJoin(
+  target: RestTarget,
+  fields: Readonly<Record<string, string>>,
+  print = printToUser,
+): Promise<void> {
+  for (let shown = ''; ; await realClock.sleep(pollMs)) {
+    const answer = await rest(target, 'POST', '/node/controller/doJoinCluster', fields);
+    if (answer.status === 200) return;
+    const text = textOf(answer.body);
+    if (!busyTexts.includes(text)) throw new StartError(`--join: ${text}`);
+    if (text !== shown) print(`This node joins as soon as the cluster can add it: ${text}`);
+    shown = text;
+  }
+}
+
 /**
- * Rebalances the cluster and prints the progress. Without a rebalance the node is a member that holds no documents. The node serves in any case,
- * also if the cluster refuses the rebalance or does not tell its progress.
+ * Rebalances the cluster and prints the progress; waits for the end of another rebalance. Without a rebalance the node is a member that holds no
+ * documents. The node serves in any case, also if the cluster refuses the rebalance or does not tell its progress.
  */
 export async function rebalanceIn(own: RestTarget, print = printToUser): Promise<void> {
-  const problem = await startRebalance(own).catch((error: Error) => error.message);
-  if (problem === null) await showProgress(own, print);
-  else print(`The node holds no documents until a rebalance: ${problem}`);
+  const problem = await rebalanced(own, print).catch((error: Error) => error.message);
+  if (problem !== null) print(`The node holds no documents until a rebalance: ${problem}`);
 }
 
 const printToUser = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Resolves with the reason if the cluster refuses it; null: it has started. */
-async function startRebalance(own: RestTarget): Promise<string | null> {
-  const pool = await rest(own, 'GET', '/pools/default');
-  if (pool.status !== 200) return textOf(pool.body);
-  const { nodes } = JSON.parse(pool.body) as { nodes: { otpNode: string }[] };
-  const known = nodes.map(({ otpNode }) => otpNode).join(',');
-  const fields = { knownNodes: known, ejectedNodes: '' };
-  const started = await rest(own, 'POST', '/controller/rebalance', fields);
-  return started.status === 200 ? null : textOf(started.body);
+/** Resolves with the reason if there was no rebalance of this node. */
+async function rebalanced(own: RestTarget, print: (line: string) => void): Promise<string | null> {
+  const untilMs = realClock.monotonicMs() + addedMs;
+  for (;;) {
+    const { known } = await membersOf(own);
+    const fields = { knownNodes: known.join(','), ejectedNodes: '' };
+    const started = await rest(own, 'POST', '/controller/rebalance', fields);
+    if (started.status !== 200) {
+      const isLate = realClock.monotonicMs() >= untilMs;
+      if (isLate || !isWhileOthersJoin(started)) return textOf(started.body);
+    } else if ((await membersOf(own)).isActive) {
+      await showProgress(own, 'Rebalance', print);
+      return null;
+      // The cluster ignores the request while another rebalance runs, which may have begun before this node joined.
+    } else if (!(await showProgress(own, 'Waiting for another rebalance', print))) return null;
+    await realClock.sleep(pollMs);
+  }
 }
 
-async function showProgress(own: RestTarget, print: (line: string) => void): Promise<void> {
+/** Whether the rebalance is refused only since another node is being added, or has been since this one read the list of nodes. */
+function isWhileOthersJoin({ status, body }: RestReply): boolean {
+  return status === 400 && (/^\{"mismatch":1\}/.test(body) || /is still being added/.test(body));
+}
+
+/** The names of the nodes, and whether this one takes part in the cluster: a rebalance makes it active when it begins. */
+async function membersOf(own: RestTarget): Promise<{ known: string[]; isActive: boolean }> {
+  const { status, body } = await rest(own, 'GET', '/pools/default');
+  if (status !== 200) throw new Error(textOf(body));
+  const { nodes } = JSON.parse(body) as {
+    nodes: { otpNode: string; thisNode?: boolean; clusterMembership?: string }[];
+  };
+  const self = nodes.find(({ thisNode }) => thisNode === true);
+  return { known: nodes.map(({ otpNode }) => otpNode), isActive: self?.clusterMembership === 'active' };
+}
+
+/** False: the progress cannot be read, which is printed. */
+async function showProgress(own: RestTarget, what: string, print: (line: string) => void): Promise<boolean> {
   let shown = '';
   let readMs = realClock.monotonicMs();
   while (realClock.monotonicMs() - readMs < unreadableMs) {
     const progress = await progressOf(own);
     if (progress !== null) {
       readMs = realClock.monotonicMs();
-      if (progress.status !== 'running') return print(`Rebalance: ${progress.errorMessage ?? 'done'}`);
+      if (progress.status !== 'running') {
+        print(`${what}: ${progress.errorMessage ?? 'done'}`);
+        return true;
+      }
       const text = percentOf(progress);
-      if (text !== shown) print(`Rebalance: ${text}`);
+      if (text !== shown) print(`${what}: ${text}`);
       shown = text;
     }
     await realClock.sleep(pollMs);
   }
-  print('Rebalance: its progress cannot be read; see the console');
+  print(`${what}: its progress cannot be read; see the console`);
+  return false;
 }
 
 /** Null if the node does not answer with it, for example because a limit on requests is reached. */
