@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nodeOptions, startEnvironment } from './node-options.ts';
+import { parseOptions } from './options.ts';
+
+test('the password of the environment counts for a start only with a user name', () => {
+  const started = (args: readonly string[], environment: Record<string, string>) => {
+    const { username, password } = parseOptions(nodeOptions, args, startEnvironment(args, environment));
+    return [username, password];
+  };
+  const environment = { DIVAN_PASSWORD: 'password' };
+  assert.deepEqual(started([], environment), [undefined, undefined]);
+  assert.deepEqual(started([], { ...environment, DIVAN_USERNAME: '' }), [undefined, undefined]);
+  assert.deepEqual(started([], { ...environment, DIVAN_USERNAME: 'a' }), ['a', 'password']);
+  assert.deepEqual(started(['--username', 'a'], environment), ['a', 'password']);
+  assert.deepEqual(started(['--username=a'], environment), ['a', 'password']);
+  // Given as an option it is meant for the start, which refuses it.
+  assert.deepEqual(started(['--password', 'p'], environment), [undefined, 'p']);
+});
