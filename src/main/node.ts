@@ -13,7 +13,7 @@ import { type ClusterManager, createClusterManager } from '#cluster/manager.ts';
 import type { Listener } from '#http/listener.host.ts';
 import type { PipelineOptions } from '#http/pipeline.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
-import type { KvDesired, KvPorts, TlsSpec, UserSpec } from '#kv/admin.ts';
+import type { KvDesired, KvPorts, UserSpec } from '#kv/admin.ts';
 import { WorkerKvAdmin } from '#kv/host/worker-kv-admin.ts';
 import type { Metrics } from '#metrics/metrics.feature.ts';
 import { ClientGate } from '#ports/client-gate.ts';
@@ -21,9 +21,11 @@ import { realClock } from '#ports/clock.ts';
 import type { FilePlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import type { TlsSpec } from '#ports/tls.ts';
 import type { PlannedCollections } from '#query/host/awaited-keyspaces.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { type BucketHealth, bucketHealthOf } from './bucket-health.ts';
+import { listenWithTls } from './listen-with-tls.ts';
 import { machineOf, serveNodes } from './node-net.ts';
 import { type NodeOptions, nodeOptions, type PortOption } from './node-options.ts';
 import { NodeQueryService } from './node-query-service.ts';
@@ -363,30 +365,23 @@ export class Node {
     await following.start();
   }
 
-  private listen(server: HttpServer, option: PortOption, tls?: TlsSpec): Promise<Listener> {
+  private listenTls(server: HttpServer, option: PortOption, tls: TlsSpec): Promise<Listener> {
     const { host, [option]: port } = this.options;
-    const where = { host, port, gate: this.gate, ...(tls && { tls }) };
-    return this.untilListening(option, server.listen(where));
+    return this.untilListening(option, server.listen({ host, port, gate: this.gate, tls }));
   }
 
   private async startTls(
     { rest, capi }: { rest: HttpServer; capi: HttpServer },
     dist: DistPorts,
   ): Promise<void> {
-    const { tls: certificates } = this.manager;
-    const tls = certificates.current();
-    if (tls === null) throw new Error('there is no certificate');
-    const secure = [
-      await this.listen(rest, 'rest-tls-port', tls),
-      await this.listen(capi, 'capi-tls-port', tls),
-    ];
-    const distTLS = await this.untilListening('dist-tls-port', dist.startTls(tls));
-    Object.assign(this.ports, { mgmtSSL: secure[0]?.port, capiSSL: secure[1]?.port, distTLS });
-    const changes = certificates.onChange(() => {
-      const changed = certificates.current();
-      if (changed !== null) for (const listener of [...secure, dist]) listener.replaceTls(changed);
+    const opened = await listenWithTls(this.manager.tls, async (tls) => {
+      const mgmt = await this.listenTls(rest, 'rest-tls-port', tls);
+      const secureCapi = await this.listenTls(capi, 'capi-tls-port', tls);
+      const distTLS = await this.untilListening('dist-tls-port', dist.startTls(tls));
+      Object.assign(this.ports, { mgmtSSL: mgmt.port, capiSSL: secureCapi.port, distTLS });
+      return [mgmt, secureCapi, dist];
     });
-    this.stops.push({ name: 'certificates', stop: () => changes.stop() });
+    this.registered('certificates', opened);
   }
 
   private restServices(): Promise<RestService[]> {
@@ -403,13 +398,12 @@ export class Node {
 
   /** Opens the TLS port of a service, which may have other TLS settings than the REST API. */
   private async startServiceTls({ server, tlsOption, tlsPort, tls }: RestService): Promise<void> {
-    const listener = await this.listen(server, tlsOption, tls.current() as TlsSpec);
-    this.ports[tlsPort] = listener.port;
-    const changes = tls.onChange(() => {
-      const changed = tls.current();
-      if (changed !== null) listener.replaceTls(changed);
+    const opened = await listenWithTls(tls, async (spec) => {
+      const listener = await this.listenTls(server, tlsOption, spec);
+      this.ports[tlsPort] = listener.port;
+      return [listener];
     });
-    this.stops.push({ name: `certificates of ${tlsOption}`, stop: () => changes.stop() });
+    this.registered(`certificates of ${tlsOption}`, opened);
   }
 
   private distPorts(): DistPorts {
