@@ -222,4 +222,27 @@ describe('certificates', () => {
       await eventually(() => assert.equal(issuerOf(third), issuerOf(first)));
       for (const { service } of [first, second, third]) await service.stop();
     }));
+
+  it('removes the certificates of nodes that left with the next certificate, and no others', () =>
+    withFolder(async (folder) => {
+      const { service, certificates, store, view } = await aService(folder);
+      await service.start();
+      const own = certificates.state.nodes[ownNodeId];
+      assert.ok(own);
+      // `added` is in the cluster, but not in this view yet; `again` left and was added again.
+      const nodes = { [ownNodeId]: own, added: own, left: own, again: own };
+      await certificates.change((state) => ({ ...state, nodes }));
+      assert.deepEqual(Object.keys(certificates.state.nodes), Object.keys(nodes));
+      const again = { ...view.self, uuid: 'again' };
+      await new ClusterStore(store, ownNodeId).change((state) => ({
+        ...state,
+        left: ['left', 'again'],
+        nodes: [...state.nodes, again],
+      }));
+      const renewed = new Promise<void>((resolve) => service.onChange(resolve));
+      await new ClusterStore(store, ownNodeId).changeSelf((node) => ({ ...node, hostname: 'one.local' }));
+      await renewed;
+      assert.deepEqual(Object.keys(certificates.state.nodes).toSorted(), ['added', 'again', ownNodeId]);
+      await service.stop();
+    }));
 });

@@ -175,6 +175,17 @@ export class CertificatesService implements ChangeNotifier {
     return { ...state, nodes: Object.fromEntries(kept) };
   }
 
+  /**
+   * The state without the certificates of nodes that left. Only a write that is made anyway removes them, and only those of nodes that the cluster has
+   * recorded as removed: a node that was just added may not be in this view yet, and nodes that removed each other's would renew them without end.
+   */
+  #withoutDeparted(state: CertificatesState): CertificatesState {
+    const { nodes, left = [] } = this.#deps.view.cluster;
+    const departed = new Set(left.filter((id) => !nodes.some(({ uuid }) => uuid === id)));
+    const kept = Object.entries(state.nodes).filter(([uuid]) => !departed.has(uuid));
+    return { ...state, nodes: Object.fromEntries(kept) };
+  }
+
   #changed(): void {
     const { store, view, clientAuth } = this.#deps;
     const node = store.state.nodes[view.self.uuid];
@@ -271,7 +282,8 @@ export class CertificatesService implements ChangeNotifier {
       loadedMs: clock.wallMs(),
       key: store.seal(authority.key),
     } as const;
-    const state = isNew ? withAuthority(before, stored) : before;
+    const present = this.#withoutDeparted(before);
+    const state = isNew ? withAuthority(present, stored) : present;
     const { uuid } = view.self;
     if (state.nodes[uuid]?.origin === 'inbox' && !replaceLoaded) return state;
     const authorityId = state.authorities.findLast((candidate) => candidate.pem === pem)?.id ?? 0;
