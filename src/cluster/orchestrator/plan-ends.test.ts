@@ -2,11 +2,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { realRandom } from '#ports/random.ts';
+import type { ConfigStore, Entry } from '#replog/config-store.ts';
 import { buckets, cluster, failedRebalance, plan } from '../../../test/support/rebalanced-cluster.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
 import { type BucketMap, type ClusterState, clusterKey, mapKey } from '../config/cluster-state.ts';
 import { ServerGroupsService } from '../server-groups/server-groups.service.ts';
 import { mapOnOneNode } from '../topology/vbucket-map.ts';
+
+/** Holds the changes that watchers of the store get, while `now` is true; `end` delivers them. */
+function behind(store: ConfigStore) {
+  const held: (() => void)[] = [];
+  const state = {
+    now: false,
+    end(): null {
+      state.now = false;
+      for (const deliver of held.splice(0)) deliver();
+      return null;
+    },
+  };
+  const watch = store.watch.bind(store);
+  store.watch = (prefix, changed) =>
+    watch(prefix, (key, entry) => {
+      if (state.now) held.push(() => changed(key, entry));
+      else changed(key, entry);
+    });
+  return state;
+}
 
 describe('the end of a plan', () => {
   it('is reached on the only node that is left, in whichever term the plan was', async () => {
@@ -32,6 +53,32 @@ describe('the end of a plan', () => {
     await untilEnded();
     await clock.run(10_000);
     assert.deepEqual([isLost, ended.map(({ outcome }) => outcome)], [true, ['completed']]);
+  });
+
+  it('is reported although this node saw it only with the next plan', async () => {
+    const { server, orchestrator, change, untilEnded, ended } = await cluster('a b', 'a b');
+    const isBehind = behind(server);
+    const { store } = await orchestrator(1);
+    const [get, put] = [store.get.bind(store), store.put.bind(store)];
+    let before: Entry | null = null;
+    store.get = async <T>(key: string) =>
+      isBehind.now && key === clusterKey ? (before as Entry<T>) : get<T>(key);
+    store.put = async (key, value, ...rest) => {
+      if (isBehind.now) return isBehind.end();
+      if (before !== null || key !== clusterKey || (value as ClusterState).balance !== undefined)
+        return put(key, value, ...rest);
+      before = await server.get(clusterKey);
+      isBehind.now = true;
+      await put(key, value, ...rest);
+      await change({ balance: plan({ id: 'next', nodes: ['a', 'b'] }) });
+      throw new Error('the answer was lost');
+    };
+    await change({ balance: plan({ id: 'first', nodes: ['a', 'b'] }) });
+    await untilEnded();
+    assert.deepEqual(
+      ended.map(({ id }) => id),
+      ['first', 'next'],
+    );
   });
 
   it('waits for shards that are being handed over, also on a node that stopped another plan before', async () => {

@@ -113,8 +113,10 @@ export class Rebalancer {
   async #run(): Promise<void> {
     const { clock, log, term, view } = this.#deps;
     try {
-      if (this.#hasEnded) this.#reportEnd();
-      for (let seen = view.latestRevision(); !this.#isStopped && term() !== null; ) {
+      for (let seen = view.latestRevision(); ; ) {
+        // Before each round: the next plan may have come with the end of this one, and its own end would replace it.
+        if (this.#hasEnded) this.#reportEnd();
+        if (this.#isStopped || term() === null) break;
         const beganMs = clock.monotonicMs();
         if (!(await this.#round())) break;
         // At most half of the time is spent in rounds.
