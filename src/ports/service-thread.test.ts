@@ -78,7 +78,7 @@ test('the thread is started once, with its data, and gets the state', async () =
   assert.deepEqual(received, [{ kind: 'report', value: 7, workerData: 'data' }]);
 });
 
-test('a thread that ends unexpectedly is restarted, after pauses that double until it reports again', async () => {
+test('a thread that ends unexpectedly is restarted, after pauses that double until it has reported and run for a while', async () => {
   await using service = await aService();
   const { thread, clock, received, pauses, state } = service;
   state.value = 0;
@@ -91,7 +91,12 @@ test('a thread that ends unexpectedly is restarted, after pauses that double unt
   }
   await eventually(() => assert.equal(received.length, 1));
   thread.send({ kind: 'number', value: 0 });
-  await eventually(() => assert.deepEqual(pauses, [100, 200, 400, 100]));
+  await eventually(() => assert.deepEqual(pauses, [100, 200, 400, 800]));
+  clock.advance(800);
+  await eventually(() => assert.equal(received.length, 2));
+  clock.advance(10_000);
+  thread.send({ kind: 'number', value: 0 });
+  await eventually(() => assert.deepEqual(pauses, [100, 200, 400, 800, 100]));
 });
 
 test('a thread that cannot be started is tried again after the same pauses', async () => {

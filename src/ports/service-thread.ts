@@ -1,6 +1,6 @@
 // A worker thread that serves the main thread: started on demand, restarted with growing pauses when it ends unexpectedly, and
-// stopped in order. The thread answers the call `stop` with the message `stopped`; its messages `log` are logged here, and a
-// `report` shows that it works.
+// stopped in order. The thread answers the call `stop` with the message `stopped`; its messages `log` are logged here. Where it sent a
+// `report` and ran for a while, the pauses begin anew.
 import type { Worker, WorkerOptions } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Clock } from './clock.ts';
@@ -9,6 +9,8 @@ import { atMost } from './within.ts';
 import { startWorker } from './worker.ts';
 
 const restartMs = { first: 100, most: 10_000 } as const;
+/** A thread that ends sooner after its start may have the same end again, also where it has reported. */
+const steadyMs = 10_000;
 const stopTimeoutMs = 10_000;
 
 /** Every thread accepts it; each service adds calls of its own. */
@@ -43,6 +45,8 @@ export class ServiceThread<
   private worker: Worker | null = null;
   private starting: Promise<void> | null = null;
   private restartInMs: number = restartMs.first;
+  private startedAtMs = 0;
+  private hasReported = false;
   private stopping: Deferred<void> | null = null;
 
   constructor(options: ServiceThreadOptions<Message>) {
@@ -96,6 +100,8 @@ export class ServiceThread<
     worker.on('error', (error) => log.error(`${area}.thread_failed`, { reason: error.stack }));
     worker.on('exit', () => this.ended(worker));
     this.worker = worker;
+    this.startedAtMs = this.options.clock.monotonicMs();
+    this.hasReported = false;
     this.options.started();
   }
 
@@ -103,7 +109,7 @@ export class ServiceThread<
     if (isLog(message)) this.options.log[message.level](message.event, message.fields);
     else if (message.kind === 'stopped') this.stopping?.resolve();
     else {
-      if (message.kind === 'report') this.restartInMs = restartMs.first;
+      if (message.kind === 'report') this.hasReported = true;
       this.options.receive(message);
     }
   }
@@ -113,6 +119,8 @@ export class ServiceThread<
     this.worker = null;
     this.stopping?.resolve();
     this.options.ended();
+    const ranMs = this.options.clock.monotonicMs() - this.startedAtMs;
+    if (this.hasReported && ranMs >= steadyMs) this.restartInMs = restartMs.first;
     this.restartLater();
   }
 
