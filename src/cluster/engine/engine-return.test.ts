@@ -101,10 +101,10 @@ test('a node with a server cannot leave while no other node starts one, and the 
     places: { announce: async () => {} },
     peers: { answer: () => {}, ask },
   });
-  await assert.rejects(
-    returning.prepareDeparture([node('c')]),
-    /ns_1@c runs one of the three .* cannot move .*: its program does not start\.$/,
-  );
+  await assert.rejects(returning.prepareDeparture([node('c')]), {
+    status: 503,
+    message: /ns_1@c runs one of the three .* cannot move .*: its program does not start\.$/,
+  });
 });
 
 test('once no node is configured to run a server, the first that runs one becomes the founder, and removes its server', async () => {

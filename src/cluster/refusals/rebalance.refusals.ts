@@ -29,6 +29,7 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
     text: 'There is no report of that rebalance: only that of the last one is kept. `lastReportURI` of the task names it.',
   },
   founder: {
+    status: 503,
     as: 'text',
     text: 'The node {otpNode} has just become the one that stores the configuration. Try again.',
   },
@@ -42,6 +43,7 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
     when: 'A node of a cluster with `--engine nats` leaves.',
   },
   serversStay: {
+    status: 503,
     as: 'text',
     text: 'The node {otpNode} runs one of the three NATS servers that store the configuration, and the configuration cannot move to another node now: {reason}.',
     when: 'Fewer than three nodes of a cluster with `--engine nats` would be left, or no node that stays starts a server in place of that of one that leaves.',
