@@ -2,7 +2,9 @@
 import type { X509Certificate } from 'node:crypto';
 import { assert } from '#base/assert.ts';
 import type { Clock } from '#ports/clock.ts';
+import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { loopbackOf } from '../config/node-network.ts';
 import { certificateRefusals } from '../refusals/certificates.refusals.ts';
 import { type ParsedText, pemOf, readAuthorities } from './certificate-text.ts';
 import type { CertificatesStore } from './certificates.store.ts';
@@ -53,7 +55,7 @@ export class TrustedAuthorities {
       ids = new Set(before.authorities.map(({ id }) => id));
       return found.reduce((state, { pem, file }) => {
         if (contains(state, pem)) return state;
-        return this.#with(state, { origin: 'inbox', pem, file, host: view.self.hostname ?? '127.0.0.1' });
+        return this.#with(state, { origin: 'inbox', pem, file, host: hostOf(view.self) });
       }, before);
     });
     return authorities.filter(({ id }) => !ids.has(id));
@@ -65,7 +67,7 @@ export class TrustedAuthorities {
       if (!state.authorities.some((authority) => authority.id === id)) throw certificateRefusals.notFound();
       const nodes = view.cluster.nodes.filter(({ uuid }) => state.nodes[uuid]?.authorityId === id);
       if (nodes.length > 0) {
-        const hosts = nodes.map(({ hostname }) => hostname ?? '127.0.0.1').join(', ');
+        const hosts = nodes.map(hostOf).join(', ');
         throw certificateRefusals.authorityInUse({ hosts });
       }
       return { ...state, authorities: state.authorities.filter((authority) => authority.id !== id) };
@@ -91,6 +93,8 @@ function authoritiesOf({ path, text, problem }: InboxFile, nowMs: number): Found
   if ('problem' in read) throw certificateRefusals.unreadableAuthority({ path, problem: read.problem });
   return read.value.map((certificate) => ({ pem: pemOf([certificate]), file: path }));
 }
+
+const hostOf = (node: NodeState): string => node.hostname ?? loopbackOf(node);
 
 const contains = (state: CertificatesState, pem: string): boolean =>
   state.authorities.some((authority) => authority.pem.trim() === pem.trim());

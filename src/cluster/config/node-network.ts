@@ -1,4 +1,5 @@
 // How nodes reach each other: address family, encryption, and their listeners.
+import { urlHost } from '#base/host-and-port.ts';
 import type { Family, NodeListener, NodeNetwork, NodeState } from './cluster-state.ts';
 
 /** The network of a node that was never configured. */
@@ -14,6 +15,10 @@ export const networkOf = (node: Pick<NodeState, 'network'>): NodeNetwork => node
 /** The address by which programs on the node's machine reach it, where it listens on loopback or on all addresses. */
 export const loopbackOf = (node: Pick<NodeState, 'network'>): string =>
   networkOf(node).afamily === 'inet6' ? '::1' : '127.0.0.1';
+
+/** The address of the node's REST port, the same in the answers of all nodes. */
+export const restAddressOf = (node: Pick<NodeState, 'hostname' | 'network' | 'ports'>): string =>
+  `${urlHost(node.hostname ?? loopbackOf(node))}:${node.ports.mgmt}`;
 
 /** Whether all traffic between these nodes is encrypted: only then does their cluster have an encryption level. */
 export const encryptsBetween = (nodes: readonly NodeState[]): boolean =>

@@ -4,7 +4,7 @@ import { urlHost } from '#base/host-and-port.ts';
 import { capiPath, shownAlternate } from '../bootstrap/terse-config.ts';
 import type { BucketMap, BucketsState, NodeState, StoredBucket } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
-import { networkOf } from '../config/node-network.ts';
+import { networkOf, restAddressOf } from '../config/node-network.ts';
 import { clusterCompatibility } from '../config/product.ts';
 import { type SystemFigures, usedShare } from './system.ts';
 
@@ -123,7 +123,7 @@ export function identity(snapshot: StableNodeSnapshot, capiPathname: string): Re
     otpNode: node.otpNode,
     ...(isThis && { thisNode: true }),
     hostname: nodeAddress(snapshot),
-    configuredHostname: `${urlHost(node.hostname ?? '127.0.0.1')}:${ports.mgmt}`,
+    configuredHostname: restAddressOf(node),
     nodeUUID: node.uuid,
     nodeHash: Number.parseInt(node.uuid.slice(0, 7), 16),
     clusterCompatibility: node.compatibility ?? clusterCompatibility,

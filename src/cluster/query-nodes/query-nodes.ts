@@ -1,7 +1,6 @@
 // The query services of all nodes. Each has its own rows of the system catalog, which a statement on any node reads; and all use the same
 // definitions (of functions, for example), which a statement on any node may change.
 
-import { urlHost } from '#base/host-and-port.ts';
 import type { Clock } from '#ports/clock.ts';
 import type {
   OtherQueryNodes,
@@ -14,6 +13,7 @@ import type {
 } from '#query/query.contract.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { restAddressOf } from '../config/node-network.ts';
 import { type ChangeNotifier, until } from '../config/until.ts';
 import type { Peers } from '../peers/peers.ts';
 
@@ -86,7 +86,7 @@ export class QueryNodes implements OtherQueryNodes {
 
   all(): QueryNodeDescription[] {
     return this.#deps.view.activeNodes.map((node) => ({
-      name: nameOf(node),
+      name: restAddressOf(node),
       services: node.services ?? [],
       ports: { ...node.ports },
       isThis: node.uuid === this.#deps.nodeId,
@@ -97,8 +97,8 @@ export class QueryNodes implements OtherQueryNodes {
     const answers = await Promise.all(
       this.#others().map(async (node) => {
         return await this.#page(node, { keyspace, after: null }).then(
-          (page) => ({ node: nameOf(node), ...page }),
-          (error: Error) => ({ node: nameOf(node), reason: error.message }),
+          (page) => ({ node: restAddressOf(node), ...page }),
+          (error: Error) => ({ node: restAddressOf(node), reason: error.message }),
         );
       }),
     );
@@ -141,7 +141,7 @@ export class QueryNodes implements OtherQueryNodes {
 
   /** @throws Error if the cluster has no such other node */
   #other(name: string): NodeState {
-    const node = this.#others().find((other) => nameOf(other) === name);
+    const node = this.#others().find((other) => restAddressOf(other) === name);
     if (node === undefined) throw new Error('it does not run the query service in this cluster');
     return node;
   }
@@ -185,9 +185,6 @@ export class QueryNodes implements OtherQueryNodes {
     );
   }
 }
-
-const nameOf = ({ hostname, ports }: NodeState): string =>
-  `${urlHost(hostname ?? '127.0.0.1')}:${ports.mgmt}`;
 
 const notThere = (): never => {
   throw new Error('it has no such statement');

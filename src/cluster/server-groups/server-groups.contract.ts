@@ -1,8 +1,8 @@
 // Routes of server groups: nodes that may fail together. The copies of a document are in different groups where possible.
-import { urlHost } from '#base/host-and-port.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import type { NodeGroup, NodeState } from '../config/cluster-state.ts';
+import { restAddressOf } from '../config/node-network.ts';
 
 export const groupsPath = '/pools/default/serverGroups';
 const path = groupsPath;
@@ -89,10 +89,10 @@ export const groupsAnswer = (
   uri: groupsUri(revision),
 });
 
-const memberOf = ({ uuid, otpNode, hostname, ports, membership, services }: NodeState) => ({
-  otpNode,
-  nodeUUID: uuid,
-  hostname: `${urlHost(hostname ?? '127.0.0.1')}:${ports.mgmt}`,
-  clusterMembership: membership,
-  services: services ?? ['kv'],
+const memberOf = (node: NodeState) => ({
+  otpNode: node.otpNode,
+  nodeUUID: node.uuid,
+  hostname: restAddressOf(node),
+  clusterMembership: node.membership,
+  services: node.services ?? ['kv'],
 });
