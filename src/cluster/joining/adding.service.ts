@@ -330,8 +330,9 @@ export class AddingService {
     const otpNode = sent === 'Self' ? view.self.otpNode : sent;
     const node = view.cluster.nodes.find((candidate) => candidate.otpNode === otpNode);
     if (node === undefined) throw joiningRefusals.ejectUnknown();
-    await removeNode(this.#deps.cluster, node.uuid, ({ membership }) => {
+    await removeNode(this.#deps.cluster, node.uuid, ({ membership }, { founder }) => {
       if (membership === 'active') throw joiningRefusals.ejectActive();
+      if (founder === node.uuid) throw joiningRefusals.ejectFounder({ otpNode });
       return true;
     });
   }

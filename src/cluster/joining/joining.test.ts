@@ -384,4 +384,15 @@ describe('ejectNode', () => {
     }));
     assert.deepEqual(await eject({ otpNode: 'Self' }), [200, '']);
   });
+
+  it('does not remove the node that stores the configuration', async (t) => {
+    const failed = nodeNamed('failed', { membership: 'inactiveFailed' });
+    const { request, state, change, manager } = await managedCluster([failed]);
+    t.after(() => manager.stop());
+    await change((now) => ({ ...now, founder: 'failed' }));
+    const { status, text } = await request('/controller/ejectNode', { form: { otpNode: 'ns_1@failed' } });
+    assert.equal(status, 400);
+    assert.match(text, /^The node ns_1@failed stores the configuration .* rebalance\.$/);
+    assert.equal((await state()).nodes.length, 2);
+  });
 });

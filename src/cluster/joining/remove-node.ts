@@ -2,7 +2,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { NodeState } from '../config/cluster-state.ts';
+import type { ClusterState, NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { withoutMembers } from '../config/removed-nodes.ts';
 
@@ -17,11 +17,11 @@ const isJoining = ({ joining }: NodeState): boolean => joining === true;
 export async function removeNode(
   cluster: Pick<ClusterStore, 'change'>,
   nodeId: string,
-  may: (node: NodeState) => boolean = () => true,
+  may: (node: NodeState, state: ClusterState) => boolean = () => true,
 ): Promise<void> {
   await cluster.change((state) => {
     const node = state.nodes.find(({ uuid }) => uuid === nodeId);
-    if (node === undefined || !may(node)) return state;
+    if (node === undefined || !may(node, state)) return state;
     return withoutMembers(state, [nodeId]);
   });
 }

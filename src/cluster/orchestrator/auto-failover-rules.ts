@@ -15,6 +15,8 @@ export interface FailoverSituation {
   readonly active: readonly NodeState[];
   /** Ids of the active nodes that do not answer or whose disk fails. */
   readonly down: readonly string[];
+  /** Id of the node that stores the configuration; absent: none does. */
+  readonly founder?: string | undefined;
   /** Ids of the nodes that have been down for the time that the settings require. */
   readonly ready: readonly string[];
   /** From how many of the active nodes the orchestrator receives heartbeats, itself included. */
@@ -43,10 +45,11 @@ export function decideFailover(situation: FailoverSituation): FailoverDecision {
     const text = 'Could not contact majority of servers. Orchestration may be compromised.';
     return { failing: [], notices: [notFailedOver(candidates, text)] };
   }
-  const redundant = withEnoughLeft(situation, candidates);
+  const movable = withoutFounder(situation, candidates);
+  const redundant = withEnoughLeft(situation, movable.nodes);
   const limited = withinCount(situation, redundant.nodes);
   const problem = problemOfMaps(situation, limited.nodes);
-  const notices = [...redundant.notices, ...limited.notices];
+  const notices = [...movable.notices, ...redundant.notices, ...limited.notices];
   if (problem === null) return { failing: limited.nodes.map(({ uuid }) => uuid), notices };
   return { failing: [], notices: [...notices, notFailedOver(limited.nodes, problem)] };
 }
@@ -73,6 +76,18 @@ interface Chosen {
   readonly nodes: readonly NodeState[];
   readonly notices: readonly Notice[];
 }
+
+/** Before the founder is failed over, it hands the configuration over, or another node takes it over: an operator requests that. */
+function withoutFounder({ founder }: FailoverSituation, candidates: readonly NodeState[]): Chosen {
+  const [held] = candidates.filter(({ uuid }) => uuid === founder);
+  if (held === undefined) return { nodes: candidates, notices: [] };
+  return {
+    nodes: candidates.filter((node) => node !== held),
+    notices: [notFailedOver([held], storesConfiguration)],
+  };
+}
+
+const storesConfiguration = 'The node stores the configuration of the cluster.';
 
 /** Two data nodes must stay, and one node of each other service. For a node that runs the data service, only the rule of that service counts. */
 function withEnoughLeft({ active, down }: FailoverSituation, candidates: readonly NodeState[]): Chosen {

@@ -116,5 +116,9 @@ export const joiningRefusals = defineRefusals('joining', {
   },
   ejectWithoutName: { as: 'text', text: 'Bad Request\n', published },
   ejectActive: { as: 'text', text: 'Cannot remove active server.\n', published },
+  ejectFounder: {
+    as: 'text',
+    text: 'The node {otpNode} stores the configuration of the cluster: remove it by a rebalance.',
+  },
   ejectUnknown: { as: 'text', text: 'Server does not exist.\n', published },
 });
