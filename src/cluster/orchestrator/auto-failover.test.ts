@@ -322,4 +322,31 @@ describe('automatic failover', () => {
       assert.deepEqual(reports, diskIssues ? [automatically(node, reason)] : []);
     }
   });
+
+  it('does not fail over the founder whose disk fails, and reports why', async () => {
+    const settings = { diskIssues: true, diskPeriod: 30 };
+    const { clock, disk, change, failed, reports } = await cluster('a b c', settings);
+    await change({ founder: 'c' });
+    disk.set('c', clock.monotonicMs());
+    await clock.run(60_000);
+    assert.equal(await failed(), '');
+    assert.deepEqual(reports, [
+      "auto_failover_node: Could not automatically fail over nodes (['ns_1@c']). The node stores the configuration of the cluster.",
+    ]);
+  });
+
+  it('reports each failover of a node, also while another one is down all the time', async () => {
+    const settings = { diskIssues: true, diskPeriod: 5, timeout: 600, maxCount: 10 };
+    const { clock, disk, kill, change, failed, reports, view } = await cluster('a b c d e', settings);
+    kill('e');
+    for (const count of [1, 2]) {
+      disk.set('d', clock.monotonicMs());
+      await clock.run(20_000);
+      assert.equal(await failed(), 'd');
+      assert.equal(reports.filter((text) => text.includes('automatically failed over')).length, count);
+      disk.delete('d');
+      await change({ nodes: view.cluster.nodes.map((node) => ({ ...node, membership: 'active' })) });
+      await clock.run(5_000);
+    }
+  });
 });

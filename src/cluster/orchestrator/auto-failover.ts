@@ -99,7 +99,8 @@ export class AutoFailover {
     if (plan.automatic === undefined) return;
     const nodes = this.#deps.view.cluster.nodes.filter(({ uuid }) => plan.failing?.includes(uuid));
     if (outcome !== 'completed') this.#report(notFailedOver(nodes, reason ?? 'Stopped by user.'));
-    else for (const node of nodes) this.#report(failedOver(node, plan.automatic));
+    // Each of them is reported, unlike reasons that are found again at each check.
+    else for (const node of nodes) this.#deps.report(failedOver(node, plan.automatic));
   }
 
   async #check(): Promise<void> {
@@ -167,6 +168,7 @@ export class AutoFailover {
     const { preserveDurableMutations } = await settings.failover();
     const { failing, notices } = decideFailover({
       active,
+      founder: view.cluster.founder,
       count,
       maxCount,
       preservesDurable: preserveDurableMutations,

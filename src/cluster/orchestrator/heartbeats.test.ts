@@ -47,6 +47,18 @@ describe('heartbeats between managers', () => {
     assert.deepEqual([downFor('a'), downFor('b')], [[], []]);
   });
 
+  it('count all nodes as received after a start, also those that were heard before a stop', async () => {
+    const { clock, of, downFor } = nodes('a b');
+    await clock.run(10_000);
+    of('a').stop();
+    of('b').stop();
+    await clock.run(60_000);
+    of('a').start();
+    assert.deepEqual([downFor('a'), of('a').silentMs('b')], [[], 0]);
+    await clock.run(silenceMs + 1_000);
+    assert.deepEqual(downFor('a'), ['b']);
+  });
+
   it('report for how long one connection is broken, and nothing about a failed node', async () => {
     const { clock, net, of } = nodes('a b c');
     await clock.run(10_000);

@@ -62,6 +62,8 @@ export class Heartbeats {
 
   start(): void {
     this.#startedMs = this.#deps.clock.monotonicMs();
+    // Heartbeats from before a stop, of a node that left and was added again for example, would make the node look dead.
+    this.#latest.clear();
     this.#beat();
   }
 
