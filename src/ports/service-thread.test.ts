@@ -28,6 +28,7 @@ async function aService() {
   await writeFile(join(folder, 'service.ts'), source);
   const clock = new ManualClock();
   const received: Report[] = [];
+  const answers: ((call: { kind: 'number'; value: number }) => void)[] = [];
   const pauses: number[] = [];
   const state = { kind: 'number' as const, value: 7 };
   let ends = 0;
@@ -50,13 +51,17 @@ async function aService() {
       return 'data';
     },
     started: () => thread.send(state),
-    receive: (message) => received.push(message),
+    receive: (message, answer) => {
+      received.push(message);
+      answers.push(answer);
+    },
     ended: () => ends++,
   });
   return {
     thread,
     clock,
     received,
+    answers,
     pauses,
     state,
     problems,
@@ -107,6 +112,28 @@ test('a thread that cannot be started is tried again after the same pauses', asy
   await eventually(() => assert.deepEqual(pauses, [100]));
   clock.advance(100);
   await eventually(() => assert.equal(received.length, 1));
+});
+
+test('an answer to a thread that has ended does not reach the thread that takes its place', async () => {
+  await using service = await aService();
+  const { thread, clock, received, answers, pauses, state } = service;
+  thread.start();
+  await eventually(() => assert.equal(received.length, 1));
+  const [answer] = answers as [(typeof answers)[number]];
+  answer({ kind: 'number', value: 8 });
+  await eventually(() => assert.equal(received.length, 2));
+  thread.send({ kind: 'number', value: 0 });
+  await eventually(() => assert.deepEqual(pauses, [100]));
+  state.value = 9;
+  clock.advance(100);
+  await eventually(() => assert.equal(received.length, 3));
+  answer({ kind: 'number', value: 10 });
+  thread.send({ kind: 'number', value: 11 });
+  await eventually(() => assert.equal(received.at(-1)?.value, 11));
+  assert.deepEqual(
+    received.map(({ value }) => value),
+    [7, 8, 9, 11],
+  );
 });
 
 test('a thread that was stopped is not restarted', async () => {

@@ -18,7 +18,7 @@ interface StopCall {
   readonly kind: 'stop';
 }
 
-export interface ServiceThreadOptions<Message> {
+export interface ServiceThreadOptions<Call, Message> {
   /** Begins the events of the log: `<area>.thread_failed`. */
   readonly area: string;
   /** The name of the thread in debuggers and in the metrics of the process. */
@@ -31,8 +31,8 @@ export interface ServiceThreadOptions<Message> {
   workerData(): Promise<unknown>;
   /** Called after each start: sends the thread its state. */
   started(): void;
-  /** Called with every other message. */
-  receive(message: Message): void;
+  /** Called with every other message. `answer` reaches the thread that sent the message, and no thread that was started after it. */
+  receive(message: Message, answer: (call: Call) => void): void;
   /** Called when the thread has ended, whether it failed (and will be restarted) or was stopped. */
   ended(): void;
 }
@@ -41,7 +41,7 @@ export class ServiceThread<
   Call extends { readonly kind: string },
   Message extends { readonly kind: string },
 > {
-  private readonly options: ServiceThreadOptions<Message>;
+  private readonly options: ServiceThreadOptions<Call, Message>;
   private worker: Worker | null = null;
   private starting: Promise<void> | null = null;
   private restartInMs: number = restartMs.first;
@@ -49,7 +49,7 @@ export class ServiceThread<
   private hasReported = false;
   private stopping: Deferred<void> | null = null;
 
-  constructor(options: ServiceThreadOptions<Message>) {
+  constructor(options: ServiceThreadOptions<Call, Message>) {
     this.options = options;
   }
 
@@ -96,7 +96,9 @@ export class ServiceThread<
     if (this.isStopping) return;
     const limits = resourceLimits === undefined ? {} : { resourceLimits };
     const worker = startWorker(module, { name, workerData, ...limits });
-    worker.on('message', (message: Message | LogMessage) => this.receive(message));
+    worker.on('message', (message: Message | LogMessage) =>
+      this.receive(message, (call) => worker.postMessage(call)),
+    );
     worker.on('error', (error) => log.error(`${area}.thread_failed`, { reason: error.stack }));
     worker.on('exit', () => this.ended(worker));
     this.worker = worker;
@@ -105,12 +107,12 @@ export class ServiceThread<
     this.options.started();
   }
 
-  private receive(message: Message | LogMessage): void {
+  private receive(message: Message | LogMessage, answer: (call: Call) => void): void {
     if (isLog(message)) this.options.log[message.level](message.event, message.fields);
     else if (message.kind === 'stopped') this.stopping?.resolve();
     else {
       if (message.kind === 'report') this.hasReported = true;
-      this.options.receive(message);
+      this.options.receive(message, answer);
     }
   }
 

@@ -109,8 +109,10 @@ export interface ShardCheckpoint {
   /** The id of the mapping; see `mappingId`. */
   readonly mapping: string;
   readonly vbuckets: readonly VbCheckpoint[];
-  /** Ids of routes with documents that were left out: the target does not have the collection yet, or the route is new. */
+  /** Ids of routes with documents that were left out: the target does not have the collection yet, or created it later, or the route is new. */
   readonly skipped: readonly string[];
+  /** The highest id that a collection of the target had then; absent in checkpoints of earlier versions. */
+  readonly newestTargetCollection?: number;
 }
 
 /** Where checkpoints are kept. */

@@ -35,7 +35,7 @@ export class XdcrHost implements XdcrAdmin {
       log,
       workerData: data,
       started: () => this.sendState(),
-      receive: (message) => this.receive(message),
+      receive: (message, answer) => this.receive(message, answer),
       ended: () => this.ended(),
     });
   }
@@ -72,21 +72,24 @@ export class XdcrHost implements XdcrAdmin {
     this.thread.send({ kind: 'apply', wanted: this.wanted });
   }
 
-  private receive(message: XdcrThreadMessage): void {
+  private receive(message: XdcrThreadMessage, answer: (call: XdcrThreadCall) => void): void {
     if (message.kind === 'report') {
       const ids = new Set(this.wanted.map(({ id }) => id));
       this.lastReports = message.replications.filter(({ id }) => ids.has(id));
-    } else if (message.kind === 'load' || message.kind === 'save') void this.answer(message);
+    } else if (message.kind === 'load' || message.kind === 'save') void this.useStore(message, answer);
   }
 
-  private async answer(message: Extract<XdcrThreadMessage, { id: number }>): Promise<void> {
+  private async useStore(
+    message: Extract<XdcrThreadMessage, { id: number }>,
+    answer: (call: XdcrThreadCall) => void,
+  ): Promise<void> {
     const { id, replication } = message;
     try {
       if (message.kind === 'save') await this.store?.save(replication, message.checkpoint);
       const found = message.kind === 'load' ? await this.store?.load(replication) : [];
-      this.thread.send({ kind: 'checkpoints', id, found: found ?? [], failure: null });
+      answer({ kind: 'checkpoints', id, found: found ?? [], failure: null });
     } catch (error) {
-      this.thread.send({ kind: 'checkpoints', id, found: [], failure: (error as Error).message });
+      answer({ kind: 'checkpoints', id, found: [], failure: (error as Error).message });
     }
   }
 

@@ -46,6 +46,17 @@ export class CollectionRoutes {
     for (const [name, id] of collectionsIn(manifest)) this.targets.set(name, id);
   }
 
+  /** The highest id of a collection that the target has. */
+  get newestTarget(): number {
+    return Math.max(0, ...this.targets.values());
+  }
+
+  /** The ids of the routes to collections of the target with an id above this one. */
+  toTargetsAbove(targetId: number): string[] {
+    const routes = [...this.names.keys()].flatMap((sourceId) => this.routesOf(sourceId) ?? []);
+    return routes.filter((route) => route.targetId > targetId).map(({ id }) => id);
+  }
+
   /** Empty: the mapping excludes the collection. Undefined: the collection is not known; the source's manifest must be read again. */
   routesOf(sourceId: number): readonly Route[] | undefined {
     const found = this.found.get(sourceId);

@@ -108,6 +108,27 @@ test('a node reads the stored checkpoints only of those of its vbuckets that hav
   assert.equal(other.get(3), undefined);
 });
 
+test('checkpoints say which collections the target had: of several the one that was made before the others counts', async () => {
+  const open = aStore();
+  const first = open(['']);
+  await first.load('t', [3, 4]);
+  first.newestTargetCollection = 8;
+  first.set(3, position);
+  await first.save();
+  first.newestTargetCollection = 9;
+  first.set(4, position);
+  await first.save();
+  const newest = async (vbuckets: readonly number[]) => {
+    const opened = open(['']);
+    await opened.load('t', vbuckets);
+    return opened.newestTargetCollection;
+  };
+  assert.deepEqual([await newest([3, 4]), await newest([4]), await newest([5])], [8, 9, null]);
+  // Ids of another bucket say nothing.
+  await first.load('other', [3, 4]);
+  assert.equal(first.newestTargetCollection, null);
+});
+
 test('a checkpoint that could not be stored is not stored any more once another node has its vbuckets', async () => {
   const saved: ShardCheckpoint[] = [];
   let isReachable = false;

@@ -28,9 +28,20 @@ export interface Mappings {
   readonly formerMappings: readonly CollectionMapping[];
 }
 
-export class Checkpoints {
-  /** Ids of routes that have to be replicated from the start once the target has the collection. */
+/** What the positions do not cover. */
+export interface SkippedRoutes {
+  /** Ids of routes with documents that were left out or lost: they are replicated from the start once the target has the collection. */
+  readonly skipped: Set<string>;
+  /**
+   * The highest id that a collection of the target had. Collections that it creates later have higher ones, and nothing of what was
+   * replicated before, also under the name of a collection that was dropped. Null: none is known.
+   */
+  newestTargetCollection: number | null;
+}
+
+export class Checkpoints implements SkippedRoutes {
   readonly skipped = new Set<string>();
+  newestTargetCollection: number | null = null;
   private readonly options: CheckpointsOptions;
   private filterEpochs: readonly string[];
   private mappings: Mappings;
@@ -77,11 +88,15 @@ export class Checkpoints {
 
   /** Reads the stored checkpoints of those vbuckets that have no position in memory. Other nodes store those of other vbuckets. */
   async load(targetBucketUuid: string, vbuckets: readonly number[]): Promise<void> {
-    if (this.targetBucketUuid !== targetBucketUuid) this.positions.clear();
+    if (this.targetBucketUuid !== targetBucketUuid) {
+      this.positions.clear();
+      this.newestTargetCollection = null;
+    }
     this.targetBucketUuid = targetBucketUuid;
     const own = new Set(vbuckets);
     this.ownShards = new Set(vbuckets.map((vb) => vb % shardCount));
     for (const vb of this.positions.keys()) if (!own.has(vb)) this.positions.delete(vb);
+    let newest = this.newestTargetCollection ?? Number.POSITIVE_INFINITY;
     for (const stored of await this.options.store.load(this.options.replication)) {
       const isValid =
         stored.sourceBucketUuid === this.options.sourceBucketUuid &&
@@ -92,8 +107,10 @@ export class Checkpoints {
       if (taken.length === 0) continue;
       this.recordedMappings.add(stored.mapping);
       for (const id of stored.skipped) this.skipped.add(id);
+      newest = Math.min(newest, stored.newestTargetCollection ?? newest);
       for (const checkpoint of taken) this.positions.set(checkpoint.vb, positionFrom(checkpoint));
     }
+    this.newestTargetCollection = Number.isFinite(newest) ? newest : null;
   }
 
   get(vb: number): ReplicatedPosition | undefined {
@@ -151,6 +168,7 @@ export class Checkpoints {
       mapping: mappingId(this.mappings.mapping),
       vbuckets: vbuckets.map(([vb, position]) => storedPosition(vb, position)),
       skipped: [...this.skipped],
+      ...(this.newestTargetCollection !== null && { newestTargetCollection: this.newestTargetCollection }),
     };
   }
 }

@@ -6,11 +6,12 @@ import { realClock } from '#ports/clock.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { addressOf, adminAccount, bucketClient } from '../../../test/support/wire-clients.ts';
-import { CollectionRoutes } from '../mapping/routes.ts';
+import { CollectionRoutes, sourceIdOf } from '../mapping/routes.ts';
 import { ReplicationCounts } from '../replication-counts.ts';
 import type { OutgoingVersion } from '../target/outgoing.ts';
 import type { TargetLink } from '../target/target-link.ts';
 import type { WantedReplication } from '../xdcr.contract.ts';
+import type { SkippedRoutes } from './checkpoints.ts';
 import { OutboundPipeline } from './pipeline.ts';
 import { PriorityShares } from './priority-shares.ts';
 
@@ -24,7 +25,11 @@ const mapping = { mode: 'implicit', rules: {} } as const;
 /** A pipeline to a target that acknowledges only what a test says, and collections with documents at the source. */
 async function aPipeline(
   port: number,
-  { collections, documents }: { collections: readonly number[]; documents: number },
+  {
+    collections,
+    documents,
+    newestTargetCollection = null,
+  }: { collections: readonly number[]; documents: number; newestTargetCollection?: number | null },
 ) {
   const client = await bucketClient(port);
   for (const collection of collections)
@@ -40,13 +45,14 @@ async function aPipeline(
     );
   const settings = { sourceNozzlePerNode: 4, filterExpression: '', priority: 'High', desiredLatency: 50 };
   const failures: string[] = [];
-  const skipped = new Set<string>();
+  const resumed: SkippedRoutes = { skipped: new Set<string>(), newestTargetCollection };
+  const { skipped } = resumed;
   const pipeline = new OutboundPipeline({
     wanted: { id: 'r', settings, mapping, source: { bucket: 'b' } } as unknown as WantedReplication,
     source: { address: addressOf(port), account: adminAccount },
     vbuckets: Array.from({ length: vbucketCount }, (_, vb) => vb),
     startOf: () => undefined,
-    skipped,
+    resumed,
     skippedChanged: () => {},
     backfilled: async () => {},
     counts: new ReplicationCounts(),
@@ -55,10 +61,11 @@ async function aPipeline(
     failed: ({ message }) => failures.push(message),
   });
   const sent: OutgoingVersion[] = [];
+  const target = { manifest: await client.manifest() };
   const counted = { most: 0, acknowledged: 0 };
   const link = {
     inFlightMax,
-    manifest: () => client.manifest(),
+    manifest: async () => target.manifest,
     send: (version: OutgoingVersion) => {
       sent.push(version);
       counted.most = Math.max(counted.most, sent.length);
@@ -78,7 +85,7 @@ async function aPipeline(
     client.close();
     assert.deepEqual(failures, []);
   };
-  return { pipeline, client, sent, counted, skipped, acknowledge, end };
+  return { pipeline, client, target, sent, counted, resumed, skipped, acknowledge, end };
 }
 
 test('a pipeline with several streams holds at most twice as many versions as the target may have in flight', async () => {
@@ -101,7 +108,7 @@ test('a backfill that begins while the other streams wait for acknowledgements w
   routes.setSource(manifest);
   routes.setTarget(manifest);
   for (const { id } of routes.routesOf(orders) ?? []) skipped.add(id);
-  await pipeline.retrySkipped();
+  await pipeline.followManifests();
   // The source has sent all that the backfill would read.
   await eventually(async () => {
     const figures = await client.stats('dcp');
@@ -112,4 +119,57 @@ test('a backfill that begins while the other streams wait for acknowledgements w
   await acknowledge(3 * documents);
   await end();
   assert.ok(counted.most <= waitingMax, `${counted.most} versions waited`);
+});
+
+/** The manifest of a target that has dropped the collection and created it again. */
+function withCreatedAgain(manifest: string, id: number): string {
+  const parsed = JSON.parse(manifest) as { scopes: { collections: { uid: string }[] }[] };
+  const collections = parsed.scopes.flatMap((scope) => scope.collections);
+  const created = collections.find(({ uid }) => uid === id.toString(16));
+  assert.ok(created);
+  created.uid = createdAgain.toString(16);
+  return JSON.stringify(parsed);
+}
+
+/** Above all ids of the target. */
+const createdAgain = 0x20;
+const orderKeys = (documents: number) => Array.from({ length: documents }, (_, at) => `k${at}`).sort();
+
+test('documents of a collection that the target drops and creates again are sent again, and those of others are not', async () => {
+  await using service = await startService();
+  const documents = 20;
+  const { pipeline, target, sent, skipped, acknowledge, end } = await aPipeline(service.port, {
+    collections: [0, orders],
+    documents,
+  });
+  await acknowledge(2 * documents);
+  target.manifest = withCreatedAgain(target.manifest, orders);
+  await pipeline.followManifests();
+  const again: OutgoingVersion[] = [];
+  await eventually(() => {
+    for (const version of sent.splice(0)) {
+      again.push(version);
+      version.done();
+    }
+    assert.equal(again.length, documents);
+  });
+  assert.deepEqual(again.map(({ key }) => key.toString()).sort(), orderKeys(documents));
+  assert.deepEqual([...new Set(again.map(({ targetKey }) => targetKey[0]))], [createdAgain]);
+  await eventually(() => assert.equal(skipped.size, 0));
+  await pipeline.followManifests();
+  assert.equal(skipped.size, 0);
+  await end();
+});
+
+test('a collection that the target created while nothing was replicated is replicated from the start', async () => {
+  await using service = await startService();
+  const { resumed, skipped, end } = await aPipeline(service.port, {
+    collections: [],
+    documents: 0,
+    newestTargetCollection: orders,
+  });
+  // The other collections of the service have higher ids, and only those outside of the system scope have routes.
+  assert.deepEqual([...skipped].map(sourceIdOf), [orders + 1]);
+  assert.equal(resumed.newestTargetCollection, orders + 2);
+  await end();
 });

@@ -17,8 +17,10 @@ import { type OutgoingVersion, outgoingBytes, outgoingOf, setTargetCollection } 
 import type { TargetLink } from '../target/target-link.ts';
 import type { WantedReplication } from '../xdcr.contract.ts';
 import { Backfill } from './backfill.ts';
+import type { SkippedRoutes } from './checkpoints.ts';
 import { SampledLatency } from './latency.ts';
 import type { Competitor, PriorityShares } from './priority-shares.ts';
+import { Unacknowledged } from './unacknowledged.ts';
 
 export interface SourceAccess {
   readonly address: WireAddress;
@@ -31,8 +33,7 @@ export interface OutboundPipelineOptions {
   readonly vbuckets: readonly number[];
   /** From where each vbucket is replicated; undefined: from the start. */
   readonly startOf: (vb: number) => StreamPosition | undefined;
-  /** Ids of routes with documents that were left out, because the target lacks the collection or the route is new. */
-  readonly skipped: Set<string>;
+  readonly resumed: SkippedRoutes;
   readonly skippedChanged: () => void;
   /** Called when the target has what a backfill sent; resolves once that position of the target is recorded. */
   readonly backfilled: () => Promise<void>;
@@ -42,8 +43,8 @@ export interface OutboundPipelineOptions {
   readonly failed: (reason: Error) => void;
 }
 
-/** The most bytes and versions without an acknowledgement. */
-const unacknowledgedMax = { bytes: 32 << 20, versions: 20_000 } as const;
+/** The most versions without an acknowledgement. */
+const versionsMax = 20_000;
 /** Versions taken from the source for each version that may be in flight: enough to keep the connections busy. More would only wait, and cost the garbage collector time. */
 const versionsPerInFlight = 2;
 const receivedCounters = countersOf('received_from_dcp');
@@ -62,21 +63,20 @@ export class OutboundPipeline implements FollowerHandler {
   private client: BucketClient | null = null;
   private link: TargetLink | null = null;
   private backfill: Backfill | null = null;
-  private versionsMax: number = unacknowledgedMax.versions;
-  private unacknowledged = 0;
-  private unacknowledgedBytes = 0;
-  private isPaused = false;
+  private readonly unacknowledged = new Unacknowledged(versionsMax, (isPaused) => this.setPaused(isPaused));
   private isStopped = false;
   /** Versions that wait until the manifests are read again. */
   private unrouted: OutgoingVersion[] = [];
   private rereading: Promise<void> | null = null;
+  /** The manifests of both sides that were read last, as text. */
+  private manifests = '';
 
   constructor(options: OutboundPipelineOptions) {
     this.options = options;
     this.routes = new CollectionRoutes(options.wanted.mapping);
     this.latency = new SampledLatency(options.clock);
     const { filterExpression, priority, desiredLatency } = options.wanted.settings;
-    const isLate = () => this.unacknowledged > 0 && this.latency.exceeds(desiredLatency);
+    const isLate = () => this.unacknowledged.versions > 0 && this.latency.exceeds(desiredLatency);
     this.competitor = { priority, isLate };
     this.filter = filterExpression === '' ? null : new DocumentFilter(filterExpression);
     this.progress = Array.from({ length: vbucketCount }, () => new VbProgress());
@@ -88,7 +88,7 @@ export class OutboundPipeline implements FollowerHandler {
   async start(link: TargetLink, outdatedMappings: readonly CollectionMapping[]): Promise<void> {
     const { wanted, source, vbuckets } = this.options;
     this.link = link;
-    this.versionsMax = Math.min(unacknowledgedMax.versions, versionsPerInFlight * link.inFlightMax);
+    this.unacknowledged.versionsMax = Math.min(versionsMax, versionsPerInFlight * link.inFlightMax);
     this.options.shares.add(this.competitor);
     this.client = await BucketClient.open({ ...source, bucket: wanted.source.bucket });
     await this.readManifests();
@@ -120,9 +120,9 @@ export class OutboundPipeline implements FollowerHandler {
     this.setPaused(true);
   }
 
-  /** Reads the collections of the target again, and begins to replicate those that it lacked. */
-  async retrySkipped(): Promise<void> {
-    if (this.options.skipped.size === 0 || this.backfill !== null || this.isStopped) return;
+  /** Reads the collections of both sides again, and begins to replicate those that the target lacked or has created again. */
+  async followManifests(): Promise<void> {
+    if (this.isStopped) return;
     await this.readManifests();
     this.startBackfill();
   }
@@ -213,7 +213,7 @@ export class OutboundPipeline implements FollowerHandler {
     const beganMs = this.latency.begin();
     for (const route of taken) {
       const outgoing: OutgoingVersion = outgoingOf(change, sent, expiry, route?.id ?? null, () => {
-        this.count(outgoing, -1);
+        this.unacknowledged.remove(outgoingBytes(outgoing));
         if (beganMs !== null) this.latency.end(beganMs);
         doneByOne();
       });
@@ -223,7 +223,7 @@ export class OutboundPipeline implements FollowerHandler {
 
   /** `route`: null while the collection of the source is not known. */
   private begin(outgoing: OutgoingVersion, route: Route | null): void {
-    this.count(outgoing, 1);
+    this.unacknowledged.add(outgoingBytes(outgoing));
     if (route === null) {
       this.unrouted.push(outgoing);
       this.rereadManifests();
@@ -239,20 +239,20 @@ export class OutboundPipeline implements FollowerHandler {
   }
 
   private skip(outgoing: OutgoingVersion, routeId: string): void {
-    if (this.backfill?.routeIds.has(routeId) === true) this.backfill.isIncomplete = true;
     this.addSkipped(routeId);
     outgoing.done();
   }
 
   private addSkipped(routeId: string): void {
-    const { skipped, skippedChanged } = this.options;
-    if (skipped.has(routeId)) return;
-    skipped.add(routeId);
+    const { resumed, skippedChanged } = this.options;
+    if (this.backfill?.routeIds.has(routeId) === true) this.backfill.isIncomplete = true;
+    if (resumed.skipped.has(routeId)) return;
+    resumed.skipped.add(routeId);
     skippedChanged();
   }
 
   private discardSkipped(routeId: string): void {
-    this.options.skipped.delete(routeId);
+    this.options.resumed.skipped.delete(routeId);
     this.options.skippedChanged();
   }
 
@@ -286,19 +286,20 @@ export class OutboundPipeline implements FollowerHandler {
   private async readManifests(): Promise<void> {
     if (this.client === null || this.link === null) return;
     const [source, target] = await Promise.all([this.client.manifest(), this.link.manifest()]);
+    const manifests = JSON.stringify([source, target]);
+    if (manifests === this.manifests) return;
+    this.manifests = manifests;
     this.routes.setSource(source);
     this.routes.setTarget(target);
+    this.skipCreatedCollections();
   }
 
-  private count(outgoing: OutgoingVersion, sign: 1 | -1): void {
-    this.unacknowledged += sign;
-    this.unacknowledgedBytes += sign * outgoingBytes(outgoing);
-    const isFull =
-      this.unacknowledged > this.versionsMax || this.unacknowledgedBytes > unacknowledgedMax.bytes;
-    const isHalfFree =
-      this.unacknowledged < this.versionsMax / 2 && this.unacknowledgedBytes < unacknowledgedMax.bytes / 2;
-    if (isFull && !this.isPaused) this.setPaused(true);
-    else if (isHalfFree && this.isPaused && !this.isStopped) this.setPaused(false);
+  /** What was replicated to a collection that the target has dropped is missing in the one that it has created again under that name. */
+  private skipCreatedCollections(): void {
+    const { resumed } = this.options;
+    const newest = resumed.newestTargetCollection;
+    if (newest !== null) for (const id of this.routes.toTargetsAbove(newest)) this.addSkipped(id);
+    resumed.newestTargetCollection = Math.max(newest ?? 0, this.routes.newestTarget);
   }
 
   private allFollowers(): ChangeFollower[] {
@@ -306,7 +307,7 @@ export class OutboundPipeline implements FollowerHandler {
   }
 
   private setPaused(isPaused: boolean): void {
-    this.isPaused = isPaused;
+    if (this.isStopped && !isPaused) return;
     for (const follower of this.allFollowers())
       if (isPaused) follower.pause();
       else follower.resume();
@@ -316,7 +317,7 @@ export class OutboundPipeline implements FollowerHandler {
   private startBackfill(): void {
     if (this.backfill !== null || this.isStopped) return;
     const ready: string[] = [];
-    for (const id of this.options.skipped) {
+    for (const id of this.options.resumed.skipped) {
       const route = this.routes.find(id);
       if (route === undefined) this.discardSkipped(id);
       else if (route.targetId !== noCollection) ready.push(id);
@@ -343,7 +344,7 @@ export class OutboundPipeline implements FollowerHandler {
     });
     this.backfill = backfill;
     // At the bound the other streams are paused already.
-    if (this.isPaused) backfill.follower.pause();
+    if (this.unacknowledged.isPaused) backfill.follower.pause();
     backfill.follower.start();
   }
 

@@ -3,12 +3,11 @@
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { BucketClient } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
-import { stillHolds } from '#client/reached-position.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { ReplicationCounts } from '../replication-counts.ts';
 import type { OutgoingVersion } from '../target/outgoing.ts';
-import { TargetLink, type TargetPosition } from '../target/target-link.ts';
+import { TargetLink } from '../target/target-link.ts';
 import type { TargetMap } from '../target/target-map.ts';
 import type {
   CheckpointStore,
@@ -17,9 +16,10 @@ import type {
   TargetAccess,
   WantedReplication,
 } from '../xdcr.contract.ts';
-import { Checkpoints, type ReplicatedPosition } from './checkpoints.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { leveledLog } from './leveled-log.ts';
 import { OutboundPipeline, type SourceAccess } from './pipeline.ts';
+import { PositionRecorder } from './position-recorder.ts';
 import type { PriorityShares } from './priority-shares.ts';
 
 export interface ReplicationDeps {
@@ -38,7 +38,7 @@ export interface ReplicationDeps {
 const errorsMax = 10;
 /** The interval at which positions are recorded: after a failure at most the changes of one interval are sent again. */
 const recordMs = 10_000;
-/** The interval of requests for collections that the target lacked. */
+/** The interval of requests for the collections of both sides. */
 const collectionsMs = 5_000;
 const stopLimitMs = 5_000;
 
@@ -53,19 +53,13 @@ export class RunningReplication {
   private pipeline: OutboundPipeline | null = null;
   private link: TargetLink | null = null;
   private failure: Deferred<Error> = deferred();
-  private recording: Promise<void> | null = null;
-  /** The target has documents of a backfill that its recorded positions do not cover. */
-  private hasUnrecordedBackfill = false;
-  /** Last position of each vbucket of the target; a lower one later means that the target lost documents. */
-  private readonly targetSeen = new Map<number, ReplicatedPosition['target']>();
+  private recorder: PositionRecorder | null = null;
   /** Serves the reports, which continue while the replication is paused. */
   private sourceClient: BucketClient | null = null;
   private openingSource: Promise<BucketClient> | null = null;
   private lastChangesLeft = 0;
   /** Nodes of the target by its last configuration: those of the reference may have left the cluster. */
   private lastHosts: readonly string[] = [];
-  /** The vbuckets that the present connections replicate. */
-  private connectedVbuckets: readonly number[] = [];
   private hasEnded = false;
   private lastTotals = { timeMs: 0, written: 0, received: 0, optimistic: 0, bytes: 0, checked: 0 };
 
@@ -222,15 +216,17 @@ export class RunningReplication {
     this.failure = deferred();
     const failed = (reason: Error) => this.failure.resolve(reason);
     const vbuckets = this.deps.vbuckets();
-    this.connectedVbuckets = vbuckets;
     let pipeline: OutboundPipeline | null = null;
     let link: TargetLink | null = null;
+    let recorder: PositionRecorder | null = null;
     const periodic = new AbortController();
     try {
       link = await this.connect(failed, (outgoing) => pipeline?.collectionLost(outgoing));
       signal.throwIfAborted();
       await this.checkpoints.load(link.map.bucketUuid, vbuckets);
-      await this.discardLostCheckpoints(link, vbuckets);
+      const recording = new PositionRecorder({ checkpoints: this.checkpoints, link, vbuckets });
+      recorder = recording;
+      await recording.discardLostCheckpoints();
       pipeline = new OutboundPipeline({
         ...this.deps,
         wanted: this.wanted,
@@ -238,16 +234,18 @@ export class RunningReplication {
         failed,
         counts: this.counts,
         startOf: (vb) => this.checkpoints.get(vb)?.source,
-        skipped: this.checkpoints.skipped,
+        resumed: this.checkpoints,
         skippedChanged: () => this.checkpoints.skippedChanged(vbuckets),
-        backfilled: () => this.recordBackfill(),
+        backfilled: () => recording.recordBackfill(),
       });
+      recorder.follow(pipeline.progress);
       const outdatedMappings = this.checkpoints.outdatedMappings();
       await pipeline.start(link, outdatedMappings);
       this.checkpoints.mappingsCompared();
       signal.throwIfAborted();
       this.pipeline = pipeline;
       this.link = link;
+      this.recorder = recorder;
       this.startPeriodicWork(periodic.signal);
       this.log.info('xdcr.connected', { replication: this.wanted.id, vbuckets: vbuckets.length });
       // Otherwise the next start would compare the mappings again.
@@ -256,11 +254,12 @@ export class RunningReplication {
     } finally {
       this.pipeline = null;
       this.link = null;
+      this.recorder = null;
       periodic.abort(new Error('the replication is interrupted'));
       this.counts.discardTimes();
       link?.close();
       await pipeline?.stop();
-      await this.recording?.catch(() => {}); // reported where it was started
+      await recorder?.close();
     }
   }
 
@@ -291,33 +290,11 @@ export class RunningReplication {
     });
   }
 
-  /**
-   * Discards checkpoints of vbuckets that have lost writes at the target, by a crash, a flush or a new bucket: they are replicated from the start.
-   * Those of vbuckets without an active at the target are kept: what a later active has is compared with them.
-   */
-  private async discardLostCheckpoints(link: TargetLink, vbuckets: readonly number[]): Promise<void> {
-    const positions = await link.positions(vbuckets);
-    this.targetSeen.clear();
-    for (const vb of vbuckets) {
-      const recorded = this.checkpoints.get(vb);
-      if (recorded === undefined) continue;
-      const position = positions.get(vb);
-      if (position === undefined) this.targetSeen.set(vb, recorded.target);
-      else if (!stillHolds(recorded.target, position)) this.checkpoints.discard(vb);
-    }
-    this.setTargetSeen(positions);
-  }
-
-  private setTargetSeen(positions: ReadonlyMap<number, TargetPosition>): void {
-    for (const [vb, { log, high }] of positions)
-      this.targetSeen.set(vb, { uuid: log[0]?.uuid ?? 0n, seqno: high });
-  }
-
   private startPeriodicWork(signal: AbortSignal): void {
     const { settings } = this.wanted;
-    this.repeat(recordMs, signal, () => this.recordPositions());
+    this.repeat(recordMs, signal, async () => this.recorder?.record());
     this.repeat(settings.checkpointInterval * 1000, signal, () => this.checkpoint());
-    this.repeat(collectionsMs, signal, async () => this.pipeline?.retrySkipped());
+    this.repeat(collectionsMs, signal, async () => this.pipeline?.followManifests());
   }
 
   private repeat(intervalMs: number, signal: AbortSignal, work: () => Promise<unknown>): void {
@@ -335,7 +312,7 @@ export class RunningReplication {
   private async checkpoint(): Promise<void> {
     const startedMs = this.deps.clock.monotonicMs();
     try {
-      await this.recordPositions();
+      await this.recorder?.record();
       await this.checkpoints.save();
       this.counts.add('num_checkpoints');
       this.log.debug('xdcr.checkpoint_stored', { replication: this.wanted.id });
@@ -344,46 +321,6 @@ export class RunningReplication {
       this.counts.add('num_failedckpts');
       this.addError(`a checkpoint failed: ${(error as Error).message}`);
     }
-  }
-
-  /** Records the replicated positions with those of the target, which are read later, so that they include what was replicated. */
-  private recordPositions(): Promise<void> {
-    this.recording ??= this.recordPositionsNow().finally(() => {
-      this.recording = null;
-    });
-    return this.recording;
-  }
-
-  private async recordPositionsNow(): Promise<void> {
-    const { pipeline, link } = this;
-    if (pipeline === null || link === null) return;
-    const isAfterBackfill = this.hasUnrecordedBackfill;
-    const sources = this.connectedVbuckets.map((vb) => [vb, pipeline.progress[vb]?.position()] as const);
-    const positions = await link.positions(sources.map(([vb]) => vb));
-    if (this.pipeline !== pipeline) return;
-    // A flush of the target bucket is seen only here: it does not end the connections.
-    for (const [vb, seen] of this.targetSeen) {
-      const position = positions.get(vb);
-      if (position !== undefined && !stillHolds(seen, position))
-        throw new Error('the target lost documents: what it lost is replicated again');
-    }
-    this.setTargetSeen(positions);
-    for (const [vb, source] of sources) {
-      const target = positions.has(vb) ? this.targetSeen.get(vb) : undefined;
-      if (source === undefined || target === undefined || source.seqno === 0) continue;
-      const last = this.checkpoints.get(vb)?.source;
-      const hasMoved = last === undefined || source.seqno > last.seqno || source.uuid !== last.uuid;
-      if (hasMoved || isAfterBackfill) this.checkpoints.set(vb, { source, target });
-    }
-    if (isAfterBackfill) this.hasUnrecordedBackfill = false;
-  }
-
-  /** Records the positions of the target also for vbuckets that had no change at the source since. */
-  private async recordBackfill(): Promise<void> {
-    this.hasUnrecordedBackfill = true;
-    // A recording that began earlier may have read the target before the last documents.
-    await this.recording?.catch(() => {}); // reported where it was started
-    await this.recordPositions();
   }
 
   /** The same error again takes the place of the former one: many documents are refused for one reason. */

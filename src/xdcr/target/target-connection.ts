@@ -6,6 +6,7 @@ import { type Frame, responseStatus } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
 import { countersOf, type ReplicationCounts } from '../replication-counts.ts';
 import type { ConflictResolution, DataPathSettings } from '../xdcr.contract.ts';
+import type { AcknowledgedPositions } from './acknowledged-positions.ts';
 import { metaRequest, type OutgoingVersion, outgoingBytes, writeRequest } from './outgoing.ts';
 import { targetMeta, wins } from './resolution.ts';
 import type { SendLimit } from './send-limit.ts';
@@ -17,6 +18,7 @@ export interface TargetConnectionOptions {
   readonly rule: ConflictResolution;
   readonly settings: DataPathSettings;
   readonly limit: SendLimit;
+  readonly acknowledged: AcknowledgedPositions;
   readonly counts: ReplicationCounts;
   readonly clock: Clock;
   /** The part of `workerBatchSize` that may be in flight, above 0 and at most 1. */
@@ -165,7 +167,8 @@ export class TargetConnection {
 
   private written(outgoing: OutgoingVersion, frame: Frame, tookMs: number): void {
     const status = responseStatus(frame);
-    const { counts } = this.options;
+    const { acknowledged, counts } = this.options;
+    acknowledged.add(outgoing.vb, frame);
     const hasLost = status === Status.keyExists || status === Status.keyNotFound;
     if (status === Status.success || hasLost) {
       counts.time('wtavg_docs_latency', tookMs);

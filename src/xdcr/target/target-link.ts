@@ -1,10 +1,12 @@
 // The connections to the nodes that serve the target bucket. A version goes to the node that serves its vbucket; one that the target
 // cannot take now is sent again after a growing pause. Any other failure ends the link, and its owner opens another one.
 import { isTransient, statusName } from '#client/data-port-error.ts';
+import type { ReachedPosition } from '#client/reached-position.ts';
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { ReplicationCounts } from '../replication-counts.ts';
 import type { ConflictResolution, DataPathSettings, TargetAccess } from '../xdcr.contract.ts';
+import { AcknowledgedPositions } from './acknowledged-positions.ts';
 import type { OutgoingVersion } from './outgoing.ts';
 import { SendLimit } from './send-limit.ts';
 import { TargetConnection } from './target-connection.ts';
@@ -63,6 +65,7 @@ export class TargetLink {
   map: TargetMap;
   private readonly options: LinkOptions;
   private readonly connections = new Map<string, TargetConnection>();
+  private readonly acknowledgedPositions = new AcknowledgedPositions();
   private readonly limit: SendLimit;
   private refreshing: Promise<void> | null = null;
   private isClosed = false;
@@ -123,6 +126,11 @@ export class TargetLink {
     return found;
   }
 
+  /** Up to where the target has acknowledged writes of this link to the vbucket; undefined: none. */
+  acknowledged(vb: number): ReachedPosition | undefined {
+    return this.acknowledgedPositions.get(vb);
+  }
+
   /** Scopes and collections of the target, as JSON text. */
   async manifest(): Promise<string> {
     const [node] = this.nodes();
@@ -153,6 +161,7 @@ export class TargetLink {
       address: { host, port, timeoutMs, connectMs, ...(tls !== undefined && { tls }) },
       account: { username, password, scram: tls === undefined },
       limit: this.limit,
+      acknowledged: this.acknowledgedPositions,
       refused: (outgoing, status) => this.refused(outgoing, status),
       failed: (reason) => {
         if (!this.isClosed) failed(new Error(`${host}:${port}: ${reason.message}`, { cause: reason }));
