@@ -1,7 +1,8 @@
 // Combining of series; the expected values are those of Prometheus 2.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aggregated, type Row } from './combine.ts';
+import { aggregated, type Row, type Slices } from './combine.ts';
+import { derivedRows } from './derived.ts';
 import { aggregationOf } from './plan.ts';
 
 const aRow = (labels: Row['labels'], values: readonly (number | null)[]): Row => ({
@@ -10,10 +11,20 @@ const aRow = (labels: Row['labels'], values: readonly (number | null)[]): Row =>
   has: Uint8Array.from(values, (value) => (value === null ? 0 : 1)),
 });
 
+/** `yields`: how often the work can be interrupted. */
+function worked<T>(slices: Slices<T>): { result: T; yields: number } {
+  for (let yields = 0; ; yields++) {
+    const { done, value } = slices.next();
+    if (done) return { result: value, yields };
+  }
+}
+
+const resultOf = <T>(slices: Slices<T>): T => worked(slices).result;
+
 function combined(name: string, rows: readonly Row[]): (number | null)[][] {
   const aggregation = aggregationOf(name);
   assert.ok(aggregation, name);
-  return aggregated(rows, aggregation).map(({ values, has }) =>
+  return resultOf(aggregated(rows, aggregation)).map(({ values, has }) =>
     [...values].map((value, at) => (has[at] === 1 ? value : null)),
   );
 }
@@ -69,7 +80,7 @@ test('a sum before a quantile keeps the buckets of histograms apart', () => {
     aRow({ n, le: '+Inf' }, [15]),
   ]);
   const sum = { kind: 'combine', combiner: 'sum', keepsBound: true } as const;
-  const summed = aggregated(rows, sum);
+  const summed = resultOf(aggregated(rows, sum));
   assert.deepEqual(
     summed.map(({ labels, values }) => [labels['le'], values[0]]),
     [
@@ -80,4 +91,19 @@ test('a sum before a quantile keeps the buckets of histograms apart', () => {
   );
   assert.deepEqual(combined('p50', summed), [[1.25]]);
   assert.deepEqual(combined('sum', rows), [[70]]);
+});
+
+test('thousands of series are combined in slices, between which other requests have their turn', () => {
+  const count = 5_000;
+  const rows = Array.from({ length: count }, (_, at) => aRow({ n: `${at}`, le: `${at % 3}` }, [1, 2]));
+  for (const name of ['sum', 'p99']) {
+    const aggregation = aggregationOf(name);
+    assert.ok(aggregation);
+    const { result, yields } = worked(aggregated(rows, aggregation));
+    assert.ok(result.length > 0 && yields >= 20, `${name}: ${yields} yields`);
+  }
+  const plan = { window: null, aggregations: [] };
+  const ratios = worked(derivedRows('kv_ep_cache_miss_ratio', plan, [rows, rows]));
+  assert.equal(ratios.result.length, count);
+  assert.ok(ratios.yields >= count, `${ratios.yields} yields`);
 });

@@ -1,4 +1,5 @@
-// Combines several series into one at each step: sum, min, max, avg, count, and quantiles of histograms.
+// Combines several series into one at each step: sum, min, max, avg, count, and quantiles of histograms. Works in slices: the generators
+// yield 0 after at most a millisecond of work, as `evaluateInSlices` does, so that the caller can pause.
 import type { Labels } from '../sample.ts';
 import type { Aggregation, Combiner } from './plan.ts';
 import { isInfinite } from './window-functions.ts';
@@ -13,28 +14,58 @@ export interface Row {
 const boundLabel = 'le';
 const nameLabel = '__name__';
 
-export function aggregated(rows: readonly Row[], aggregation: Aggregation): Row[] {
+export type Slices<T> = Generator<number, T>;
+
+/** The key of a row's labels is made so often between two yields. */
+const rowsPerSlice = 256;
+/** So many values are combined between two yields. */
+const valuesPerSlice = 4_096;
+
+export function aggregated(rows: readonly Row[], aggregation: Aggregation): Slices<Row[]> {
   return aggregation.kind === 'combine' ? combine(rows, aggregation) : quantiles(rows, aggregation.share);
 }
 
 function combine(
   rows: readonly Row[],
   { combiner, keepsBound }: { combiner: Combiner; keepsBound: boolean },
-): Row[] {
+): Slices<Row[]> {
   return combineBy(rows, combiner, ({ le }) => (keepsBound && le !== undefined ? { le } : {}));
 }
 
 /** Groups rows by `key` of their labels and combines each group into one row with those labels. */
-export function combineBy(rows: readonly Row[], combiner: Combiner, key: (labels: Labels) => Labels): Row[] {
-  return groupBy(rows, key).map(({ labels, members }) => {
+export function* combineBy(
+  rows: readonly Row[],
+  combiner: Combiner,
+  key: (labels: Labels) => Labels,
+): Slices<Row[]> {
+  return yield* combineGroups(yield* groupBy(rows, key), (members, index) => {
+    const values: number[] = [];
+    for (const member of members) if (member.has[index] === 1) values.push(member.values[index] as number);
+    return values.length === 0 ? undefined : reduce[combiner](values);
+  });
+}
+
+/** `combineAt`: the value of a group at a step; undefined: none. */
+function* combineGroups(
+  groups: readonly Group[],
+  combineAt: (members: readonly Row[], index: number) => number | undefined,
+): Slices<Row[]> {
+  const combined: Row[] = [];
+  let values = 0;
+  for (const { labels, members } of groups) {
     const row = emptyRow(labels, members);
     for (let index = 0; index < row.has.length; index++) {
-      const values: number[] = [];
-      for (const member of members) if (member.has[index] === 1) values.push(member.values[index] as number);
-      if (values.length > 0) put(row, index, reduce[combiner](values));
+      values += members.length;
+      if (values >= valuesPerSlice) {
+        yield 0;
+        values = 0;
+      }
+      const value = combineAt(members, index);
+      if (value !== undefined) put(row, index, value);
     }
-    return row;
-  });
+    combined.push(row);
+  }
+  return combined;
 }
 
 const reduce: Record<Combiner, (values: readonly number[]) => number> = {
@@ -57,21 +88,26 @@ interface Bucket {
   count: number;
 }
 
-function quantiles(rows: readonly Row[], share: number): Row[] {
+function* quantiles(rows: readonly Row[], share: number): Slices<Row[]> {
   const histograms = rows.filter(({ labels }) => boundOf(labels) !== null);
-  const groups = groupBy(histograms, ({ [boundLabel]: _bound, [nameLabel]: _name, ...rest }) => rest);
-  return groups.map(({ labels, members }) => {
-    const row = emptyRow(labels, members);
-    for (let index = 0; index < row.has.length; index++) {
-      const present = members.filter(({ has }) => has[index] === 1);
-      const buckets = present.map((member) => ({
-        bound: boundOf(member.labels) as number,
-        count: member.values[index] as number,
-      }));
-      if (buckets.length > 0) put(row, index, quantile(share, buckets));
-    }
-    return row;
+  const groups = yield* groupBy(histograms, ({ [boundLabel]: _bound, [nameLabel]: _name, ...rest }) => rest);
+  return yield* combineGroups(groups, (members, index) => {
+    const buckets = bucketsAt(members, index);
+    return buckets.length === 0 ? undefined : quantile(share, buckets);
   });
+}
+
+/** The buckets of a histogram, with the counts of equal bounds added: many nodes and collections have the same bounds. */
+function bucketsAt(members: readonly Row[], index: number): Bucket[] {
+  const counts = new Map<number, number>();
+  for (const { labels, values, has } of members) {
+    if (has[index] !== 1) continue;
+    const bound = boundOf(labels) as number;
+    const value = values[index] as number;
+    const before = counts.get(bound);
+    counts.set(bound, before === undefined ? value : before + value);
+  }
+  return [...counts].map(([bound, count]) => ({ bound, count }));
 }
 
 function boundOf({ le }: Labels): number | null {
@@ -96,25 +132,24 @@ function quantile(share: number, unsorted: readonly Bucket[]): number {
   return below.bound + (bound - below.bound) * ((rank - below.count) / (count - below.count));
 }
 
-/** Merges duplicate bounds and makes the cumulative counts monotonic. */
+/** Makes the cumulative counts monotonic. */
 function monotonic(sorted: readonly Bucket[]): Bucket[] {
-  const buckets: Bucket[] = [];
-  for (const { bound, count } of sorted) {
-    const last = buckets.at(-1);
-    if (last?.bound === bound) last.count += count;
-    else buckets.push({ bound, count });
-  }
   let most = -Infinity;
-  for (const bucket of buckets) {
-    most = Math.max(most, bucket.count);
-    bucket.count = most;
-  }
-  return buckets;
+  return sorted.map(({ bound, count }) => {
+    most = Math.max(most, count);
+    return { bound, count: most };
+  });
 }
 
-function groupBy(rows: readonly Row[], key: (labels: Labels) => Labels) {
-  const groups = new Map<string, { labels: Labels; members: Row[] }>();
-  for (const row of rows) {
+interface Group {
+  readonly labels: Labels;
+  readonly members: Row[];
+}
+
+function* groupBy(rows: readonly Row[], key: (labels: Labels) => Labels): Slices<Group[]> {
+  const groups = new Map<string, Group>();
+  for (const [index, row] of rows.entries()) {
+    if (index % rowsPerSlice === 0) yield 0;
     const labels = key(row.labels);
     const text = labelsKey(labels);
     const group = groups.get(text);
@@ -122,6 +157,16 @@ function groupBy(rows: readonly Row[], key: (labels: Labels) => Labels) {
     else groups.set(text, { labels, members: [row] });
   }
   return [...groups.values()];
+}
+
+/** Rows with different labels, by the canonical text of these. */
+export function* keyed(rows: readonly Row[]): Slices<Map<string, Row>> {
+  const byKey = new Map<string, Row>();
+  for (const [index, row] of rows.entries()) {
+    if (index % rowsPerSlice === 0) yield 0;
+    byKey.set(labelsKey(row.labels), row);
+  }
+  return byKey;
 }
 
 /** A canonical text of labels, for use as a map key. */

@@ -1,7 +1,7 @@
 // Derived metrics: ratios and averages computed from other metrics at query time. Window functions and aggregations apply to the
 // source metrics first, so that a query over several series gives the ratio of the sums and not the sum of the ratios.
 import type { Labels, Matcher, Series } from '../sample.ts';
-import { aggregated, combineBy, labelsKey, type Row } from './combine.ts';
+import { aggregated, combineBy, keyed, type Row, type Slices } from './combine.ts';
 import { evaluateInSlices, type Range } from './evaluate.ts';
 import type { Plan } from './plan.ts';
 
@@ -96,45 +96,50 @@ export function* sourceRows(
   plan: Plan,
   found: readonly (readonly Series[])[],
   range: Range,
-): Generator<number, Row[][]> {
+): Slices<Row[][]> {
   const all: Row[][] = [];
-  for (const [index, { without }] of sourcesOf(name).entries())
-    all.push(
-      addUp(yield* evaluateInSlices({ ...plan, aggregations: [] }, found[index] ?? [], range), without),
-    );
+  for (const [index, { without }] of sourcesOf(name).entries()) {
+    const rows = yield* evaluateInSlices({ ...plan, aggregations: [] }, found[index] ?? [], range);
+    all.push(yield* addUp(rows, without));
+  }
   return all;
 }
 
 /** The source rows of several nodes, summed. */
-export const sumSources = (ofNodes: readonly (readonly (readonly Row[])[])[]): Row[][] =>
-  (ofNodes[0] ?? []).map((_, index) =>
-    addUp(
-      ofNodes.flatMap((sources) => sources[index] ?? []),
-      [],
-    ),
-  );
+export function* sumSources(ofNodes: readonly (readonly (readonly Row[])[])[]): Slices<Row[][]> {
+  const all: Row[][] = [];
+  for (const index of (ofNodes[0] ?? []).keys())
+    all.push(
+      yield* addUp(
+        ofNodes.flatMap((sources) => sources[index] ?? []),
+        [],
+      ),
+    );
+  return all;
+}
 
 /** Combines the rows of the sources. Returns rows with at least one value. */
-export function derivedRows(
+export function* derivedRows(
   name: string,
   { aggregations }: Plan,
   sources: readonly (readonly Row[])[],
-): Row[] {
+): Slices<Row[]> {
   const { numerator, denominator, factor, atZero } = derived[name] as Derived;
   const remaining = [...sources];
-  const rowsOf = ({ minus }: Term): readonly Row[] => {
-    const rows = remaining.shift() ?? [];
-    const all = minus ? joinRows(rows, remaining.shift() ?? [], (a, b) => a - b) : rows;
-    return aggregations.reduce<readonly Row[]>((combined, next) => aggregated(combined, next), all);
-  };
-  const numerators = rowsOf(numerator);
+  function* rowsOf({ minus }: Term): Slices<readonly Row[]> {
+    const first = remaining.shift() ?? [];
+    let rows = minus ? yield* joinRows(first, remaining.shift() ?? [], (a, b) => a - b) : first;
+    for (const aggregation of aggregations) rows = yield* aggregated(rows, aggregation);
+    return rows;
+  }
+  const numerators = yield* rowsOf(numerator);
   const share = (a: number, b: number) => (b === 0 ? atZero : (factor * a) / b);
-  const rows = denominator ? joinRows(numerators, rowsOf(denominator), share) : numerators;
+  const rows = denominator ? yield* joinRows(numerators, yield* rowsOf(denominator), share) : numerators;
   const named = rows.map((row) => ({ ...row, labels: { ...row.labels, [nameLabel]: name } }));
   return named.filter(({ has }) => has.includes(1));
 }
 
-const addUp = (rows: readonly Row[], without: readonly string[]): Row[] =>
+const addUp = (rows: readonly Row[], without: readonly string[]): Slices<Row[]> =>
   combineBy(rows, 'sum', (labels) =>
     Object.fromEntries(
       Object.entries(labels).filter(([label]) => label !== nameLabel && !without.includes(label)),
@@ -142,16 +147,19 @@ const addUp = (rows: readonly Row[], without: readonly string[]): Row[] =>
   );
 
 /** Computes one row from each two rows with equal labels; null: no value. */
-function joinRows(
+function* joinRows(
   rows: readonly Row[],
   others: readonly Row[],
   compute: (a: number, b: number) => number | null,
-): Row[] {
-  const byLabels = new Map(others.map((other) => [labelsKey(other.labels), other]));
-  return rows.flatMap((row) => {
-    const other = byLabels.get(labelsKey(row.labels));
-    return other ? [computed(row, other, compute)] : [];
-  });
+): Slices<Row[]> {
+  const byLabels = yield* keyed(others);
+  const joined: Row[] = [];
+  for (const [key, row] of yield* keyed(rows)) {
+    yield 0;
+    const other = byLabels.get(key);
+    if (other) joined.push(computed(row, other, compute));
+  }
+  return joined;
 }
 
 function computed(row: Row, other: Row, compute: (a: number, b: number) => number | null): Row {

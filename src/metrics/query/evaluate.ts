@@ -45,7 +45,7 @@ export function* evaluateInSlices(
   for (const oneSeries of series) rows.push(yield* rowOfSeries(oneSeries, range, plan));
   for (const aggregation of plan.aggregations) {
     yield 0;
-    rows = aggregated(rows, aggregation);
+    rows = yield* aggregated(rows, aggregation);
   }
   return rows.filter(({ has }) => has.includes(1));
 }

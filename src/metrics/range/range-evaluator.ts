@@ -70,7 +70,10 @@ export class RangeEvaluator {
     const series = found.map((selection) => selection.series);
     const problems = [...new Set(found.flatMap((selection) => selection.problems))];
     const sources = await caller.budget.run(sourceRows(name, plan, series, request));
-    const lists = request.aggregation === 'special' ? sources : [derivedRows(name, plan, sources)];
+    const lists =
+      request.aggregation === 'special'
+        ? sources
+        : [await caller.budget.run(derivedRows(name, plan, sources))];
     return { lists, problems, explanations: [] };
   }
 

@@ -1,7 +1,7 @@
 // Answers range queries: asks each node for its rows, within the time limit, and combines the rows.
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
-import { aggregated, combineBy, labelsKey, type Row } from '../query/combine.ts';
+import { aggregated, combineBy, keyed, type Row, type Slices } from '../query/combine.ts';
 import { derivedQuery, derivedRows, sumSources } from '../query/derived.ts';
 import { stepsIn } from '../query/evaluate.ts';
 import { aggregationOf, type Combiner, type Plan, planOf } from '../query/plan.ts';
@@ -49,7 +49,8 @@ export class RangeService {
       return failed(`more than ${stepsMax} values of each series: use a larger step`);
     try {
       const answers = await Promise.all(nodes.map((node) => this.#ask(node, request, plan, caller)));
-      const texts = await textsOf(shownRows(answers, request, plan), request, caller.budget);
+      const shown = await caller.budget.run(shownRows(answers, request, plan));
+      const texts = await textsOf(shown, request, caller.budget);
       return jsonOf(texts, errorsOf(answers), head);
     } catch (error) {
       return failed(errorText(error));
@@ -80,7 +81,11 @@ function errorsOf(answers: readonly NodeAnswer[]): RangeAnswer['errors'] {
   );
 }
 
-function shownRows(answers: readonly NodeAnswer[], request: RangeRequest, plan: Plan): ShownRow[] {
+function* shownRows(
+  answers: readonly NodeAnswer[],
+  request: RangeRequest,
+  plan: Plan,
+): Slices<readonly ShownRow[]> {
   const { aggregation, matchers } = request;
   if (aggregation === null)
     return answers.flatMap(({ node, lists }) =>
@@ -90,31 +95,33 @@ function shownRows(answers: readonly NodeAnswer[], request: RangeRequest, plan: 
   const nodes = answered.map(({ node }) => node);
   if (aggregation === 'special') {
     const { name } = derivedQuery(matchers) as { name: string };
-    const sources = sumSources(answered.map(({ lists }) => lists));
-    return derivedRows(name, plan, sources).map((row) => ({ row, nodes }));
+    const sources = yield* sumSources(answered.map(({ lists }) => lists));
+    return (yield* derivedRows(name, plan, sources)).map((row) => ({ row, nodes }));
   }
   const combination = aggregationOf(aggregation);
   if (combination?.kind === 'quantile') {
     const rows = answered.flatMap(({ lists }) => lists.flat());
-    return aggregated(rows, combination).map((row) => ({ row, nodes }));
+    return (yield* aggregated(rows, combination)).map((row) => ({ row, nodes }));
   }
-  return combination === null ? [] : combinedByLabels(answered, combination.combiner);
+  return combination === null ? [] : yield* combinedByLabels(answered, combination.combiner);
 }
 
 /** Combines the rows that have the same labels, each from another node. */
-function combinedByLabels(answered: readonly NodeAnswer[], combiner: Combiner): ShownRow[] {
+function* combinedByLabels(answered: readonly NodeAnswer[], combiner: Combiner): Slices<ShownRow[]> {
   const nodesByLabels = new Map<string, string[]>();
   for (const { node, lists } of answered)
-    for (const { labels } of lists.flat()) {
-      const key = labelsKey(labels);
-      nodesByLabels.set(key, [...(nodesByLabels.get(key) ?? []), node]);
+    for (const key of (yield* keyed(lists.flat())).keys()) {
+      const nodes = nodesByLabels.get(key);
+      if (nodes === undefined) nodesByLabels.set(key, [node]);
+      else nodes.push(node);
     }
-  const rows = combineBy(
+  const rows = yield* combineBy(
     answered.flatMap(({ lists }) => lists.flat()),
     combiner,
     (labels: Labels) => labels,
   );
-  return rows.map((row) => ({ row, nodes: nodesByLabels.get(labelsKey(row.labels)) ?? [] }));
+  const byLabels = yield* keyed(rows);
+  return [...byLabels].map(([key, row]) => ({ row, nodes: nodesByLabels.get(key) ?? [] }));
 }
 
 async function textsOf(shown: readonly ShownRow[], request: RangeRequest, budget: RangeBudget) {
