@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { aSeed } from '../../../test/support/random.ts';
 import { migrate } from './migrations.ts';
 import { openSqlite } from './sqlite.adapter.ts';
+import { sumModulo } from './table-checksums.adapter.ts';
 
 function aFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'divan-checksums-'));
@@ -100,4 +101,15 @@ test('a file of an older version opens and gets checksums', async (t) => {
   writeFileSync(path, bytes);
   assert.deepEqual((intact as { projects: { name: string }[] }).projects.length, names.length);
   await assert.rejects(read(path), /damaged/);
+});
+
+test('the sum of checksums is exact above 2^53, as of some million rows', () => {
+  const database = new DatabaseSync(':memory:');
+  const values = [2 ** 53 - 1, 1, 1].map((value) => `(${value}.0)`).join(', ');
+  const sum = database.prepare(`select ${sumModulo('column1')} as sum from (values ${values})`).get();
+  const none = database
+    .prepare(`select ${sumModulo('column1')} as sum from (select 1 as column1 where 0)`)
+    .get();
+  database.close();
+  assert.deepEqual([sum?.['sum'], none?.['sum']], [1, 0]);
 });
