@@ -52,3 +52,12 @@ test('if one node of a cluster cannot be reached, the connections to the others 
   await assert.rejects(capture([service.port, (failing.address() as AddressInfo).port], signal));
   assert.deepEqual(getEventListeners(signal, 'abort'), []);
 });
+
+test('a capture that is cancelled while it opens its connections ends with the reason', async () => {
+  await using service = await startService();
+  const cancelled = new AbortController();
+  const captured = capture([service.port], cancelled.signal);
+  cancelled.abort(new Error('the task was cancelled'));
+  await assert.rejects(captured, /the task was cancelled/);
+  assert.deepEqual(getEventListeners(cancelled.signal, 'abort'), []);
+});

@@ -127,6 +127,8 @@ class NodeCapture implements ChangeHandler {
         withDeletedXattrs: true,
         handler: node,
       });
+      // Since the task looked last, before the connections were opened.
+      options.signal.throwIfAborted();
     } catch (error) {
       node.close();
       throw error;

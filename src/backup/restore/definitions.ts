@@ -32,7 +32,11 @@ export async function prepareDestinations(
     target: map.targetOf({ bucket: record.name, scope: collection.scope, collection: collection.name }),
   }));
   const scopes = record.scopes.map((scope) => map.scopeOf(record.name, scope));
-  const names = new Set(targets.map(({ target }) => target.bucket));
+  const empty = record.scopes.filter((scope) => !record.collections.some((one) => one.scope === scope));
+  const names = new Set([
+    ...targets.map(({ target }) => target.bucket),
+    ...empty.map((scope) => map.scopeOf(record.name, scope).bucket),
+  ]);
   const buckets: NodeBucket[] = [];
   const ids = new Map<string, number>();
   for (const name of names) {

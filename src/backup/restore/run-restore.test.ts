@@ -16,6 +16,8 @@ import { type RestoreRequest, type RestoreResult, runRestore } from './run-resto
 /** A node without data ports, whose buckets have two collections. */
 class RecordingNode extends BackupNode {
   readonly calls: string[] = [];
+  /** Scopes that the buckets should have. */
+  readonly added: string[] = [];
   readonly flushDisabled = new Set<string>();
   cluster = 'c';
   /** Called before the first request about a bucket. */
@@ -37,7 +39,8 @@ class RecordingNode extends BackupNode {
       itemCount: 0,
     };
   };
-  override addCollections = async () => {};
+  override addCollections = async (bucket: string, { scopes }: { scopes: readonly string[] }) =>
+    void this.added.push(...scopes.map((scope) => `${bucket}.${scope}`));
   override scopes = async () => ({ scopes: ['shop'], collections: ['items', 'carts'].map(collection) });
   override indexes = async () => [];
   override routes = async (bucket: string) => {
@@ -276,6 +279,15 @@ describe('a restore of some collections', () => {
       statements(),
       [onDefault, onCarts, stated].map(({ definition }) => definition),
     );
+  });
+
+  it('creates a chosen scope that has no collections, also in another bucket', async () => {
+    addBackupOf({ name: 'a', scopes: ['shop', 'empty'] });
+    const { buckets } = await restore({ includes: ['a.empty'] });
+    assert.deepEqual([buckets.map(({ targets }) => targets), node.added], [[['a']], ['a.empty']]);
+    node.added.length = 0;
+    await restore({ map: ['a.empty=b.empty'] });
+    assert.deepEqual(node.added, ['a.shop', 'b.empty']);
   });
 
   it('drops only what is chosen', async () => {

@@ -30,3 +30,20 @@ it('a wait for the disk continues as long as changes are written, and fails a mi
   );
   assert.equal(clock.monotonicMs(), 260_000);
 });
+
+it('a short wait for the disk ends soon, and a long one does not occupy the nodes with polls', async () => {
+  const clock = new SteppingClock(0);
+  let polls = 0;
+  const waitOf = async (ms: number) => {
+    const endMs = clock.monotonicMs() + ms;
+    polls = 0;
+    const left = async () => {
+      polls++;
+      return Math.max(0, endMs - clock.monotonicMs());
+    };
+    await untilPersisted('b', left, { clock, signal });
+    return [clock.monotonicMs() - endMs, polls];
+  };
+  assert.deepEqual(await waitOf(30), [0, 4]);
+  assert.deepEqual(await waitOf(600_000), [0, 619]);
+});
