@@ -117,13 +117,13 @@ describe('divan user', () => {
     assert.deepEqual([changed.name, changed.roles], ['A Reader', ['data_writer[b]']]);
     await login('first-password');
     await failed(
-      2,
+      1,
       /exists; change it with divan user edit reader\n/,
       'user create reader --new-password other-password',
     );
     await done('user create jane --domain external');
     const ofJane = /user "jane" exists; change it with divan user edit jane --domain external\n/;
-    await failed(2, ofJane, 'user create jane --domain external');
+    await failed(1, ofJane, 'user create jane --domain external');
     await done('user delete reader');
     await failed(4, /404/, 'user edit reader --name x');
     await failed(2, /password of the user is missing/, 'user create another');

@@ -4,6 +4,7 @@ import { type RestoreResult, runRestore } from '#backup/restore/run-restore.adap
 import { realClock } from '#ports/clock.ts';
 import { keepYoungGenerationSize } from '#ports/spare-memory.ts';
 import { type RestoreOptions, restoreOptions } from '../backup-options.ts';
+import { ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
@@ -48,7 +49,7 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
       }),
     );
     line.end();
-    if (result.problems.length > 0) process.exitCode = 1;
+    if (result.problems.length > 0) process.exitCode = ExitStatus.partial;
     print(
       options.json ? JSON.stringify(result) : asText(result, (realClock.monotonicMs() - startedMs) / 1_000),
     );

@@ -34,10 +34,12 @@ export async function everyDocument(
     );
     const refused = replies.findIndex(({ status }) => status !== Status.success);
     // A measurement that has ended keeps its figures whatever becomes of the documents.
-    if (kind === 'set' && refused >= 0)
+    if (kind === 'set' && refused >= 0) {
+      const stored = first + replies.filter(({ status }) => status === Status.success).length;
       throw new CommandError(
-        `document "${keys[refused]}": ${statusName((replies[refused] as StoreReply).status)}`,
+        `document "${keys[refused]}": ${statusName((replies[refused] as StoreReply).status)}; ${stored} of ${documents} documents are written, and stay`,
       );
+    }
     progress(first + keys.length);
   }
 }

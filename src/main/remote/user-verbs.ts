@@ -66,7 +66,7 @@ export const userVerbs = [
       const node = new RemoteNode(options);
       const path = urlPath`/settings/rbac/users/${options.domain}/${id}`;
       if (await exists(node, path))
-        throw new UsageError(
+        throw new CommandError(
           `user "${id}" exists; change it with divan user edit ${id}${options.domain === 'local' ? '' : ` --domain ${options.domain}`}`,
         );
       const password = newPasswordOf(options);
