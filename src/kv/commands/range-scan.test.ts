@@ -181,6 +181,20 @@ test('a sample has the same documents for the same seed', async () => {
   assert.equal((await sample(2, 100)).length, 40);
 });
 
+test('a scan does not show the CAS of a lock, with which another client could unlock the document', async () => {
+  await using service = await startService();
+  const client = await storing(service, ['a']);
+  const casOf = async () => {
+    const { value: id } = await create(client, { range: everything });
+    return (await client.ask(continueRequest(id))).value.readBigUInt64BE(16);
+  };
+  const stored = await client.ask({ opcode: Opcode.get, key: key('a') });
+  assert.equal(await casOf(), stored.cas);
+  const lock = await client.ask({ opcode: Opcode.getAndLock, key: key('a') });
+  assert.equal(lock.status, Status.success);
+  assert.equal(await casOf(), 2n ** 64n - 1n);
+});
+
 test('a scan needs the snapshot that the client names', async () => {
   await using service = await startService(
     aDesired({ buckets: [aBucket('b', { manifest: defaultManifest })] }),

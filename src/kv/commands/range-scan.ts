@@ -4,10 +4,10 @@ import { writeU64 } from '#wire/bytes.ts';
 import { collectionIdBytes, writeCollectionId as writeLeb128 } from '#wire/collection-id.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import { type DocumentResult, notResident, type StoredDocument } from '../data/documents.ts';
+import { type DocumentResult, type ItemView, notResident, type StoredDocument } from '../data/documents.ts';
 import { holdFrame, orderOf } from '../dispatch/delayed-reply.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
-import { durationOf, replyValue } from '../dispatch/reply.ts';
+import { clientCasHi, clientCasLo, durationOf, replyValue } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import {
   clearReadAhead,
@@ -171,10 +171,18 @@ function isBatchFull({ frame, environment }: Request, progress: ScanProgress): b
 /** The encoded item, null if the document is deleted, or an error. Memory has priority over what was read ahead from disk. */
 function itemAt(request: Request, scan: Scan, index: number): Buffer | null | CommandResult {
   const status = findKey(request, scan, index);
-  if (status === Status.success) return itemOf(request.view, scan);
+  if (status === Status.success) return itemOf(withClientCas(request.view), scan);
   if (status === Status.keyNotFound) return null;
   const read = status === notResident ? scan.ahead.get(index) : undefined;
   return read === undefined ? status : read;
+}
+
+/** The CAS of a lock is for the client that locks the document. */
+function withClientCas(view: ItemView): ItemView {
+  const [casHi, casLo] = [clientCasHi(view), clientCasLo(view)];
+  view.casHi = casHi;
+  view.casLo = casLo;
+  return view;
 }
 
 function findKey({ documents, view }: Request, scan: Scan, index: number): DocumentResult {

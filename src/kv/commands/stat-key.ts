@@ -4,6 +4,7 @@ import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { CollectionEntry } from '../collections/collections.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
+import { clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import type { CommandResult, Request } from '../dispatch/request.ts';
 import type { Figures } from './stat-figures.ts';
 
@@ -46,7 +47,7 @@ function keyFigures(
     ['key_is_dirty', String(view.seqno > documents.persistedSeqno(vb))],
     ['key_exptime', view.expiry],
     ['key_flags', view.flags],
-    ['key_cas', ((BigInt(view.casHi) << 32n) | BigInt(view.casLo)).toString()],
+    ['key_cas', ((BigInt(clientCasHi(view)) << 32n) | BigInt(clientCasLo(view))).toString()],
     ['key_vb_state', 'active'],
   ];
 }

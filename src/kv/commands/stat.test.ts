@@ -223,6 +223,9 @@ test('statistics of a document are found by name or id of its collection, by use
   assert.equal((await group(client, 'key k 0 shop.orders'))['key_flags'], '7');
   assert.equal((await group(client, 'key-byid k 0 0x8'))['key_flags'], '7');
   assert.equal(await statusOf(client, 'key-byid k 0 0x9'), Status.keyNotFound);
+  const lock = await client.ask({ opcode: Opcode.getAndLock, key: Buffer.from('\bk') });
+  assert.equal(lock.status, Status.success);
+  assert.equal((await group(client, 'key k 0 shop.orders'))['key_cas'], `${2n ** 64n - 1n}`);
   assert.equal(await statusOf(client, 'key-byid k 0 0x77'), Status.unknownCollection);
   assert.equal(await statusOf(client, 'key-byid k'), Status.invalidArguments);
   const counter = await service.ready({ user: 'counter' });
