@@ -19,6 +19,7 @@ export const aRequest = (key: Buffer, valueBytes: number): MutationRequest => ({
   mode: StoreMode.set,
   overTombstone: false,
   keepXattrs: true,
+  hasRoom: false,
   durability: DurabilityLevel.none,
   durabilityTimeoutMs: 0,
 });

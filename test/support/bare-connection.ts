@@ -4,6 +4,7 @@ import { HashingQueue } from '../../src/auth/hashing-queue.ts';
 import { realKdf } from '../../src/auth/kdf.host.ts';
 import { LoginThrottle } from '../../src/auth/login-throttle.ts';
 import { noTraffic } from '../../src/kv/activity.ts';
+import type { BucketSpec } from '../../src/kv/admin.ts';
 import { Bucket } from '../../src/kv/bucket/bucket.ts';
 import { handlers } from '../../src/kv/commands/index.ts';
 import { Connection } from '../../src/kv/connection/connection.ts';
@@ -42,7 +43,12 @@ export interface BareConnection extends AsyncDisposable {
 }
 
 /** A connection of an administrator on an ephemeral bucket, whose socket accepts everything, and with `keepsSent` keeps it. */
-export async function aBareConnection({ keepsSent = false } = {}): Promise<BareConnection> {
+export async function aBareConnection({
+  keepsSent = false,
+  ...limits
+}: { keepsSent?: boolean } & Partial<
+  Pick<BucketSpec, 'quotaBytes' | 'evictionPolicy'>
+> = {}): Promise<BareConnection> {
   const sent: Buffer[] = [];
   const jobs: BareConnection['jobs'] = [];
   const woken: Connection[] = [];
@@ -73,9 +79,10 @@ export async function aBareConnection({ keepsSent = false } = {}): Promise<BareC
     loginRefused: () => {},
     limits: () => ({}),
   };
-  const spec = aBucket('b', { type: 'ephemeral' });
+  const spec = aBucket('b', { type: 'ephemeral', evictionPolicy: 'noEviction', ...limits });
   const rules = { quotaBytes: spec.quotaBytes, maxTtl: 0, durabilityMinLevel: 0, replicaNumber: 0 } as const;
-  const bucket = new Bucket({ type: 'ephemeral', rules, manifest: spec.manifest, now, ...parts });
+  const { evictionPolicy, manifest } = spec;
+  const bucket = new Bucket({ type: 'ephemeral', evictionPolicy, rules, manifest, now, ...parts });
   await bucket.start();
   const served = new ServedBucket(spec);
   const { documents, changes, memory } = bucket;

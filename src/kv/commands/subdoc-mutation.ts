@@ -66,11 +66,14 @@ function change(request: Request, decoded: SubdocRequest | Status): MutationOutc
   if (isRefused(decoded)) return decoded;
   const missing = privilegesOf(decoded) & ~request.privileges;
   if (missing !== 0) return refuseMissing(request, missing);
+  const { documents } = request;
+  // First, since deletions to make room get seqnos: macros would have those of another change.
+  documents.makeRoom();
   const document = findDocument(request);
   if (typeof document === 'number') return document;
   const refusal = checkLockAndCas(request, decoded, document);
   if (refusal !== Status.success) return refusal;
-  request.documents.peekNext(request.frame.vb, request.result);
+  documents.peekNext(request.result);
   const outcome = execute(request, decoded, document);
   if (typeof outcome === 'number') return outcome;
   if (outcome.status === Status.subdocMultiPathFailure) return outcome;
@@ -138,6 +141,7 @@ function store(
   mutation.datatype = outcome.datatype & (Datatype.json | Datatype.xattr);
   mutation.flags = outcome.flags;
   mutation.expiry = decoded.expiry;
+  mutation.hasRoom = true;
   // A tombstone may be written where nothing or another tombstone is, and a revived document where its tombstone is.
   mutation.overTombstone = outcome.deleted
     ? !document.exists || document.deleted

@@ -106,6 +106,8 @@ export interface MutationRequest {
   overTombstone: boolean;
   /** Keep the stored document's xattr section in front of `value` (plain SET and REPLACE over a document with xattrs). */
   keepXattrs: boolean;
+  /** `makeRoom` was called before: the change evicts nothing itself, so that it gets the CAS and seqno that `peekNext` has returned. */
+  hasRoom: boolean;
   durability: DurabilityLevel;
   /** Timeout of a durable write in milliseconds, 0 = the default of 30 s. */
   durabilityTimeoutMs: number;
@@ -197,8 +199,10 @@ export interface Documents {
     casLo: number,
   ): DocumentResult;
 
-  /** The CAS and seqno that the next `store` or `remove` in this vbucket will get, if the caller does not yield before. */
-  peekNext(vb: number, result: MutationResult): void;
+  /** Evicts documents if little memory is left; every view of one is invalid afterwards. Changes call it unless they have `hasRoom`. */
+  makeRoom(): void;
+  /** The CAS and seqno that a `store` with `hasRoom` will get, of the key that the last call looked up and if the caller does not yield before. */
+  peekNext(result: MutationResult): void;
 
   highSeqno(vb: number): number;
   /**
@@ -245,6 +249,7 @@ export const emptyMutation = (): MutationRequest => ({
   mode: StoreMode.set,
   overTombstone: false,
   keepXattrs: false,
+  hasRoom: false,
   durability: 0,
   durabilityTimeoutMs: 0,
 });

@@ -154,6 +154,7 @@ export function beginMutation(request: Request, mode: StoreMode): MutationReques
   mutation.mode = mode;
   mutation.overTombstone = false;
   mutation.keepXattrs = false;
+  mutation.hasRoom = false;
   mutation.durability = framing.durabilityLevel as MutationRequest['durability'];
   mutation.durabilityTimeoutMs = framing.durabilityTimeoutMs;
   return mutation;

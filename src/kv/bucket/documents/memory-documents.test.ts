@@ -91,14 +91,23 @@ test('the CAS is the wall-clock time with its low 16 bits clear, and never goes 
   assert.equal((BigInt(b.result.casHi) << 32n) | BigInt(b.result.casLo), value + 2n);
 });
 
+/** Stores a document as sub-document commands do, which know its CAS and seqno before. */
+function storePeeked(b: BucketUnderTest, key: string): void {
+  b.find(key);
+  const next = { casHi: 0, casLo: 0, seqno: 0, pending: 9 }; // `peekNext` sets each
+  b.bucket.documents.peekNext(next);
+  assert.equal(b.store(key, { hasRoom: true }), Status.success);
+  assert.deepEqual(b.result, next, key);
+}
+
 test('the CAS and the seqno of the next change are known before it', async () => {
   const b = await aBucket();
-  for (let i = 0; i < 3; i++) {
-    const next = { casHi: 0, casLo: 0, seqno: 0, pending: 9 }; // `peekNext` sets each
-    b.bucket.documents.peekNext(0, next);
-    b.store('k');
-    assert.deepEqual(b.result, next);
-  }
+  for (let i = 0; i < 3; i++) storePeeked(b, 'k');
+});
+
+test('the CAS and the seqno of the next change are known in a cache too, which distributes keys by their hash', async () => {
+  const b = await aBucket({ type: 'cache' });
+  for (let i = 0; i < 200; i++) storePeeked(b, `k${i}`);
 });
 
 test('a locked document is changed only with the CAS of its lock, until the lock ends', async () => {

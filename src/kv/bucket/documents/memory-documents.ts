@@ -145,8 +145,7 @@ export class MemoryDocuments implements Documents {
     const status = checkStore(request, items, this.position.address, now);
     if (status !== Status.success) return status;
     if (request.keepXattrs && this.areXattrsNonResident()) return this.requestFetchOf(request);
-    const { draft } = this;
-    draftOf(request, draft);
+    draftOf(request, this.draft);
     if (request.mode === StoreMode.remove) this.markDeleted();
     else this.completeStore(request);
     return this.change(request, result);
@@ -188,8 +187,7 @@ export class MemoryDocuments implements Documents {
     const refusal = this.admit(request);
     if (refusal !== Status.success) return refusal;
     const { position, vbuckets } = this;
-    const { items, now } = vbuckets;
-    const status = checkExisting(request, items, position.address, now);
+    const status = checkExisting(request, vbuckets.items, position.address, vbuckets.now);
     if (status !== Status.success) return status;
     if (this.isValueNonResident()) return this.requestFetchOf(request);
     const expiry = this.expiryOf(request);
@@ -213,13 +211,12 @@ export class MemoryDocuments implements Documents {
     const refusal = this.locateActive(vb, key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
     const { items, now, columns } = this.vbuckets;
-    const { address } = this.position;
+    const { address, vb: memoryVb } = this.position;
     if (isInFlight(items, address)) return Status.syncWriteInProgress;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (items.isLocked(address, now)) return Status.locked;
     if (this.isValueNonResident()) return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
     const isValid = seconds > 0 && seconds <= lockSecondsMax;
-    const memoryVb = this.position.vb;
     advanceCas(columns, memoryVb, now);
     result.casHi = columns.casHi[memoryVb] as number;
     result.casLo = columns.casLo[memoryVb] as number;
@@ -251,9 +248,13 @@ export class MemoryDocuments implements Documents {
     return Status.success;
   }
 
-  peekNext(vb: number, result: MutationResult): void {
-    const memoryVb = this.isCache ? 0 : vb;
-    nextCas(this.vbuckets.columns, memoryVb, this.vbuckets.now, result);
+  makeRoom(): void {
+    this.room.prepare();
+  }
+
+  peekNext(result: MutationResult): void {
+    const { vb } = this.position;
+    nextCas(this.vbuckets.columns, vb, this.vbuckets.now, result);
     result.seqno = this.highSeqno(vb) + 1;
     result.pending = 0;
   }
@@ -382,7 +383,7 @@ export class MemoryDocuments implements Documents {
   private locateForChange(request: MutationRequest): DocumentResult {
     const { keyStart, keyEnd } = request;
     // First, since eviction moves items.
-    this.room.prepare();
+    if (!request.hasRoom) this.room.prepare();
     const refusal = this.locateActive(request.vb, request.key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
     if (this.writeRefusal !== Status.success) return this.writeRefusal;
