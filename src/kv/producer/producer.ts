@@ -3,6 +3,7 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import { EndReason, type MarkerVersion, OpenFlag } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
 import type { Output } from '#wire/output.ts';
+import { Datatype } from '#wire/status.ts';
 import type { BucketAccess } from '../collections/access.ts';
 import type { Collections } from '../collections/collections.ts';
 import type { Directory } from '../served/directory.ts';
@@ -141,6 +142,10 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
       deletedUserXattrs: has(OpenFlag.includeDeletedUserXattrs) || controls.deletedUserXattrs,
       noValue: withoutValue || has(OpenFlag.noValue) || has(OpenFlag.noValueWithDatatype),
       keepDatatype: has(OpenFlag.noValueWithDatatype),
+      datatypes:
+        (session.has(Feature.json) ? Datatype.json : 0) |
+        (session.has(Feature.snappy) ? Datatype.snappy : 0) |
+        (session.has(Feature.xattr) ? Datatype.xattr : 0),
       deleteTimes: has(OpenFlag.includeDeleteTimes),
       expiryOpcode: controls.expiryOpcode,
       forceCompression: controls.forceCompression,

@@ -22,6 +22,8 @@ export interface ItemForm {
   noValue: boolean;
   /** With `noValue`: the datatype describes the value that is left out. */
   keepDatatype: boolean;
+  /** The bits of datatypes that the client has negotiated. */
+  datatypes: number;
   deleteTimes: boolean;
   expiryOpcode: boolean;
   forceCompression: boolean;
@@ -207,7 +209,12 @@ export class MessageWriter {
   private dropBody(stored: number, form: ItemForm): void {
     const hasXattrs = (this.datatype & Datatype.xattr) !== 0;
     this.valueEnd = hasXattrs ? bodyStart(this.value, this.valueStart, this.valueEnd) : this.valueStart;
-    this.datatype = form.keepDatatype ? stored : this.datatype & Datatype.xattr;
+    this.datatype &= Datatype.xattr;
+    if (!form.keepDatatype) return;
+    this.datatype = stored & form.datatypes;
+    // What is sent of the value has the form that the datatype says.
+    if ((this.datatype & Datatype.snappy) !== 0 && this.valueEnd > this.valueStart)
+      this.setValue(snappyCompress(this.value, this.valueStart, this.valueEnd));
   }
 
   private compress(): void {

@@ -3,10 +3,7 @@ import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { EndReason, Message, OpenFlag, StreamFlag } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
-import { snappyCompress } from '#wire/snappy.ts';
 import { Status } from '#wire/status.ts';
-import { withXattrs } from '../../../test/support/a-bucket.ts';
-import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
   aBucket,
   aDesired,
@@ -148,56 +145,6 @@ test('the older of two connections of one name is closed', async () => {
   await older.control('enable_noop', 'false');
   await new DcpClient(await service.ready()).open('same');
   await older.connection.closed;
-});
-
-test('each client gets documents in the form that it requested', async () => {
-  await using service = await startService(ephemeral);
-  const kv = await service.ready();
-  const xattrs = withXattrs({ _sys: '1', user: '2' }, '{"a":1}');
-  await set(kv, 'x', xattrs, { datatype: 4 });
-  const packed = snappyCompress(Buffer.from('z'.repeat(100)), 0, 100);
-  await set(kv, 'z', packed, { datatype: 2 });
-  const seen = async (features: readonly number[], flags: number): Promise<unknown[]> => {
-    const client = await new DcpClient(await service.ready({ features })).open(
-      `${features} ${flags}`,
-      1 | flags,
-    );
-    await client.stream(0);
-    await client.until(() => client.changes.length === 2);
-    client.connection.close();
-    return client.changes.map(({ key, datatype, value }) => [key, datatype, value.toString('latin1')]);
-  };
-  const attributesText = xattrs.toString('latin1');
-  const long = 'z'.repeat(100);
-  assert.deepEqual(await seen(usualFeatures, OpenFlag.includeXattrs), [
-    ['\0x', 5, attributesText],
-    ['\0z', 2, packed.toString('latin1')],
-  ]);
-  assert.deepEqual(await seen(usualFeatures, 0), [
-    ['\0x', 1, '{"a":1}'],
-    ['\0z', 2, packed.toString('latin1')],
-  ]);
-  assert.deepEqual(await seen([Feature.collections], OpenFlag.includeXattrs), [
-    ['\0x', 0, '{"a":1}'],
-    ['\0z', 0, long],
-  ]);
-  assert.deepEqual(await seen([], 0), [
-    ['x', 0, '{"a":1}'],
-    ['z', 0, long],
-  ]);
-  assert.deepEqual(await seen(usualFeatures, OpenFlag.noValue), [
-    ['\0x', 0, ''],
-    ['\0z', 0, ''],
-  ]);
-  const section = attributesText.slice(0, -7);
-  assert.deepEqual(await seen(usualFeatures, OpenFlag.includeXattrs | OpenFlag.noValue), [
-    ['\0x', 4, section],
-    ['\0z', 0, ''],
-  ]);
-  assert.deepEqual(await seen(usualFeatures, OpenFlag.noValueWithDatatype), [
-    ['\0x', 5, ''],
-    ['\0z', 2, ''],
-  ]);
 });
 
 test('expirations differ from deletions on request', async () => {
