@@ -1,5 +1,7 @@
 // Maps requests about documents to the service.
+
 import { type BoundRoute, bind, type Context, type Params, reply } from '#contract/route.ts';
+import { keyBytesMax } from '#wire/collection-id.ts';
 import * as contract from './documents.contract.ts';
 import type { CollectionPath, DocumentsService } from './documents.service.ts';
 import { readPageQuery } from './page-query.ts';
@@ -7,9 +9,12 @@ import { readPageQuery } from './page-query.ts';
 export function documentRoutes(service: DocumentsService): BoundRoute[] {
   return [
     ...[contract.ListDocuments, contract.ListCollectionDocuments].map((route) =>
-      bind(route, async ({ params, query }, { signal }) =>
-        reply.json({ rows: await service.list(pathIn(params), readPageQuery(query), signal) }),
-      ),
+      bind(route, async ({ params, query }, { signal }) => {
+        const path = pathIn(params);
+        return reply.json({
+          rows: await service.list(path, readPageQuery(query, keyLimitOf(path)), signal),
+        });
+      }),
     ),
     ...[contract.ReadDocument, contract.ReadCollectionDocument].map((route) =>
       bind(route, async ({ params }, context) => {
@@ -39,6 +44,9 @@ const pathIn = (params: Params): CollectionPath => ({
   scope: params['scope'] ?? '_default',
   collection: params['collection'] ?? '_default',
 });
+
+const keyLimitOf = ({ scope, collection }: CollectionPath): number =>
+  scope === '_default' && collection === '_default' ? keyBytesMax.inDefault : keyBytesMax.inOthers;
 
 const maySeeSystemData = ({ bucket, scope, collection }: CollectionPath, context: Context): boolean =>
   context.may(`cluster.collection[${bucket}:${scope}:${collection}].data.sxattr!read`);

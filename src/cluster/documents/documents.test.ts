@@ -78,6 +78,11 @@ test('pages through keys in the order of their bytes', async () => {
   assert.deepEqual(await page(`${from('k2')}&limit=3&skip=1`), ['k20', 'k21', 'k22']);
   assert.deepEqual(await page(`${from('k2')}&${to('k21')}`), ['k2', 'k20', 'k21']);
   assert.deepEqual(await page(`${from('k2')}&${to('k21')}&inclusive_end=false`), ['k2', 'k20']);
+  // A page may begin with any key, and end with any prefix and the last character.
+  const [longest, prefix] = [`l${'x'.repeat(249)}`, `l${'x'.repeat(248)}`];
+  await request(`${docs}/${longest}`, { form: { value: '1' } });
+  assert.deepEqual(await page(from(longest)), [longest]);
+  assert.deepEqual(await page(`${from(prefix)}&${to(`${prefix}\u{10ffff}`)}`), [longest]);
   const { body } = await request(`${docs}?limit=1&include_docs=true`);
   assert.deepEqual(schemaMismatches(body, ListDocuments.answer.json), []);
   assert.deepEqual(body, { rows: [{ id: 'k0', doc: { json: '"k0"' } }] });
@@ -177,6 +182,8 @@ test('refuses wrong fields, names them, and changes nothing', async () => {
     ['limit=10001', 'limit'],
     ['limit=9000&skip=1001', 'skip'],
     ['startkey=a', 'startkey'],
+    [`startkey="${'a'.repeat(251)}"`, 'startkey'],
+    [`endkey="${'a'.repeat(255)}"`, 'endkey'],
     ['endkey=1', 'endkey'],
     ['include_docs=yes', 'include_docs'],
   ]) {

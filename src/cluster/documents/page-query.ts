@@ -17,10 +17,12 @@ export interface DocumentPageQuery {
 /** The limit of `skip` plus `limit`: the keys of both are in memory while the page is read. */
 const keysMax = 10_000;
 const limitDefault = 1000;
-/** The limit of a key without its collection id. */
-const keyBytesMax = 246;
 
-export function readPageQuery(query: Form): DocumentPageQuery {
+/** Bytes of the last character, which clients append to a prefix to list every key that begins with it. */
+const lastCharacterBytes = 4;
+
+/** `keyBytesMax`: the limit of a key of the collection, without its collection id. */
+export function readPageQuery(query: Form, keyBytesMax: number): DocumentPageQuery {
   const skip = countIn(query, 'skip', 0);
   const limit = countIn(query, 'limit', limitDefault);
   if (skip + limit > keysMax)
@@ -28,8 +30,8 @@ export function readPageQuery(query: Form): DocumentPageQuery {
   return {
     skip,
     limit,
-    startKey: keyIn(query, 'startkey') ?? Buffer.alloc(1),
-    endKey: keyIn(query, 'endkey'),
+    startKey: keyIn(query, 'startkey', keyBytesMax) ?? Buffer.alloc(1),
+    endKey: keyIn(query, 'endkey', keyBytesMax + lastCharacterBytes),
     includesEnd: booleanIn(query, 'inclusive_end', true),
     withDocuments: booleanIn(query, 'include_docs', false),
   };
@@ -50,12 +52,12 @@ function booleanIn(query: Form, name: string, otherwise: boolean): boolean {
   return sent === 'true';
 }
 
-function keyIn(query: Form, name: string): Buffer | null {
+function keyIn(query: Form, name: string, bytesMax: number): Buffer | null {
   const sent = query[name];
   if (sent === undefined) return null;
   const key = parsed(sent);
-  if (typeof key === 'string' && Buffer.byteLength(key) <= keyBytesMax) return Buffer.from(key);
-  throw badRequest(`${name}: a JSON string of at most ${keyBytesMax} bytes, such as "a"`);
+  if (typeof key === 'string' && Buffer.byteLength(key) <= bytesMax) return Buffer.from(key);
+  throw badRequest(`${name}: a JSON string of at most ${bytesMax} bytes, such as "a"`);
 }
 
 function parsed(text: string): unknown {
