@@ -19,4 +19,6 @@ export const connectionLimits = {
   lingerMs: 5_000,
   /** Time to accept any bytes while the connection has stopped reading. */
   stalledMs: 120_000,
+  /** Time to send or accept any bytes while the connection has memory for large frames reserved for which another request waits. */
+  passiveMs: 15_000,
 } as const;

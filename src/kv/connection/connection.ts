@@ -75,6 +75,8 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** Bytes arrived since the last sweep. The sweep records the time, so that requests need not read the clock. */
   private isUsed = false;
   private usedAtMs: number;
+  /** When the client last sent or accepted bytes, or the connection did not wait for it to do so; recorded by the sweep. */
+  private activeAtMs: number;
   private closingAtMs = -1;
   private closed = false;
 
@@ -85,7 +87,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.peer = peer;
     this.openedMs = host.nowMs();
     this.unauthenticatedSinceMs = this.openedMs;
-    this.usedAtMs = this.openedMs;
+    this.usedAtMs = this.activeAtMs = this.openedMs;
   }
 
   get isGone(): boolean {
@@ -213,15 +215,24 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   sweep(nowMs: number, idleMs = 0): void {
     const { authenticationMs, frameMs, lingerMs, stalledMs } = connectionLimits;
     const isLingering = this.closingAtMs >= 0 && nowMs - this.closingAtMs > lingerMs;
-    const isReading = this.hasProgressed() && this.transport.unsentBytes > 0;
+    const hasAccepted = this.hasProgressed();
+    const isReading = hasAccepted && this.transport.unsentBytes > 0;
     if (this.stalledAtMs >= 0 && isReading) this.stalledAtMs = nowMs;
     const isStalled = this.stalledAtMs >= 0 && nowMs - this.stalledAtMs > stalledMs;
     const isUnauthenticated =
       this.session.user === null && nowMs - this.unauthenticatedSinceMs > authenticationMs;
     const hasPartialFrame = this.partialFrameSinceMs >= 0 && this.stalledAtMs < 0;
     const isSlow = hasPartialFrame && nowMs - this.partialFrameSinceMs > frameMs;
-    if (isLingering || isStalled || isUnauthenticated || isSlow) this.transport.destroy();
+    const isBlocking = this.isPassive(nowMs, hasAccepted) && this.room.isWanted;
+    if (isLingering || isStalled || isUnauthenticated || isSlow || isBlocking) this.transport.destroy();
     else if (this.isIdle(nowMs, idleMs, isReading)) this.close();
+  }
+
+  /** Whether the client has neither sent nor accepted bytes for some time, although the connection waits for it. */
+  private isPassive(nowMs: number, hasAccepted: boolean): boolean {
+    const waitsForClient = this.stalledAtMs >= 0 || (this.room.isReserved && !this.isBlocked);
+    if (!waitsForClient || this.isUsed || hasAccepted) this.activeAtMs = nowMs;
+    return nowMs - this.activeAtMs > connectionLimits.passiveMs;
   }
 
   /** Whether the client has accepted bytes since the last call. */

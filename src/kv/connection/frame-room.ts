@@ -20,6 +20,11 @@ export class FrameRoom {
     return this.arrivingBytes > 0;
   }
 
+  /** Whether another request waits for the reserved memory. */
+  get isWanted(): boolean {
+    return this.arrivingBytes + this.heldBytes > 0 && this.input.isWantedFrom(this.owner);
+  }
+
   /** Reserves memory for the arriving frame; false if there is not enough: the waiter then gets a call when some is released. */
   reserve(user: string, bytes: number): boolean {
     if (!this.input.reserve(user, bytes, this.waiter)) return false;

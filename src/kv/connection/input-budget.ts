@@ -16,6 +16,9 @@ export class InputBudget {
   private readonly limits: InputLimits;
   private readonly byUser = new Map<string, number>();
   private readonly waiting = new Set<RoomWaiter>();
+  /** Users whose waiting requests exceed their own limit, and whether some exceed that of all. */
+  private readonly waitingUsers = new Set<string>();
+  private isTotalExceeded = false;
   private reservedBytes = 0;
 
   constructor(limits: InputLimits) {
@@ -30,13 +33,21 @@ export class InputBudget {
   /** Returns false if there is not enough memory; `waiter.roomFreed` is then called when some is released. */
   reserve(user: string, bytes: number, waiter: RoomWaiter): boolean {
     const ofUser = this.byUser.get(user) ?? 0;
-    if (ofUser + bytes > this.limits.perUser || this.reservedBytes + bytes > this.limits.total) {
-      this.waiting.add(waiter);
-      return false;
+    const { perUser, total } = this.limits;
+    if (ofUser + bytes > perUser) this.waitingUsers.add(user);
+    else if (this.reservedBytes + bytes > total) this.isTotalExceeded = true;
+    else {
+      this.byUser.set(user, ofUser + bytes);
+      this.reservedBytes += bytes;
+      return true;
     }
-    this.byUser.set(user, ofUser + bytes);
-    this.reservedBytes += bytes;
-    return true;
+    this.waiting.add(waiter);
+    return false;
+  }
+
+  /** Whether a request waits for memory that this user has reserved. */
+  isWantedFrom(user: string): boolean {
+    return this.waiting.size > 0 && (this.isTotalExceeded || this.waitingUsers.has(user));
   }
 
   release(user: string, bytes: number): void {
@@ -46,6 +57,8 @@ export class InputBudget {
     else this.byUser.delete(user);
     const waiting = [...this.waiting];
     this.waiting.clear();
+    this.waitingUsers.clear();
+    this.isTotalExceeded = false;
     for (const waiter of waiting) waiter.roomFreed();
   }
 
