@@ -22,9 +22,17 @@ import { Opcode } from '../test/support/opcodes.ts';
 
 const vbuckets = 1024;
 const valueBytes = 100;
+/** The SETs of the filling that are sent before a NOOP, whose reply says that all are done. */
+const setsPerBatch = 2_000;
 const liveSetsPerMs = 50;
 /** SETs of one write while the writer is behind its rate. */
 const liveSetsAtOnce = 500;
+/** The extras of DCP_OPEN: reserved bytes, then flags, of which 1 makes the node the producer. */
+const producerExtras = Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]);
+/** The extras of a stream request: all zero for a start at seqno 0, but the end seqno, for which all ones mean no end. */
+const endlessStreamExtras = Buffer.alloc(48).fill(0xff, 16, 24);
+/** For work that has no event to wait for: the end of a commit, and of the backfills of all streams. */
+const quietMs = 500;
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const count = smoke ? 20_000 : 500_000;
@@ -36,7 +44,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await service.apply(aDesired({ buckets: [aBucket('b', { quotaBytes: 2 ** 31 })] }));
   await fill(port, count);
   while ((await service.report()).buckets[0]?.dirtyItems !== 0) await wait(100);
-  await wait(500);
+  await wait(quietMs);
   await backfill(port, count);
   await lag(port, smoke ? 1 : 5);
   await service.stop();
@@ -48,7 +56,7 @@ class BenchClient {
   readonly socket: Socket;
   mutations = 0;
   replies = 0;
-  onMutation: ((value: Buffer, at: number) => void) | null = null;
+  onMutation: ((buffer: Buffer, valueStart: number) => void) | null = null;
   private readonly reader = new FrameReader(frameBytesMax);
   private readonly frame = emptyFrame();
 
@@ -75,14 +83,9 @@ class BenchClient {
 
   /** Opens a stream of each vbucket, from its start and without an end. */
   openStreams(): void {
-    this.send({
-      opcode: Opcode.dcpOpen,
-      key: Buffer.from('bench'),
-      extras: Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]),
-    });
-    const extras = Buffer.alloc(48);
-    extras.fill(0xff, 16, 24);
-    for (let vb = 0; vb < vbuckets; vb++) this.send({ opcode: Opcode.dcpStreamRequest, vb, extras });
+    this.send({ opcode: Opcode.dcpOpen, key: Buffer.from('bench'), extras: producerExtras });
+    for (let vb = 0; vb < vbuckets; vb++)
+      this.send({ opcode: Opcode.dcpStreamRequest, vb, extras: endlessStreamExtras });
   }
 
   private take(chunk: Buffer): void {
@@ -103,9 +106,10 @@ class BenchClient {
   }
 }
 
-const setOf = (i: number, value: Buffer, isQuiet: boolean): Buffer =>
+/** A SET that is answered only if it fails. */
+const quietSetOf = (i: number, value: Buffer): Buffer =>
   encodeRequest({
-    opcode: isQuiet ? Opcode.setQuietly : Opcode.set,
+    opcode: Opcode.setQuietly,
     vb: i % vbuckets,
     key: Buffer.from(`\0key-${i}`),
     value,
@@ -115,25 +119,23 @@ const setOf = (i: number, value: Buffer, isQuiet: boolean): Buffer =>
 async function fill(port: number, count: number): Promise<void> {
   const writer = new BenchClient(port);
   const value = Buffer.alloc(valueBytes, 'v');
-  const batch = 2000;
-  for (let i = 0; i < count; i += batch) {
-    const sets = Array.from({ length: batch }, (_, j) => setOf(i + j, value, true));
+  for (let i = 0; i < count; i += setsPerBatch) {
+    const sets = Array.from({ length: setsPerBatch }, (_, j) => quietSetOf(i + j, value));
     const before = writer.replies;
     writer.socket.write(Buffer.concat([...sets, encodeRequest({ opcode: Opcode.noop })]));
     await writer.until(() => writer.replies > before);
   }
-  await wait(50);
   writer.socket.destroy();
 }
 
 async function backfill(port: number, count: number): Promise<void> {
   const client = new BenchClient(port);
   const startedMs = performance.now();
-  const before = process.cpuUsage();
+  const cpuBefore = process.cpuUsage();
   client.openStreams();
   await client.until(() => client.mutations >= count);
   const seconds = (performance.now() - startedMs) / 1000;
-  const { user, system } = process.cpuUsage(before);
+  const { user, system } = process.cpuUsage(cpuBefore);
   const rate = (count / seconds / 1000).toFixed(0);
   const cost = ((user + system) / count).toFixed(1);
   console.log(
@@ -149,31 +151,32 @@ async function lag(port: number, seconds: number): Promise<void> {
   let last = -1;
   while (follower.mutations !== last) {
     last = follower.mutations;
-    await wait(500);
+    await wait(quietMs);
   }
-  const lags: number[] = [];
-  follower.onMutation = (buffer, at) => lags.push(performance.now() - buffer.readDoubleBE(at));
+  const lagsMs: number[] = [];
+  follower.onMutation = (buffer, valueStart) =>
+    lagsMs.push(performance.now() - buffer.readDoubleBE(valueStart));
   const writer = new BenchClient(port);
   const startedMs = performance.now();
-  const before = process.cpuUsage();
+  const cpuBefore = process.cpuUsage();
   let sent = 0;
   for (let nowMs = startedMs; nowMs - startedMs < seconds * 1000; nowMs = performance.now()) {
     const due = Math.min(Math.floor((nowMs - startedMs) * liveSetsPerMs), sent + liveSetsAtOnce);
     const value = Buffer.alloc(valueBytes, 'w');
     value.writeDoubleBE(nowMs, 0);
     const sets: Buffer[] = [];
-    for (; sent < due; sent++) sets.push(setOf(sent, value, true));
+    for (; sent < due; sent++) sets.push(quietSetOf(sent, value));
     writer.socket.write(Buffer.concat(sets));
     await wait(1);
   }
-  await follower.until(() => lags.length === sent);
-  const { user, system } = process.cpuUsage(before);
+  await follower.until(() => lagsMs.length === sent);
+  const { user, system } = process.cpuUsage(cpuBefore);
   const cost = ((user + system) / sent).toFixed(1);
-  lags.sort((a, b) => a - b);
-  const at = (share: number): string => (lags[Math.floor((lags.length - 1) * share)] ?? 0).toFixed(1);
+  lagsMs.sort((a, b) => a - b);
+  const lagAt = (share: number): string => (lagsMs[Math.floor((lagsMs.length - 1) * share)] ?? 0).toFixed(1);
   const rate = (sent / seconds / 1000).toFixed(0);
   console.log(
-    `live: ${rate} k sets/s, lag ${at(0.5)} ms median, ${at(0.99)} ms at 99 % (goal 5 ms at 50 k/s), ` +
+    `live: ${rate} k sets/s, lag ${lagAt(0.5)} ms median, ${lagAt(0.99)} ms at 99 % (goal 5 ms at 50 k/s), ` +
       `${cost} µs of processor time per SET, including clients and disk thread`,
   );
   follower.socket.destroy();

@@ -30,8 +30,8 @@ export async function errorsPage(): Promise<string> {
     'part of [its operations](hosted-api.md).',
   ];
   for (const [area, entries] of [...areas].sort(([a], [b]) => a.localeCompare(b))) {
-    lines.push(`\n## ${area.charAt(0).toUpperCase()}${area.slice(1)}\n`);
-    lines.push('| name | status | body | |', '|---|---|---|---|');
+    lines.push(`\n## ${titleOf(area)}\n`);
+    lines.push('| name | status | body | remarks |', '|---|---|---|---|');
     lines.push(...entries.map(row));
   }
   lines.push('\n## Texts of fields\n', 'The default texts for wrong fields of forms (published):\n');
@@ -42,6 +42,15 @@ export async function errorsPage(): Promise<string> {
   );
   return `${lines.join('\n')}\n`;
 }
+
+/** Titles of areas whose names are not plain words. */
+const titles: Readonly<Record<string, string>> = {
+  http: 'HTTP',
+  server_groups: 'Server groups',
+  serviceProxy: 'Forwarding to other services',
+  xdcr: 'XDCR',
+};
+const titleOf = (area: string): string => titles[area] ?? `${area.charAt(0).toUpperCase()}${area.slice(1)}`;
 
 function row({ id, declaration }: Refusal<RefusalDeclaration>): string {
   const { status = 400, when = '', published, headers } = declaration;

@@ -9,8 +9,8 @@ import {
   addressOf,
   adminAccount,
   bucketClient,
+  requestStream,
   SeenChanges,
-  stream,
 } from '../../test/support/wire-clients.ts';
 import type { StoreRequest } from './bucket-client.ts';
 import { ChangeConnection } from './change-connection.ts';
@@ -47,7 +47,7 @@ test('a client receives existing and later changes of the requested collections'
   await client.storeMany(0, [storing('b', '2')]);
   const seen = new SeenChanges();
   const connection = await ChangeConnection.open(optionsFor(service.port, seen, [orders]));
-  await Promise.all(everyVbucket.map((vb) => stream(connection, seen, vb)));
+  await Promise.all(everyVbucket.map((vb) => requestStream(connection, seen, vb)));
   const attribute = {
     opcode: SubdocOpcode.dictUpsert,
     flags: PathFlag.xattr,
@@ -56,7 +56,7 @@ test('a client receives existing and later changes of the requested collections'
   };
   await client.storeMany(orders, [storing('a', '', { parts: { writes: [attribute], docFlags: 0 } })]);
   // The server may skip a superseded version.
-  await eventually(() => assert.ok(seen.changes.some(({ xattrs }) => xattrs > 0)));
+  await eventually(() => assert.ok(seen.changes.some(({ xattrBytes }) => xattrBytes > 0)));
   await client.storeMany(orders, [storing('a', '', { kind: 'remove' })]);
   await eventually(() => assert.equal(seen.changes.at(-1)?.kind, 'deletion'));
   const received = seen.changes.map(({ kind, vb, key, body }) => [kind, vb, key, body]);
@@ -64,7 +64,7 @@ test('a client receives existing and later changes of the requested collections'
   assert.deepEqual(received.at(0), ['mutation', vb, 'a', '{"n":1}']);
   assert.deepEqual(received.at(-1), ['deletion', vb, 'a', '']);
   assert.ok(seen.changes.every(({ key }) => key === 'a'));
-  assert.ok(seen.changes.some(({ body, xattrs }) => body === '{"n":1}' && xattrs > 0));
+  assert.ok(seen.changes.some(({ body, xattrBytes }) => body === '{"n":1}' && xattrBytes > 0));
   const high = (await client.highSeqnos())[vb];
   assert.equal(seen.positionOf(vb).seqno, high);
   client.close();
@@ -86,7 +86,7 @@ test('flow control: the server stops at a paused client and continues after it r
     if (seen.changes.length > 10 && seen.changes.length < 500) connection.pause();
   };
   // Replies to later requests also wait for the resume.
-  const streams = everyVbucket.map((vb) => stream(connection, seen, vb));
+  const streams = everyVbucket.map((vb) => requestStream(connection, seen, vb));
   await eventually(() => assert.ok(seen.changes.length > 10));
   const paused = seen.changes.length;
   assert.ok(paused < 500, `${paused} changes came before the pause`);
@@ -125,7 +125,7 @@ test('a client that pauses at a change gets the next one after it resumes, also 
       connection.resume();
     });
   };
-  await Promise.all(everyVbucket.map((vb) => stream(connection, seen, vb)));
+  await Promise.all(everyVbucket.map((vb) => requestStream(connection, seen, vb)));
   await eventually(() => assert.equal(seen.changes.length, keys.length));
   client.close();
   connection.close();
@@ -227,9 +227,9 @@ test('a client learns of a dropped collection, and of a rollback to zero after a
   const follower = new ChangeFollower({ ...options, handler: seen });
   follower.start();
   await eventually(() => assert.equal(seen.changes.length, 1));
-  const firstUuid = seen.logs.get(vb)?.[0]?.uuid;
+  const firstUuid = seen.failoverLogs.get(vb)?.[0]?.uuid;
   await service.service.apply(aDesired({ buckets: [aBucket('b', { incarnation: 2 })] }));
-  await eventually(() => assert.notEqual(seen.logs.get(vb)?.[0]?.uuid, firstUuid));
+  await eventually(() => assert.notEqual(seen.failoverLogs.get(vb)?.[0]?.uuid, firstUuid));
   assert.deepEqual(seen.rollbacks, [`${vb}:0`]);
   const manifest = aBucket('b').manifest;
   const shop = manifest.scopes[1];

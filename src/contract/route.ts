@@ -50,7 +50,7 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   /** Form fields that may repeat: their values are joined with newlines. For others the first value counts. */
   readonly repeatable?: readonly string[];
   /** Largest body in bytes; default 1 MiB for forms and raw, 10 MiB for JSON. */
-  readonly bodyLimit?: number;
+  readonly bodyBytesMax?: number;
   /**
    * `?just_validate=1` checks the request and changes nothing: the handler sees `input.justValidate`, and a reply with status
    * 200 is sent as `{"errors":{}}`. The handler of a route with another reply reads the parameter: `by handler`.

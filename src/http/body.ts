@@ -24,7 +24,7 @@ export async function readBody(
 ): Promise<unknown> {
   if (!readsBody(route)) return undefined;
   const kind = route.bodyKind ?? 'none';
-  const bytes = await collect(source, route.bodyLimit ?? defaultBytesMax(kind), received);
+  const bytes = await collect(source, route.bodyBytesMax ?? defaultBytesMax(kind), received);
   if (kind === 'raw') return bytes;
   if (kind === 'json') return parseJson(bytes);
   return kind === 'anyForm' || isForm(source) ? parseFields(bytes, route.repeatable) : parseForm('');

@@ -27,7 +27,7 @@ export const httpRefusals = defineRefusals('http', {
     status: 405,
     as: 'text',
     text: 'Method Not Allowed',
-    when: 'No route has this path and method, for others than GET, HEAD and POST.',
+    when: 'The method is not GET, HEAD or POST, and no route has this path and method.',
     published: true,
   },
   malformedPath: {

@@ -163,7 +163,7 @@ test('the server refuses bodies above the limit with 413, before and while readi
   const server = await serve([
     echo({ method: 'POST', path: '/f', bodyKind: 'form' }),
     echo({ method: 'POST', path: '/j', bodyKind: 'json' }),
-    echo({ method: 'POST', path: '/small', bodyKind: 'raw', bodyLimit: 3 }),
+    echo({ method: 'POST', path: '/small', bodyKind: 'raw', bodyBytesMax: 3 }),
   ]);
   const status = async (url: string, payload: string, headers: Record<string, string> = {}) =>
     (await server.inject({ method: 'POST', url, payload, headers })).statusCode;

@@ -38,10 +38,10 @@ async function serve() {
   const forwarded = (): Reply => ({ kind: 'bytes', status: 200, headers: {}, source: halfMebibytes(4) });
   const server = await createHttpServer({
     routes: [
-      bind(defineRoute({ ...post, id: 'read', path: '/read', bodyKind: 'raw', bodyLimit: 8 * mib }), () =>
+      bind(defineRoute({ ...post, id: 'read', path: '/read', bodyKind: 'raw', bodyBytesMax: 8 * mib }), () =>
         reply.empty(),
       ),
-      bind(defineRoute({ ...post, id: 'small', path: '/small', bodyKind: 'raw', bodyLimit: mib }), () =>
+      bind(defineRoute({ ...post, id: 'small', path: '/small', bodyKind: 'raw', bodyBytesMax: mib }), () =>
         reply.empty(),
       ),
       bind(defineRoute({ ...post, id: 'ignored', path: '/ignored' }), () => reply.empty()),

@@ -1,4 +1,4 @@
-// Structured log: an event name and fields, without secrets and user data.
+// Structured log: an event name and fields, which contain neither secrets nor user data.
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 export const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
@@ -37,6 +37,7 @@ export function forwardingLog(component: string, send: (message: LogMessage) => 
     info: logAt('info'),
     warn: logAt('warn'),
     error: logAt('error'),
+    // Without the level of its own that `child` allows: the main thread decides which lines it logs.
     child: (name) => forwardingLog(name, send),
   };
 }

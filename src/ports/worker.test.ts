@@ -8,17 +8,18 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { startWorker } from './worker.ts';
 
+/** Writes a module with this text. */
 async function aModule(text: string): Promise<{ url: URL; folder: string } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), 'divan-worker-'));
-  await writeFile(join(folder, 'echo.ts'), text);
-  const url = pathToFileURL(join(folder, 'echo.ts'));
+  await writeFile(join(folder, 'module.ts'), text);
+  const url = pathToFileURL(join(folder, 'module.ts'));
   return { url, folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
 const echo = `import { parentPort } from 'node:worker_threads';
 parentPort!.on('message', (text: string) => parentPort!.postMessage(text + text));`;
 
-test('a worker runs its module and gets messages that were sent before that was loaded', async () => {
+test('a worker runs its module and gets messages that were sent before the module was loaded', async () => {
   await using module = await aModule(echo);
   const worker = startWorker(module.url);
   worker.postMessage('ab');
@@ -45,7 +46,7 @@ test('a worker uses the compile cache of the process', async () => {
   assert.ok(stdout.startsWith(`true ${cache}`), stdout);
 });
 
-test('a module that cannot be loaded is an error of the worker', async () => {
+test('a worker emits an error if its module cannot be loaded', async () => {
   await using module = await aModule('throw new Error("no luck");');
   const worker = startWorker(module.url);
   const [error] = (await once(worker, 'error')) as [Error];

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Cluster, Collection } from 'couchbase';
+import { blockHeaderBytes } from '#backup/format/block.ts';
 import { readByPageReader } from '../support/archive-page-reader.ts';
 import { backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { type CommandEnd, runCommand } from '../support/command.ts';
@@ -18,7 +19,7 @@ const documentsPerBackup = 10;
 
 describe('encrypted backups', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-encryption-'));
-  const folder = join(scratch, 'archive');
+  const repository = join(scratch, 'repository');
   /** Names of the backups, from the oldest on. */
   const names: string[] = [];
   let node: NodeProcess;
@@ -32,7 +33,7 @@ describe('encrypted backups', () => {
     for (let n = 0; n < 2 * documentsPerBackup; n++) {
       await documents.upsert(`${marker}-${n}`, { n, marker });
       if ((n + 1) % documentsPerBackup === 0)
-        names.push(JSON.parse(await succeeds('backup', folder, '--json')).backup);
+        names.push(JSON.parse(await succeeds('backup', repository, '--json')).backup);
     }
   });
   after(async () => {
@@ -41,11 +42,11 @@ describe('encrypted backups', () => {
     rmSync(scratch, { recursive: true, force: true });
   });
 
-  const divanWith = (given: string | undefined, ...args: string[]): Promise<CommandEnd> =>
+  const divanWith = (givenPassphrase: string | undefined, ...args: string[]): Promise<CommandEnd> =>
     runCommand(args, {
       DIVAN_PASSWORD: administrator.password,
       DIVAN_URL: node.ready.node.rest,
-      DIVAN_BACKUP_PASSPHRASE: given,
+      DIVAN_BACKUP_PASSPHRASE: givenPassphrase,
     });
 
   async function succeeds(...args: string[]): Promise<string> {
@@ -55,35 +56,35 @@ describe('encrypted backups', () => {
   }
 
   let copies = 0;
-  function copyOf(): string {
+  function copyOfRepository(): string {
     const copy = join(scratch, `copy-${copies++}`);
-    cpSync(folder, copy, { recursive: true });
+    cpSync(repository, copy, { recursive: true });
     return copy;
   }
 
   it('are restored, listed, verified, examined, exported and merged with the passphrase', async () => {
     const expected = await stateOf(backupNode(node), 'b');
-    await succeeds('restore', folder, '--map', 'b=copy');
+    await succeeds('restore', repository, '--map', 'b=copy');
     assert.deepEqual(differences(expected, await stateOf(backupNode(node), 'copy')), []);
     assert.deepEqual(
-      (JSON.parse(await succeeds('backup', 'list', folder, '--json')) as { type: string }[]).map(
+      (JSON.parse(await succeeds('backup', 'list', repository, '--json')) as { type: string }[]).map(
         ({ type }) => type,
       ),
       ['full', 'incremental'],
     );
-    assert.match(await succeeds('backup', 'verify', folder), /intact/);
+    assert.match(await succeeds('backup', 'verify', repository), /intact/);
     assert.match(
-      await succeeds('backup', 'examine', folder, '--bucket', 'b', '--key', `${marker}-3`),
+      await succeeds('backup', 'examine', repository, '--bucket', 'b', '--key', `${marker}-3`),
       new RegExp(`"marker":"${marker}"`),
     );
-    const copy = copyOf();
+    const copy = copyOfRepository();
     const exported = (await succeeds('backup', 'export', copy)).split('\n').sort();
     assert.match(await succeeds('backup', 'merge', copy), /2 backups merged/);
     assert.deepEqual((await succeeds('backup', 'export', copy)).split('\n').sort(), exported);
   });
 
   it('have neither a document, nor a key, nor the passphrase in their files', () => {
-    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) =>
+    const files = readdirSync(repository, { recursive: true, withFileTypes: true }).filter((file) =>
       file.isFile(),
     );
     assert.ok(files.some(({ name }) => name === '0.data'));
@@ -96,20 +97,20 @@ describe('encrypted backups', () => {
   it('are read with a passphrase from a file, without the end of its line', async () => {
     const file = join(scratch, 'passphrase');
     writeFileSync(file, `${passphrase}\n`);
-    const { status } = await divanWith(undefined, 'backup', 'verify', folder, '--passphrase-file', file);
+    const { status } = await divanWith(undefined, 'backup', 'verify', repository, '--passphrase-file', file);
     assert.equal(status, 0);
     const missing = await divanWith(
       undefined,
       'backup',
       'verify',
-      folder,
+      repository,
       '--passphrase-file',
       `${file}-none`,
     );
     assert.match(missing.error, /--passphrase-file: ENOENT/);
   });
 
-  it('are refused with a wrong, an empty and without a passphrase, as is a passphrase for a plain repository', async () => {
+  it('are refused without a passphrase and with a wrong, empty or too long one, as is a passphrase for a plain repository', async () => {
     const plain = join(scratch, 'plain');
     assert.equal((await divanWith(undefined, 'backup', plain)).status, 0);
     const commandsOn = (where: string): string[][] => [
@@ -120,10 +121,10 @@ describe('encrypted backups', () => {
       ['backup', 'remove', where, '--backup', names[1] as string],
     ];
     const refusals: [string | undefined, string, RegExp][] = [
-      ['wrong', folder, /the passphrase is not that of .*repository\.json, or this file was changed/],
-      ['', folder, /the passphrase is empty/],
-      ['x'.repeat(1_001), folder, /the passphrase has more than 1000 bytes/],
-      [undefined, folder, /is encrypted: give its passphrase/],
+      ['wrong', repository, /the passphrase is not that of .*repository\.json, or this file was changed/],
+      ['', repository, /the passphrase is empty/],
+      ['x'.repeat(1_001), repository, /the passphrase has more than 1000 bytes/],
+      [undefined, repository, /is encrypted: give its passphrase/],
       [passphrase, plain, /a passphrase is given, but .* is not encrypted/],
     ];
     // All commands open a repository in one way: two of them suffice for the other passphrases.
@@ -134,10 +135,10 @@ describe('encrypted backups', () => {
         assert.equal(status, 1);
         if (given) assert.ok(!error.includes(given), 'the error shows the passphrase');
       }
-    assert.equal(JSON.parse(await succeeds('backup', 'list', folder, '--json')).length, 2);
+    assert.equal(JSON.parse(await succeeds('backup', 'list', repository, '--json')).length, 2);
   });
 
-  it('are refused after changes by somebody who can compute hashes', async () => {
+  it('are refused after changes by somebody who has no passphrase, but computes the hashes again', async () => {
     const [first = ''] = names;
     const changes: Record<string, [(copy: string) => void, RegExp]> = {
       'a byte of a block, with its hash': [(copy) => changeBlock(copy, first), /was changed by somebody/],
@@ -157,16 +158,16 @@ describe('encrypted backups', () => {
         /manifest\.json was changed: manifest\.hmac states another hash/,
       ],
       'the repository marked as plain': [
-        (copy) => edit(copy, (description) => ({ ...description, version: 1 })),
+        (copy) => editDescription(copy, (description) => ({ ...description, version: 1 })),
         /a passphrase is given, but .* is not encrypted/,
       ],
       'the id of the repository': [
-        (copy) => edit(copy, (description) => ({ ...description, id: '0'.repeat(32) })),
+        (copy) => editDescription(copy, (description) => ({ ...description, id: '0'.repeat(32) })),
         /the passphrase is not that of/,
       ],
       'a cost of scrypt above the limit': [
         (copy) =>
-          edit(copy, (description) => ({
+          editDescription(copy, (description) => ({
             ...description,
             encryption: { ...(description['encryption'] as object), cost: 2 ** 40 },
           })),
@@ -174,7 +175,7 @@ describe('encrypted backups', () => {
       ],
       'another cipher': [
         (copy) =>
-          edit(copy, (description) => ({
+          editDescription(copy, (description) => ({
             ...description,
             encryption: { ...(description['encryption'] as object), cipher: 'none' },
           })),
@@ -182,7 +183,7 @@ describe('encrypted backups', () => {
       ],
     };
     for (const [what, [change, expected]] of Object.entries(changes)) {
-      const copy = copyOf();
+      const copy = copyOfRepository();
       change(copy);
       const { status, error } = await divanWith(passphrase, 'backup', 'verify', copy);
       assert.match(error, expected, what);
@@ -191,7 +192,7 @@ describe('encrypted backups', () => {
   });
 
   it('are read with the passphrase by the program of the reference page', () => {
-    const backup = join(folder, names[0] as string);
+    const backup = join(repository, names[0] as string);
     const lines = readByPageReader(backup, passphrase);
     assert.equal(lines.length, documentsPerBackup);
     assert.ok(lines.every((line) => JSON.parse(line).value.marker === marker));
@@ -199,24 +200,34 @@ describe('encrypted backups', () => {
   });
 });
 
-function edit(copy: string, change: (description: Record<string, unknown>) => unknown): void {
+function editDescription(copy: string, change: (description: Record<string, unknown>) => unknown): void {
   const path = join(copy, 'repository.json');
   writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')))));
 }
 
-/** Changes the first block and computes its hash again. The numbers are offsets of the format; see block.ts. */
+const archiveHeaderBytes = 32;
+/** Offsets in the header of a block, which block.ts describes. */
+const flagsAt = 6;
+const storedBytesAt = 16;
+const hashAt = 36;
+const encryptedFlag = 2;
+/** At the end of encrypted bytes. */
+const tagBytes = 16;
+/** The hash covers the number of the bucket in the backup, which is 0. */
+const bucketNumber = Buffer.alloc(4);
+
+/** Changes the first block and computes its hash again. */
 function changeBlock(copy: string, name: string, { plainFlag = false } = {}): void {
   const path = join(copy, name, '0.data');
   const { id } = JSON.parse(readFileSync(join(copy, name, 'manifest.json'), 'utf8')) as { id: string };
   const bytes = readFileSync(path);
-  // The first block is behind the header of the file.
-  const [start, hashAt, end] = [32, 36, 68];
-  const storedEnd = start + end + bytes.readUInt32BE(start + 16);
-  if (plainFlag) bytes.writeUInt16BE(bytes.readUInt16BE(start + 6) & ~2, start + 6);
-  // A byte of the encrypted frames, in front of the tag.
-  else bytes[storedEnd - 20] = (bytes[storedEnd - 20] as number) ^ 1;
-  const hash = createHash('sha256').update(Buffer.from(id, 'hex')).update(Buffer.alloc(4));
-  hash.update(bytes.subarray(start, start + hashAt)).update(bytes.subarray(start + end, storedEnd));
-  hash.digest().copy(bytes, start + hashAt);
+  const block = bytes.subarray(archiveHeaderBytes);
+  const storedEnd = blockHeaderBytes + block.readUInt32BE(storedBytesAt);
+  const frameByteAt = storedEnd - tagBytes - 1;
+  if (plainFlag) block.writeUInt16BE(block.readUInt16BE(flagsAt) & ~encryptedFlag, flagsAt);
+  else block.writeUInt8(block.readUInt8(frameByteAt) ^ 1, frameByteAt);
+  const hash = createHash('sha256').update(Buffer.from(id, 'hex')).update(bucketNumber);
+  hash.update(block.subarray(0, hashAt)).update(block.subarray(blockHeaderBytes, storedEnd));
+  hash.digest().copy(block, hashAt);
   writeFileSync(path, bytes);
 }

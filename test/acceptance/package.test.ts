@@ -31,7 +31,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'divan-package-'));
 const installed = join(scratch, 'node_modules/divan');
 const launcher = join(installed, 'bin/divan.js');
 const oldNode = '/usr/bin/node';
-const startMs = 180_000;
+const startTimeoutMs = 180_000;
 let installation = { stdout: '', stderr: '' };
 /** Processor time from the start of the installation until the first document; a tenth of this is needed. Waiting does not count, so that a busy machine needs no more. */
 const newcomerSeconds = 120;
@@ -142,7 +142,10 @@ test('the archive runs on a machine without Node, npm and this checkout', {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   endAfterTests(child);
-  const ready = await eventuallyWithin(startMs, () => JSON.parse(readFileSync(readyFile, 'utf8')) as Ready);
+  const ready = await eventuallyWithin(
+    startTimeoutMs,
+    () => JSON.parse(readFileSync(readyFile, 'utf8')) as Ready,
+  );
   assert.equal(readlinkSync(`/proc/${child.pid}/exe`), join(folder, 'lib/node'));
   await useBySdk(ready, 'b');
   const ended = once(child, 'exit');
@@ -209,7 +212,10 @@ test('npx divan up runs a node, which an SDK can use and which serves its consol
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   endAfterTests(child);
-  const ready = await eventuallyWithin(startMs, () => JSON.parse(readFileSync(readyFile, 'utf8')) as Ready);
+  const ready = await eventuallyWithin(
+    startTimeoutMs,
+    () => JSON.parse(readFileSync(readyFile, 'utf8')) as Ready,
+  );
   await assertConsole(`${ready.node.rest}/ui/`);
   await useBySdk(ready, 'travel');
   const [, ran = ''] = readFileSync(times, 'utf8').split('\n');
@@ -221,7 +227,7 @@ test('npx divan up runs a node, which an SDK can use and which serves its consol
   assert.ok(installSeconds > 0 && nodeSeconds > 0 && installSeconds + nodeSeconds < newcomerSeconds);
   child.kill('SIGTERM');
   await once(child, 'exit');
-  await eventuallyWithin(startMs, () => assert.rejects(fetch(ready.node.rest)));
+  await eventuallyWithin(startTimeoutMs, () => assert.rejects(fetch(ready.node.rest)));
 });
 
 test('divan/testing of the package starts a node, from a module and from CommonJS', () => {

@@ -26,7 +26,7 @@ const commands: Record<string, { args: string[]; signalAfter: string[] }> = {
   },
 };
 
-const startMs = 120_000;
+const startTimeoutMs = 120_000;
 let folders = 0;
 
 for (const [name, { args, signalAfter }] of Object.entries(commands)) {
@@ -40,7 +40,7 @@ for (const [name, { args, signalAfter }] of Object.entries(commands)) {
       assert.deepEqual(await ended, [0, null], `${file}: ${printed.text}`);
       assert.doesNotMatch(printed.text, /\n {4}at |divan: |"level":50/, file);
       const again = start([...args, '--data-dir', folder]);
-      await eventuallyWithin(startMs, () => assert.match(again.printed.text, /is ready/));
+      await eventuallyWithin(startTimeoutMs, () => assert.match(again.printed.text, /is ready/));
       again.child.kill('SIGTERM');
       assert.deepEqual(await again.ended, [0, null], again.printed.text);
     }
@@ -73,7 +73,7 @@ test('a starting cloud stops silently when its parent ends', async () => {
 
 /** Looks often: the start continues meanwhile, and the signal has to interrupt what follows directly. */
 async function soonAfter(happens: () => boolean): Promise<void> {
-  const deadline = performance.now() + startMs;
+  const deadline = performance.now() + startTimeoutMs;
   while (!happens()) {
     assert.ok(performance.now() < deadline, 'the process neither wrote the file nor became ready');
     await pause(5);

@@ -1,3 +1,4 @@
+// The suites of disk engines, run on the engine in memory and on each configuration of the SQLite engine.
 import { closeSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -62,14 +63,18 @@ async function onFiles(make: () => DiskEngine): Promise<DiskUnderTest> {
   };
 }
 
-/** Commits as for clients that wait. */
+/** Makes every commit urgent, as one for which clients wait. */
 function urgently(engine: DiskEngine): DiskEngine {
   const commit = engine.commit.bind(engine);
-  engine.commit = (bucketUuid, file, cuts) => commit(bucketUuid, file, cuts, true);
+  const isUrgent = true;
+  engine.commit = (bucketUuid, file, cuts) => commit(bucketUuid, file, cuts, isUrgent);
   return engine;
 }
 
-/** Fills all of the file but its first page with noise. */
+/** SQLite reads the schema from the first page; without it the file could not be opened. */
+const firstPageBytes = 8192;
+
+/** Overwrites all pages of the file but the first with bytes that are no page. */
 function overwrite(files: BucketFiles, file: number): void {
   const name = readdirSync(files.folder).find(
     (found) => found.startsWith(`data-${file}.`) && found.endsWith('.db'),
@@ -77,7 +82,7 @@ function overwrite(files: BucketFiles, file: number): void {
   const path = join(files.folder, name ?? '');
   const descriptor = openSync(path, 'r+');
   const { size } = statSync(path);
-  writeSync(descriptor, Buffer.alloc(size - 8192, 0xa5), 0, size - 8192, 8192);
+  writeSync(descriptor, Buffer.alloc(size - firstPageBytes, 0xa5), 0, size - firstPageBytes, firstPageBytes);
   closeSync(descriptor);
   rmSync(`${path}-wal`, { force: true });
 }

@@ -24,16 +24,18 @@ import { type Random, randomFrom } from '../support/random.ts';
 import { printedSeed } from '../support/seed.ts';
 
 const documents = 64;
+const projectsPerStart = 5;
 const textOf = (at: number): string => JSON.stringify({ n: at, text: 'x'.repeat(at * 50) });
 /** Spreads the documents over all data files of the bucket. */
 const vbOf = (at: number): number => at * 15;
 const services = ['--services', 'kv,index,n1ql'];
 
 interface Template {
-  /** The folder after a stop, and after a kill. */
+  /** The data folder after the process was stopped. */
   readonly stopped: string;
+  /** The data folder after the process was killed. */
   readonly killed: string;
-  /** A copy from before the last documents, projects and settings. */
+  /** A copy of the data folder from before the last documents, projects and settings. */
   readonly older: string;
 }
 
@@ -44,6 +46,7 @@ export interface Harm {
 }
 
 export async function damageRounds(
+  /** A number of rounds, or the time of `performance.now()` at which no further round begins. */
   rounds: number | { untilMs: number },
   random: Random,
   report: (line: string) => void,
@@ -140,17 +143,14 @@ async function cloudTemplate(scratch: string): Promise<Template> {
     killed: join(scratch, 'cloud-killed'),
     older: join(scratch, 'cloud-older'),
   };
-  for (const [name, from] of [
-    ['older', 0],
-    ['killed', 5],
-  ] as const) {
+  for (const from of [0, projectsPerStart]) {
     await using cloud = await CloudProcess.start({ dataDir: template.killed });
-    for (let at = from; at < from + 5; at++) {
+    for (let at = from; at < from + projectsPerStart; at++) {
       const creation = await cloud.request('POST', '/v2/projects', { name: `p${at}` });
       assert.equal(creation.status, 201);
     }
     await cloud.stop('SIGKILL');
-    if (name === 'older') cpSync(template.killed, template.older, { recursive: true });
+    if (from === 0) cpSync(template.killed, template.older, { recursive: true });
   }
   cpSync(template.killed, template.stopped, { recursive: true });
   await using cloud = await CloudProcess.start({ dataDir: template.stopped });
@@ -231,9 +231,9 @@ const damageReport = /damaged +bucket "b"/;
 async function nodeOutcome(folder: string): Promise<string> {
   let node: NodeProcess;
   try {
-    node = await NodeProcess.start({ dataDir: folder, args: services, startMs });
+    node = await NodeProcess.start({ dataDir: folder, args: services, startMs: startTimeoutMs });
   } catch (error) {
-    return refusal((error as Error).message);
+    return checkRefusal((error as Error).message);
   }
   await using running = node;
   const statuses = await statusesOf(running);
@@ -268,7 +268,8 @@ async function statusesOf(node: NodeProcess): Promise<Map<number, number>> {
 
 const slowTries = 2;
 const warmUpTries = 100;
-const startMs = 120_000;
+/** For a start, and for an index that is built again because it was damaged. */
+const startTimeoutMs = 120_000;
 
 async function readAll(node: NodeProcess): Promise<Map<number, number>> {
   const client = await dataClient(node);
@@ -289,7 +290,7 @@ async function readAll(node: NodeProcess): Promise<Map<number, number>> {
 async function checkIndex(node: NodeProcess): Promise<void> {
   const all = Array.from({ length: documents }, (_, at) => at);
   let wrong: unknown[] | null = null;
-  await eventuallyWithin(startMs, async () => {
+  await eventuallyWithin(startTimeoutMs, async () => {
     const state = await query(node, "select raw state from system:indexes where name = 'by_n'");
     const { status, results } = await query(node, 'select raw n from b where n >= 0 order by n');
     if (status === 'success' && !isDeepStrictEqual(results, all)) {
@@ -306,22 +307,22 @@ async function cloudOutcome(folder: string): Promise<string> {
   try {
     cloud = await CloudProcess.start({ dataDir: folder });
   } catch (error) {
-    return refusal((error as Error).message);
+    return checkRefusal((error as Error).message);
   }
   await using running = cloud;
   const { body } = await running.request('GET', '/v2/projects?perPage=100');
   const names = (body as { data: { name: string }[] }).data.map(({ name }) => name).sort();
   assert.deepEqual(
     names,
-    Array.from({ length: 10 }, (_, at) => `p${at}`),
+    Array.from({ length: 2 * projectsPerStart }, (_, at) => `p${at}`),
     'projects are missing',
   );
   assert.equal(await running.stop(), 0);
   return 'all there';
 }
 
-/** A start may refuse the folder, in one line of text. */
-function refusal(message: string): string {
+/** Checks the message of a process that did not start: one line that says why. */
+function checkRefusal(message: string): string {
   assert.match(message, /ended with \d+: /, message);
   assert.doesNotMatch(message, /\n\s+at /, message);
   assert.doesNotMatch(message, /Unexpected|undefined|TypeError|SyntaxError/, message);

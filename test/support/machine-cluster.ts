@@ -20,7 +20,7 @@ const ports = {
   'dist-tls': 21150,
   replication: 21200,
 };
-const startMs = 120_000;
+const startTimeoutMs = 120_000;
 const movedMs = 120_000;
 
 /**
@@ -102,7 +102,7 @@ export class MachineCluster {
     const { dataDir, environment } = this.machine(at);
     this.nodes[at] = await NodeProcess.start({
       ports,
-      startMs,
+      startMs: startTimeoutMs,
       within: this.network.commandOn(at),
       dataDir,
       environment,

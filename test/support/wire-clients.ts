@@ -21,27 +21,30 @@ export interface SeenChange {
   seqno: number;
   key: string;
   body: string;
-  xattrs: number;
+  xattrBytes: number;
 }
 
-const start = (): StreamPosition => ({ uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 });
+const startPosition = (): StreamPosition => ({ uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 });
 
 /** Stores the changes that streams send, and the position of each stream. */
 export class SeenChanges implements FollowerHandler {
   readonly changes: SeenChange[] = [];
+  /** System events, as `KIND of COLLECTION_ID`. */
   readonly events: string[] = [];
+  /** Ended streams, as `VBUCKET:REASON`. */
   readonly ends: string[] = [];
+  /** As `VBUCKET:SEQNO`. */
   readonly rollbacks: string[] = [];
-  readonly logs = new Map<number, readonly FailoverEntry[]>();
+  readonly failoverLogs = new Map<number, readonly FailoverEntry[]>();
   readonly losses: string[] = [];
   private readonly positions = new Map<number, StreamPosition>();
 
   positionOf(vb: number): StreamPosition {
-    return this.positions.get(vb) ?? start();
+    return this.positions.get(vb) ?? startPosition();
   }
 
   opened(vb: number, log: readonly FailoverEntry[]): void {
-    this.logs.set(vb, log);
+    this.failoverLogs.set(vb, log);
     this.move(vb, { uuid: log[0]?.uuid ?? 0n });
   }
 
@@ -56,8 +59,8 @@ export class SeenChanges implements FollowerHandler {
 
   change(change: Parameters<ChangeHandler['change']>[0]): void {
     const { kind, vb, seqno, key, bodyStart, xattrsStart } = change;
-    const xattrs = bodyStart - xattrsStart;
-    this.changes.push({ kind, vb, seqno, key, body: change.body.toString(), xattrs });
+    const xattrBytes = bodyStart - xattrsStart;
+    this.changes.push({ kind, vb, seqno, key, body: change.body.toString(), xattrBytes });
     this.move(vb, { seqno });
   }
 
@@ -86,7 +89,11 @@ export class SeenChanges implements FollowerHandler {
 }
 
 /** Requests a stream from the position that the handler has reached; throws if the node refuses it. */
-export async function stream(connection: ChangeConnection, seen: SeenChanges, vb: number): Promise<void> {
+export async function requestStream(
+  connection: ChangeConnection,
+  seen: SeenChanges,
+  vb: number,
+): Promise<void> {
   const reply = await connection.request(vb, { from: seen.positionOf(vb) });
-  if (reply.kind !== 'open') throw new Error(`the stream of ${vb}: ${JSON.stringify(reply)}`);
+  if (reply.kind !== 'open') throw new Error(`the stream of vbucket ${vb}: ${JSON.stringify(reply)}`);
 }

@@ -8,7 +8,7 @@ const base = '/api/v1';
 const cluster = `${base}/cluster/:cluster`;
 const ofActive = `${cluster}/repository/active/:repository`;
 const ofAny = `${cluster}/repository/:state/:repository`;
-const bodyLimit = 4 << 20;
+const bodyBytesMax = 4 << 20;
 
 const object = shape.record(shape.any);
 const answers = {
@@ -22,7 +22,7 @@ const otherStatuses = {
   404: 'The plan or the repository does not exist.',
   500: 'The task could not be started or has failed; `extras` says why.',
 };
-const json = { bodyKind: raw, bodyLimit, access, otherStatuses } as const;
+const json = { bodyKind: raw, bodyBytesMax, access, otherStatuses } as const;
 
 export const GetConfig = defineRoute({
   id: 'backup.settings',

@@ -8,7 +8,7 @@ import {
   refusals,
 } from '../../../test/support/settings-suite.ts';
 
-const boolean = (name: string) => `The value of "${name}" must be true or false\n`;
+const notBoolean = (name: string) => `The value of "${name}" must be true or false\n`;
 const range = (name: string, min: number, max: number) =>
   `The value of "${name}" must be a positive integer in a range from ${min} to ${max}\n`;
 const integerParameter = (name: string, min: number, max: number) =>
@@ -34,7 +34,11 @@ describe('auto-failover settings', () => {
       base,
       refusal: refusals.text,
       parameters: [
-        { name: 'enabled', ...booleanValues(boolean('enabled')), missing: { text: boolean('enabled') } },
+        {
+          name: 'enabled',
+          ...booleanValues(notBoolean('enabled')),
+          missing: { text: notBoolean('enabled') },
+        },
         {
           name: 'timeout',
           ...integerParameter('timeout', 5, 3600),
@@ -43,13 +47,13 @@ describe('auto-failover settings', () => {
         { name: 'maxCount', ...integerParameter('maxCount', 1, 100), missing: { reads: 100 } },
         {
           name: 'canAbortRebalance',
-          ...booleanValues(boolean('canAbortRebalance')),
+          ...booleanValues(notBoolean('canAbortRebalance')),
           missing: { reads: false },
         },
         {
           name: disk.enabled,
-          ...booleanValues(boolean(disk.enabled)),
-          missing: { text: boolean(disk.enabled) },
+          ...booleanValues(notBoolean(disk.enabled)),
+          missing: { text: notBoolean(disk.enabled) },
           with: { [disk.period]: '5' },
         },
         {
@@ -134,7 +138,11 @@ describe('auto-reprovision and failover settings', () => {
       base: { enabled: 'true', maxNodes: '1' },
       refusal: refusals.text,
       parameters: [
-        { name: 'enabled', ...booleanValues(boolean('enabled')), missing: { text: boolean('enabled') } },
+        {
+          name: 'enabled',
+          ...booleanValues(notBoolean('enabled')),
+          missing: { text: notBoolean('enabled') },
+        },
         {
           name: 'maxNodes',
           good: [

@@ -19,7 +19,7 @@ const proxied = <const M extends Method>(method: M, does: string) =>
     doc: `${does} the backup service of this node, with the rights of the caller; needs Basic credentials.`,
   } satisfies RouteDefinition);
 
-const withBody = { bodyKind: 'raw', bodyLimit: 4 << 20 } as const;
+const withBody = { bodyKind: 'raw', bodyBytesMax: 4 << 20 } as const;
 
 export const GetProxied = proxied('GET', 'Reads from');
 export const DeleteProxied = proxied('DELETE', 'Deletes from');

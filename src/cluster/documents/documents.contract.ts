@@ -72,7 +72,7 @@ const routesOf = (target: DocumentsTarget) => ({
     path: `${target.path}/:document`,
     access: access(target, 'upsert'),
     bodyKind: 'form',
-    bodyLimit: bodyBytesMax,
+    bodyBytesMax,
     hasUserData: true,
     answer: { json: nothing },
     doc: `Stores \`value\` as a document of ${target.name}, with \`flags\` if sent; with \`cas\` only over that version. Keeps the expiry of an existing document.`,

@@ -1,4 +1,4 @@
-// Routes that add nodes to a cluster and remove those that hold no data yet.
+// Routes that add nodes to a cluster, and remove those without documents: added and not yet rebalanced in, or failed over.
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 

@@ -8,9 +8,9 @@ import {
   refusals,
 } from '../../../test/support/settings-suite.ts';
 
-const range = (min: number, max: number) => `The value must be in range from ${min} to ${max}`;
-const integer = 'The value must be an integer';
-const boolean = 'The value must be one of the following: [true,false]';
+const outOfRange = (min: number, max: number) => `The value must be in range from ${min} to ${max}`;
+const notInteger = 'The value must be an integer';
+const notBoolean = 'The value must be one of the following: [true,false]';
 const intMax = 2 ** 31 - 1;
 const integerIn = (min: number, max: number) =>
   ({
@@ -19,10 +19,10 @@ const integerIn = (min: number, max: number) =>
       [`${max}`, max],
     ],
     bad: [
-      [`${min - 1}`, range(min, max)],
-      [`${max + 1}`, range(min, max)],
-      ['1.0', integer],
-      ['', integer],
+      [`${min - 1}`, outOfRange(min, max)],
+      [`${max + 1}`, outOfRange(min, max)],
+      ['1.0', notInteger],
+      ['', notInteger],
     ],
   }) as const;
 
@@ -52,10 +52,15 @@ test('keeps the settings of the index service over restarts, and refuses what is
     read: '/settings/indexes',
     refusal: refusals.fields,
     parameters: [
-      { name: 'redistributeIndexes', ...booleanValues(boolean), missing: { reads: false }, with: untouched },
+      {
+        name: 'redistributeIndexes',
+        ...booleanValues(notBoolean),
+        missing: { reads: false },
+        with: untouched,
+      },
       {
         name: 'enablePageBloomFilter',
-        ...booleanValues(boolean),
+        ...booleanValues(notBoolean),
         missing: { reads: false },
         with: untouched,
       },

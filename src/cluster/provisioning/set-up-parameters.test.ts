@@ -11,10 +11,10 @@ import {
   type SettingsTarget,
 } from '../../../test/support/settings-suite.ts';
 
-const integer = 'The value must be an integer';
+const notInteger = 'The value must be an integer';
 const supplied = 'The value must be supplied';
 const each = (sent: readonly string[], text: string) => sent.map((value) => [value, text] as const);
-const boolean = 'The value must be one of the following: [true,false]';
+const notBoolean = 'The value must be one of the following: [true,false]';
 
 test('name and memory of the cluster change within their ranges, and are kept', async (t) => {
   await using target = await managerTarget();
@@ -30,7 +30,7 @@ test('name and memory of the cluster change within their ranges, and are kept', 
     bad: [
       ...[`${min - 1}`, '0', '-1'].map((sent) => [sent, tooLow(service, sent, min)] as const),
       ['4294967297', 'The value must be in range from -Infinity to 4294967296'],
-      ...each(['', 'x', '256.5'], integer),
+      ...each(['', 'x', '256.5'], notInteger),
     ],
     missing: { reads: min },
     with: untouched,
@@ -62,7 +62,7 @@ test('name and memory of the cluster change within their ranges, and are kept', 
             "Total quota (7169MB) exceeds the maximum allowed quota (7168MB) on node 'ns_1@cb.local'",
             '_',
           ],
-          ...each(['', 'x', '256.5'], integer),
+          ...each(['', 'x', '256.5'], notInteger),
         ],
         missing: { reads: 256 },
         with: untouched,
@@ -238,7 +238,7 @@ test('folders and services of a node are chosen before it has an administrator',
           ['false', ['kv']],
           ['true', ['kv']],
         ],
-        bad: each(['', '1', 'True'], boolean),
+        bad: each(['', '1', 'True'], notBoolean),
         missing: { reads: ['kv'] },
         find: (answer: { services: string[] }) => answer.services,
       },

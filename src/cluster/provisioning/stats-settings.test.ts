@@ -6,7 +6,7 @@ import {
   refusals,
 } from '../../../test/support/settings-suite.ts';
 
-const boolean = 'The value must be one of the following: [true,false]';
+const notBoolean = 'The value must be one of the following: [true,false]';
 
 test('stores whether statistics may be shared', async (t) => {
   await using target = await managerTarget();
@@ -15,7 +15,7 @@ test('stores whether statistics may be shared', async (t) => {
     read: '/settings/stats',
     refusal: refusals.fields,
     parameters: [
-      { name: 'sendStats', ...booleanValues(boolean), missing: { text: 'The value must be supplied' } },
+      { name: 'sendStats', ...booleanValues(notBoolean), missing: { text: 'The value must be supplied' } },
     ],
   });
 });

@@ -9,7 +9,7 @@ export const RunStatement = defineRoute({
   // The query service authorizes the statement by the forwarded credentials.
   access: { kind: 'authenticated' },
   bodyKind: 'raw',
-  bodyLimit: 8 << 20,
+  bodyBytesMax: 8 << 20,
   // The audit trail records changes of the configuration; most statements run on the query service's own ports.
   changesNothing: true,
   answer: { json: shape.record(shape.any) },

@@ -66,7 +66,7 @@ export const certificateRefusals = defineRefusals('certificates', {
     text: "Provided certificate doesn't match provided private key",
     published: true,
   },
-  unfitKey: { as: 'json', text: '{problem}', when: 'No enabled suite can use a key of this kind.' },
+  unfitKey: { as: 'json', text: '{problem}', when: 'No enabled cipher suite can use a key of this kind.' },
   untrusted: {
     as: 'json',
     text: "CA certificate for this chain is not found in the list of trusted CA's",

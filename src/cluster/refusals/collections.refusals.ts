@@ -40,7 +40,7 @@ export const collectionRefusals = defineRefusals('collections', {
   invalidManifest: {
     value: (errors: unknown) => ({ errors }),
     sample: '{"errors":{"scopes":"{problem}"}}',
-    when: 'A whole manifest: the problems in the form of what was sent.',
+    when: 'Upload of a manifest: the problems, at the same places as the wrong values of the manifest.',
   },
   invalidUid: { as: 'text', text: 'Invalid UID', published: true },
   timeoutOutOfRange: {

@@ -36,13 +36,13 @@ export const nodeRefusals = defineRefusals('nodes', {
   invalidInitName: {
     as: 'fields',
     text: '{problem}',
-    when: 'The node cannot use the host name that the set-up in one call names.',
+    when: 'The set-up of a node in one call: the node cannot use the host name.',
   },
   invalidPaths: { as: 'list', when: 'One text for each wrong path.' },
   invalidInitPaths: {
     as: 'fields',
     text: '{problems}',
-    when: 'Paths are wrong that the set-up in one call names.',
+    when: 'The set-up of a node in one call: one or more paths are wrong.',
   },
   noAlternateName: { as: 'text', text: 'hostname should be specified', published: true },
   invalidAlternateName: { as: 'text', text: '{problem}' },

@@ -46,6 +46,6 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
     status: 503,
     as: 'text',
     text: 'The node {otpNode} runs one of the three NATS servers that store the configuration, and the configuration cannot move to another node now: {reason}.',
-    when: 'Fewer than three nodes of a cluster with `--engine nats` would be left, or no node that stays starts a server in place of that of one that leaves.',
+    when: 'Fewer than three nodes of a cluster with `--engine nats` would be left, or a node with a server leaves, and no node that stays can start another server.',
   },
 });

@@ -173,7 +173,7 @@ export const CheckPermissions = defineRoute({
   path: '/pools/default/checkPermissions',
   access: { kind: 'anyone' },
   bodyKind: 'raw',
-  bodyLimit: 128 << 10,
+  bodyBytesMax: 128 << 10,
   changesNothing: true,
   answer: { json: shape.record(shape.boolean) },
   doc: 'Returns which of the permissions in the body, separated by commas, the caller has.',

@@ -67,7 +67,7 @@ export const Ranges = defineRoute({
   path: root,
   access,
   bodyKind: 'json',
-  bodyLimit: 1 << 20,
+  bodyBytesMax: 1 << 20,
   changesNothing: true,
   answer: { json: shape.array(rangeShape) },
   doc: 'Several ranges at once: an array of objects with `metric` (a list of `{label, value, operator}`), `applyFunctions` and the parameters above.',

@@ -31,7 +31,10 @@ interface Span extends SpanId {
   isLogged: boolean;
 }
 
-/** The most log records of a span that wait to be written. With one more, no further records of the span are logged. */
+/**
+ * The most log records of a span that wait to be written. With one more, no further records of the span are logged. Before the folder is read, as
+ * many sets of samples wait; later ones are dropped.
+ */
 const pendingMax = 360;
 /** The most ended spans that wait for their block to be written. With one more, the oldest is dropped from memory. */
 const endedMax = 2;
@@ -66,7 +69,7 @@ export class Tier {
   #isOpen = false;
   /** Samples that were appended before `open` had read the folder. */
   #early: { timeMs: number; samples: readonly FlatSample[] }[] = [];
-  /** Ends with the present writer. */
+  /** Resolves when the running writer has ended; never rejects. */
   #work: Promise<void> = Promise.resolve();
   #isWriting = false;
   #hasReportedRefused = false;
@@ -161,7 +164,7 @@ export class Tier {
     };
   }
 
-  /** `compressed`: series by their keys, the order of the result. */
+  /** Returns the series in the order of their keys in `compressed`. */
   async #decode(
     compressed: ReadonlyMap<string, CompressedSeries>,
     fromMs: number,
@@ -178,7 +181,7 @@ export class Tier {
     return found;
   }
 
-  /** Resolves once everything appended so far is on disk. */
+  /** Resolves once everything appended so far is on disk, or a write has failed. */
   async written(): Promise<void> {
     await this.#work;
   }

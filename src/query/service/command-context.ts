@@ -17,5 +17,5 @@ export interface CommandContext {
   readonly transaction: RequestTransaction;
   readonly place: StatementPlace | undefined;
   /** Called with the entry that PREPARE has created. */
-  readonly prepared?: (entry: PreparedEntry) => void;
+  readonly onPrepared?: (entry: PreparedEntry) => void;
 }

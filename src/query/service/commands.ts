@@ -51,10 +51,13 @@ async function discardOnOtherNodes(name: string, statement: string, given: Comma
   await otherNodes.discardPrepared({ name, queryContext: request.queryContextText, statement });
 }
 
-function prepareRow(command: PrepareCommand, { service, request, choice, prepared }: CommandContext): Value {
+function prepareRow(
+  command: PrepareCommand,
+  { service, request, choice, onPrepared }: CommandContext,
+): Value {
   const text = request.statement ?? command.prepared.text;
   const entry = choice.cachePrepared(command, text);
-  prepared?.(entry);
+  onPrepared?.(entry);
   return asValue({
     encoded_plan: entry.encodedPlan,
     featureControls: request.featureControls ?? (service.deps.settings.others['n1ql-feat-ctrl'] as number),

@@ -24,19 +24,20 @@ export interface ContextParts {
   readonly slices: RequestSlices | null;
   readonly place: StatementPlace | undefined;
   readonly signal: AbortSignal;
+  /** The time of the request in milliseconds since 1970. */
   readonly startedMs: number;
   readonly isProfiled: boolean;
   readonly parameters: Pick<ExecuteContext, 'positional' | 'named'>;
   /** Called with the statement that a PREPARE of this request prepares. */
-  readonly prepared: (entry: PreparedEntry) => void;
+  readonly onPrepared: (entry: PreparedEntry) => void;
 }
 
-/** An operator writes its rows to temporary files when they take more memory. */
-const spillBytes = 32 << 20;
+/** An operator whose rows take more memory than this writes them to temporary files. */
+const defaultSpillBytes = 32 << 20;
 const mib = 1 << 20;
 
 export function executeContext(parts: ContextParts): ExecuteContext {
-  const { service, request, session, choice, transaction, slices, place, signal, prepared } = parts;
+  const { service, request, session, choice, transaction, slices, place, signal, onPrepared } = parts;
   const { clock, random, settings, scratch, collectGarbage, functions, clients, node } = service.deps;
   const retry = { clock, signal, place };
   const consistency = new RequestConsistency(consistencyIn(transaction, request), clients, retry);
@@ -55,7 +56,7 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     scratch,
     collectGarbage,
     memoryQuotaBytes: quotaMb * mib,
-    spillBytes: quotaMb > 0 ? Math.min(spillBytes, (quotaMb * mib) / 2) : spillBytes,
+    spillBytes: quotaMb > 0 ? Math.min(defaultSpillBytes, (quotaMb * mib) / 2) : defaultSpillBytes,
     isReadonly: request.isReadonly,
     preserveExpiry: request.preserveExpiry,
     durability: request.durability ?? 'none',
@@ -63,7 +64,7 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     scanWaitMs: request.scanWaitMs,
     errorLimit: request.errorLimit ?? settings.errorLimit,
     signal,
-    // Not spread on a condition: V8 takes much longer for a literal with such a member.
+    // Undefined instead of a conditional spread, with which V8 takes much longer to create the object.
     queryContext: request.queryContext ?? undefined,
     userFunctions: functions.lookupFor(request.queryContext, (definition, values) =>
       service.deps.javaScript.call(definition, values, {
@@ -78,16 +79,17 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     isProfiled: parts.isProfiled,
     authorize: (privileges) => checkPrivileges(session.callers, privileges),
     advisor: (statements) => adviseStatements(statements, { service, choice }, context),
-    command: (command, within) =>
+    // A statement of a function has a context with other parameters.
+    command: (command, statementContext) =>
       runCommand(command, {
         service,
         request,
         session,
         choice,
-        context: within,
+        context: statementContext,
         transaction,
         place,
-        prepared,
+        onPrepared,
       }),
   };
   return context;

@@ -217,7 +217,7 @@ export class RequestRun {
       signal: this.cancellation.signal,
       startedMs: this.active.requestTimeMs,
       isProfiled: answer.profileLevel !== 'off',
-      prepared: (entry) => {
+      onPrepared: (entry) => {
         this.justPrepared = entry;
       },
       parameters: parametersOf(request, chosen.using),

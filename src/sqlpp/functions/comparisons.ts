@@ -7,8 +7,8 @@ import { Binary, newObject, type Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { escapeCharacter, likePattern } from './like-patterns.ts';
 
-/** Options of a function that handles MISSING and NULL itself. */
-const ownNulls = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
+/** Options of a function that handles MISSING and NULL itself, and has these other names. */
+const handlingNulls = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
   nulls: 'own',
   synonyms,
 });
@@ -112,43 +112,43 @@ export const comparisons = new Declarations('comparison')
     'value, value [, value …]',
     'The largest value that is neither NULL nor MISSING.',
     extreme(1),
-    ownNulls(),
+    handlingNulls(),
   )
   .add(
     'least',
     'value, value [, value …]',
     'The smallest value that is neither NULL nor MISSING.',
     extreme(-1),
-    ownNulls(),
+    handlingNulls(),
   )
   .add(
     'successor',
     'value',
     'The smallest value that collates after the argument.',
     ([value]) => successor(value),
-    ownNulls(),
+    handlingNulls(),
   );
 
 export const operators = new Declarations('operator')
-  .add('and', 'condition, condition [, condition …]', 'As the operator AND.', and, ownNulls())
-  .add('or', 'condition, condition [, condition …]', 'As the operator OR.', or, ownNulls())
+  .add('and', 'condition, condition [, condition …]', 'As the operator AND.', and, handlingNulls())
+  .add('or', 'condition, condition [, condition …]', 'As the operator OR.', or, handlingNulls())
   .add('not', 'condition', 'As the operator NOT.', ([value]) => !isTrue(value))
-  .add('eq', 'value, value', 'As the operator `=`.', ([a, b]) => equal(a, b), ownNulls())
+  .add('eq', 'value, value', 'As the operator `=`.', ([a, b]) => equal(a, b), handlingNulls())
   .add(
     'lt',
     'value, value',
     'As the operator `<`.',
     ordered((order) => order < 0),
-    ownNulls(),
+    handlingNulls(),
   )
   .add(
     'le',
     'value, value',
     'As the operator `<=`.',
     ordered((order) => order <= 0),
-    ownNulls(),
+    handlingNulls(),
   )
-  .add('between', 'value, low, high', 'As the operator BETWEEN.', between, ownNulls())
+  .add('between', 'value, low, high', 'As the operator BETWEEN.', between, handlingNulls())
   .add('like', 'string, pattern [, escape]', 'As the operator LIKE.', like)
   .add('in', 'value, array', 'As the operator IN.', isIn, { nulls: 'onlyMissing' })
   .add('within', 'value, container', 'As the operator WITHIN.', within, { nulls: 'onlyMissing' })
@@ -163,29 +163,29 @@ export const operators = new Declarations('operator')
     nulls: 'onlyMissing',
     synonyms: ['is_not_null'],
   })
-  .add('ismissing', 'value', 'As IS MISSING.', ([value]) => value === undefined, ownNulls('is_missing'))
+  .add('ismissing', 'value', 'As IS MISSING.', ([value]) => value === undefined, handlingNulls('is_missing'))
   .add(
     'isnotmissing',
     'value',
     'As IS NOT MISSING.',
     ([value]) => value !== undefined,
-    ownNulls('is_not_missing'),
+    handlingNulls('is_not_missing'),
   )
   .add(
     'isvalued',
     'value',
     'As IS VALUED.',
     ([value]) => isKnown(value),
-    ownNulls('is_valued', 'isknown', 'is_known', 'isnotunknown', 'is_not_unknown'),
+    handlingNulls('is_valued', 'isknown', 'is_known', 'isnotunknown', 'is_not_unknown'),
   )
   .add(
     'isnotvalued',
     'value',
     'As IS NOT VALUED.',
     ([value]) => !isKnown(value),
-    ownNulls('is_not_valued', 'isnotknown', 'is_not_known', 'isunknown'),
+    handlingNulls('is_not_valued', 'isnotknown', 'is_not_known', 'isunknown'),
   )
-  .add('array', '[value …]', 'An array of the arguments.', (values) => values, ownNulls())
+  .add('array', '[value …]', 'An array of the arguments.', (values) => values, handlingNulls())
   .add('element', 'array, position', 'As `array[position]`.', element, { nulls: 'onlyMissing' })
   .add('field', 'object, name', 'As `object.name`.', field, { nulls: 'onlyMissing' })
   .add('slice', 'array [, start, end]', 'As `array[start:end]`.', slice);

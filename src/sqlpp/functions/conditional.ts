@@ -5,8 +5,8 @@ import { isNumber } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 
-/** Options of a function that handles MISSING and NULL itself. */
-const ownNulls = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
+/** Options of a function that handles MISSING and NULL itself, and has these other names. */
+const handlingNulls = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
   nulls: 'own',
   synonyms,
 });
@@ -16,6 +16,7 @@ const first =
   (isAccepted: (value: Value) => boolean): Implementation =>
   (values) => {
     const found = values.find(isAccepted);
+    // `undefined`: none was accepted, or the accepted one is MISSING.
     return found === undefined && !values.some((value) => value === undefined && isAccepted(value))
       ? null
       : found;
@@ -43,11 +44,11 @@ const insteadOf =
   };
 
 const decode: Implementation = ([value, ...others]) => {
-  const otherwise = others.length % 2 === 1 ? others.at(-1) : null;
+  const defaultResult = others.length % 2 === 1 ? others.at(-1) : null;
   for (let at = 0; at + 1 < others.length; at += 2) {
     if (collate(value, others[at]) === 0) return others[at + 1];
   }
-  return otherwise;
+  return defaultResult;
 };
 
 const isKnown = (value: Value): boolean => value !== undefined && value !== null;
@@ -58,96 +59,96 @@ export const conditional = new Declarations('conditional')
     'value, other [, other …]',
     'The first argument that is not MISSING.',
     first((value) => value !== undefined),
-    ownNulls('if_missing'),
+    handlingNulls('if_missing'),
   )
   .add(
     'ifnull',
     'value, other [, other …]',
     'The first argument that is not NULL.',
     first((value) => value !== null),
-    ownNulls('if_null'),
+    handlingNulls('if_null'),
   )
   .add(
     'ifmissingornull',
     'value, other [, other …]',
     'The first argument that is neither MISSING nor NULL.',
     first(isKnown),
-    ownNulls('if_missing_or_null', 'coalesce'),
+    handlingNulls('if_missing_or_null', 'coalesce'),
   )
   .add(
     'missingif',
     'value, other',
     'MISSING if both are equal, else the first.',
     insteadOf(undefined),
-    ownNulls('missing_if'),
+    handlingNulls('missing_if'),
   )
   .add(
     'nullif',
     'value, other',
     'NULL if both are equal, else the first.',
     insteadOf(null),
-    ownNulls('null_if'),
+    handlingNulls('null_if'),
   )
   .add(
     'nvl',
     'value, other',
     'The first argument if it is neither MISSING nor NULL, else the second.',
     ([value, other]) => (isKnown(value) ? value : other),
-    ownNulls(),
+    handlingNulls(),
   )
   .add(
     'nvl2',
     'value, if_known, if_unknown',
     'The second argument if the first is neither MISSING nor NULL, else the third.',
     ([value, ifKnown, ifUnknown]) => (isKnown(value) ? ifKnown : ifUnknown),
-    ownNulls(),
+    handlingNulls(),
   )
   .add(
     'decode',
-    'value, search, result [, search, result …]',
-    'The result that follows the first search equal to the value, else the last argument if no search precedes it, else NULL.',
+    'value, search, result [, search, result …] [, default]',
+    'The result after the first search that equals the value; if none does, the default, or NULL without one.',
     decode,
-    ownNulls(),
+    handlingNulls(),
   )
   .add(
     'ifinf',
     'number, other [, other …]',
     'The first number that is not infinite.',
     firstNumber((value) => Math.abs(value) !== Infinity),
-    ownNulls('if_inf'),
+    handlingNulls('if_inf'),
   )
   .add(
     'ifnan',
     'number, other [, other …]',
     'The first number that is not NaN.',
     firstNumber((value) => !Number.isNaN(value)),
-    ownNulls('if_nan'),
+    handlingNulls('if_nan'),
   )
   .add(
     'ifnanorinf',
     'number, other [, other …]',
     'The first number that is neither NaN nor infinite.',
     firstNumber(Number.isFinite),
-    ownNulls('if_nan_or_inf'),
+    handlingNulls('if_nan_or_inf'),
   )
   .add(
     'nanif',
     'value, other',
     'NaN if both are equal, else the first.',
     insteadOf(Number.NaN),
-    ownNulls('nan_if'),
+    handlingNulls('nan_if'),
   )
   .add(
     'neginfif',
     'value, other',
     'Negative infinity if both are equal, else the first.',
     insteadOf(-Infinity),
-    ownNulls('neginf_if'),
+    handlingNulls('neginf_if'),
   )
   .add(
     'posinfif',
     'value, other',
     'Infinity if both are equal, else the first.',
     insteadOf(Infinity),
-    ownNulls('posinf_if'),
+    handlingNulls('posinf_if'),
   );

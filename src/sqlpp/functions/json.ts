@@ -14,7 +14,7 @@ import { Declarations, type Implementation, type StepsOf } from './declaration.t
 import { hashBytes } from './hashing.ts';
 import { toText } from './types.ts';
 
-const ownNulls = { nulls: 'own' } as const;
+const handlingNulls = { nulls: 'own' } as const;
 
 const decode: Implementation = ([text]) => {
   if (typeof text !== 'string' || text.trim() === '') return null;
@@ -157,7 +157,7 @@ export const json = new Declarations('json')
     'value',
     'How many bytes the value has as JSON text.',
     ([value]) => byteLength(encode(value)),
-    ownNulls,
+    handlingNulls,
   )
   .add('pairs', 'value', 'Arrays of name and value of all members in all depths.', pairs, {
     steps: pairsSteps,
@@ -185,6 +185,6 @@ export const json = new Declarations('json')
     'value [, options]',
     'The hash of a value in hexadecimal; `algorithm` is sha256 unless the options name another.',
     hashBytes,
-    ownNulls,
+    handlingNulls,
   )
-  .add('abort', 'message', 'Ends the statement with error 5011.', abort, ownNulls);
+  .add('abort', 'message', 'Ends the statement with error 5011.', abort, handlingNulls);

@@ -18,34 +18,34 @@ import { Declarations, type Implementation } from './declaration.ts';
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
 const ofNumber =
-  (of: (value: number) => number): Implementation =>
+  (compute: (value: number) => number): Implementation =>
   ([value]) =>
-    isNumber(value) ? of(Number(value)) : null;
+    isNumber(value) ? compute(Number(value)) : null;
 
 const ofNumbers =
-  (of: (value: number, other: number) => number): Implementation =>
+  (compute: (value: number, other: number) => number): Implementation =>
   ([value, other]) =>
-    isNumber(value) && isNumber(other) ? of(Number(value), Number(other)) : null;
+    isNumber(value) && isNumber(other) ? compute(Number(value), Number(other)) : null;
 
 /** With a negative precision, integers are computed as doubles: those beyond 2^53 are inexact. */
 const rounding =
-  (of: (value: number, precision: number) => number): Implementation =>
+  (round: (value: number, precision: number) => number): Implementation =>
   ([value, precision = 0]) => {
     if (!isNumber(value) || typeof precision !== 'number' || !Number.isInteger(precision)) return null;
     if (precision >= 0 && integerOf(value) !== undefined) return value;
-    const result = of(Number(value), precision);
+    const result = round(Number(value), precision);
     return Object.is(result, -0) ? 0 : result;
   };
 
 /**
- * Moves the decimal point by `precision` places, applies `of`, and moves it back. Where a double cannot hold the moved number, there is nothing
- * to round: its digits end before that place.
+ * Moves the decimal point by `precision` places, rounds, and moves it back. Where a double cannot hold the moved number, there is nothing
+ * to round: the digits of the number end before that place.
  */
-function scaled(value: number, precision: number, of: (moved: number) => number): number {
+function scaled(value: number, precision: number, round: (moved: number) => number): number {
   const power = 10 ** precision;
   const moved = value * power;
   if (!Number.isFinite(moved)) return value;
-  return power === 0 ? 0 : of(moved) / power;
+  return power === 0 ? 0 : round(moved) / power;
 }
 
 /** Rounds halves to even, or away from zero. */
@@ -68,11 +68,11 @@ const abs: Implementation = ([value]) => {
 
 /** For results that are integers: a bigint is one already. Adding 0 turns -0 into 0. */
 const integerResult =
-  (of: (value: number) => number): Implementation =>
+  (compute: (value: number) => number): Implementation =>
   ([value]) =>
-    typeof value === 'bigint' ? value : typeof value === 'number' ? of(value) + 0 : null;
+    typeof value === 'bigint' ? value : typeof value === 'number' ? compute(value) + 0 : null;
 
-/** With a seed always the same number. */
+/** With a seed, always the same number. */
 const random: Implementation = ([seed], context) => {
   if (seed === undefined) return context.random();
   return typeof seed === 'number' && Number.isInteger(seed) ? seeded(seed) : null;
@@ -80,6 +80,7 @@ const random: Implementation = ([seed], context) => {
 
 /** The first number of the generator Mulberry32. */
 function seeded(seed: number): number {
+  // 32 bits of state, made of all bits of an integer.
   let state = (seed ^ (seed / 2 ** 32)) >>> 0;
   state = (state + 0x6d2b79f5) >>> 0;
   let mixed = Math.imul(state ^ (state >>> 15), state | 1);
@@ -88,9 +89,9 @@ function seeded(seed: number): number {
 }
 
 const folded =
-  (of: (a: Value, b: Value) => Value): Implementation =>
+  (combine: (a: Value, b: Value) => Value): Implementation =>
   (values) =>
-    values.slice(1).reduce(of, values[0]);
+    values.slice(1).reduce(combine, values[0]);
 
 const missing = { nulls: 'onlyMissing' } as const;
 
@@ -164,10 +165,13 @@ export const numbers = new Declarations('number')
   .add('mod', 'number, number', 'The remainder of a division; NULL for a division by 0.', ([a, b]) =>
     modulo(a, b),
   )
-  .add('idiv', 'number, number', 'The quotient of the integer parts, truncated; by 0 NULL.', ([a, b]) =>
-    divideIntegers(a, b),
+  .add(
+    'idiv',
+    'number, number',
+    'The quotient of the integer parts, truncated; NULL for a division by 0.',
+    ([a, b]) => divideIntegers(a, b),
   )
-  .add('imod', 'number, number', 'The remainder of the integer parts; by 0 NULL.', ([a, b]) =>
+  .add('imod', 'number, number', 'The remainder of the integer parts; NULL for a division by 0.', ([a, b]) =>
     moduloIntegers(a, b),
   )
   .add('neg', 'number', 'The negated number.', ([value]) => negate(value));

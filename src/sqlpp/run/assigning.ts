@@ -31,7 +31,7 @@ export type Assign = (run: Run, row: Row, slot: number) => AssignedDocument;
 
 /** `copies`: the arrays and objects that belong to this document alone. Others may be values of parameters, constants and other documents. */
 type Change = (run: Run, row: Row, copy: Row, copies: Copies) => void;
-/** The same for the elements of a FOR. */
+/** A `Change` of each element of a FOR, with pauses between the steps. */
 type ChangeInSteps = (run: Run, row: Row, copy: Row, copies: Copies) => WorkSteps<void>;
 /** A term of SET or UNSET. */
 type Term = { readonly change: Change } | { readonly inSteps: ChangeInSteps };
@@ -94,7 +94,7 @@ function compileUnset(compiler: BlockCompiler, term: UnsetPlan, source: Source):
   return { inSteps: compile(compiler, term.for, unset) };
 }
 
-/** Runs a change for each combination of FOR. Values are computed from the original document; assignments change the copy. */
+/** Compiles a change of each combination of the elements of FOR. Values are computed from the original document; assignments change the copy. */
 function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): ChangeInSteps {
   const when = node.when && compiler.code(node.when);
   const expand = compileRanges(compiler, node.dimensions);
@@ -103,7 +103,7 @@ function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): Cha
     const originals = expand(run, row);
     yield;
     const changing = expand(run, copy);
-    // An earlier term changed what this one iterates over: its elements no longer correspond.
+    // An earlier term changed what this one iterates over: the elements of original and copy no longer correspond.
     if (originals.length !== changing.length) return;
     for (const [at, changed] of changing.entries()) {
       const original = originals[at] as Row;
@@ -126,7 +126,7 @@ function compileForAll(compiler: BlockCompiler, { dimensions }: ForPlan, remove:
   };
 }
 
-/** Runs steps between which other runs of the statement count their padding in the same place. */
+/** Runs the steps of one document. Between them the statement changes other documents, whose padding it counts in the same `padding`. */
 function* counting(padding: Padding, steps: WorkSteps<void>): WorkSteps<void> {
   let { elements } = padding;
   for (;;) {
@@ -138,7 +138,7 @@ function* counting(padding: Padding, steps: WorkSteps<void>): WorkSteps<void> {
   }
 }
 
-/** Elements that FOR changes in one step. */
+/** How many combinations FOR changes in one step. */
 const changedAtOnce = 256;
 
 /** Returns a row for each combination of elements. */

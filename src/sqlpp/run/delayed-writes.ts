@@ -1,5 +1,5 @@
-// The changes of a statement that also reads the keyspace it changes: all are computed before the first one is written. They wait as
-// bytes; those that exceed the request's memory share wait in a scratch file.
+// The changes of a statement that also reads the keyspace it changes: all are computed before the first one is written. Until then they
+// are kept encoded: up to `spillBytes` of the request in memory, the others in a scratch file.
 import type { DocumentWrite } from '../datastore/documents.ts';
 import { Binary, type Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';
@@ -8,12 +8,12 @@ import type { Run } from './run.ts';
 import { rowsIn, SpillWriter } from './spilled-rows.ts';
 import type { RowWrite } from './statement.ts';
 
-/** Once waiting changes have this size together, they are a part, which goes to memory or the file without more rows: documents may be large. */
+/** A part, which is stored as a whole, ends at this size, or earlier at `batchRows` changes: documents may be large. */
 const partBytes = 256 << 10;
 
 export class DelayedWrites {
   readonly #run: Run;
-  /** Whether RETURNING reads the rows. */
+  /** Whether the rows are kept with the changes, because RETURNING reads them. */
   readonly #hasRows: boolean;
   readonly #part = new SpillWriter();
   /** The number of changes in the unfinished part. */
@@ -74,7 +74,7 @@ export class DelayedWrites {
 
 function encoded({ row, write, value }: RowWrite, hasRow: boolean): Value[] {
   const { kind, id, bytes, cas, readCas, expiration, xattrs } = write;
-  const attributes = xattrs && [...xattrs].map(([name, text]) => [name, text && new Binary(text)]);
+  const attributes = xattrs && [...xattrs].map(([name, json]) => [name, json && new Binary(json)]);
   const change: Value[] = [kind, id, new Binary(bytes), cas, readCas, expiration, attributes];
   return hasRow ? [...change, row, value] : change;
 }
@@ -105,7 +105,7 @@ function decoded([
 type AttributePairs = readonly (readonly [string, Binary | null])[];
 
 const attributesIn = (pairs: AttributePairs): NonNullable<DocumentWrite['xattrs']> =>
-  new Map(pairs.map(([name, text]) => [name, text === null ? null : text.bytes]));
+  new Map(pairs.map(([name, json]) => [name, json === null ? null : json.bytes]));
 
-/** Scratch files have signed integers. */
+/** The encoding of rows has signed integers of 64 bits. */
 const unsigned = (integer: bigint): bigint => BigInt.asUintN(64, integer);

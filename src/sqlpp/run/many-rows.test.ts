@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 
+const memoryQuotaExceeded = { code: 5500 };
+
 test('a step of WITH RECURSIVE has any number of rows', async () => {
   const statement = `
     WITH RECURSIVE r AS (
@@ -28,10 +30,12 @@ test('the prefix of a LIKE pattern of an index scan has any length', async () =>
 });
 
 test('rows of a subquery in an expression count as memory of the statement while they arrive', async () => {
-  const tenMillion = 'ARRAY_RANGE(0, 1000) a UNNEST ARRAY_RANGE(0, 10000) b';
-  const statement = `SELECT RAW ARRAY_LENGTH((SELECT RAW 1 FROM ${tenMillion}))`;
+  const tenMillionRows = 'ARRAY_RANGE(0, 1000) a UNNEST ARRAY_RANGE(0, 10000) b';
+  const statement = `SELECT RAW ARRAY_LENGTH((SELECT RAW 1 FROM ${tenMillionRows}))`;
   let nowMs = 0;
   let pauses = 0;
+  // The clock advances at each reading, so that the statement pauses often: 9,000 times up to the quota, 700,000 times for all rows.
+  const pausesMax = 50_000;
   const prepared = prepareOn(new MemoryDatastore(), statement);
   const context = {
     ...contextOf(new MemoryDatastore(), { memoryQuotaBytes: 1 << 20 }),
@@ -40,22 +44,28 @@ test('rows of a subquery in an expression count as memory of the statement while
       pauses++;
     },
   };
-  await assert.rejects(prepared.program.run(prepared, context).rows[Symbol.asyncIterator]().next(), {
-    code: 5500,
-  });
-  assert.ok(pauses < 50_000, `${pauses} pauses`);
+  await assert.rejects(
+    prepared.program.run(prepared, context).rows[Symbol.asyncIterator]().next(),
+    memoryQuotaExceeded,
+  );
+  assert.ok(pauses < pausesMax, `${pauses} pauses`);
 });
 
 test('the memory of WITH RECURSIVE counts until its query ends, and not until the statement does', async () => {
-  const numbers = (union: string) =>
+  /** The largest number of the recursion, from 1 to 100, and the row's `x` added. */
+  const largestPlusX = (union: string) =>
     `(WITH RECURSIVE r AS (SELECT RAW 1 ${union} SELECT RAW v + 1 FROM r v WHERE v < 100) SELECT RAW MAX(v) + x FROM r v)[0]`;
-  const of = (union: string, count: number, memoryQuotaBytes: number) =>
-    query(new MemoryDatastore(), `SELECT RAW SUM(${numbers(union)}) FROM ARRAY_RANGE(0, ${count}) x`, {
-      memoryQuotaBytes,
-    });
+  const sumOverRows = (union: string, rowCount: number, memoryQuotaBytes: number) =>
+    query(
+      new MemoryDatastore(),
+      `SELECT RAW SUM(${largestPlusX(union)}) FROM ARRAY_RANGE(0, ${rowCount}) x`,
+      {
+        memoryQuotaBytes,
+      },
+    );
   for (const union of ['UNION', 'UNION ALL']) {
-    assert.deepEqual(await of(union, 60, 256 << 10), [60 * 100 + (59 * 60) / 2], union);
-    await assert.rejects(of(union, 1, 4_000), { code: 5500 }, union);
+    assert.deepEqual(await sumOverRows(union, 60, 256 << 10), [60 * 100 + (59 * 60) / 2], union);
+    await assert.rejects(sumOverRows(union, 1, 4_000), memoryQuotaExceeded, union);
   }
 });
 
@@ -74,7 +84,7 @@ test('the ids of documents that a statement has had count as its memory', async 
     await query(datastore, 'CREATE INDEX ib ON t(b)');
     await assert.rejects(
       query(datastore, statement, { memoryQuotaBytes: 200_000 }),
-      { code: 5500 },
+      memoryQuotaExceeded,
       statement,
     );
     await query(datastore, statement, { memoryQuotaBytes: 1 << 20 });
@@ -87,7 +97,10 @@ test('the keys of documents that MERGE has changed count as its memory', async (
   for (let at = 0; at < 5_000; at++) datastore.put(t, `key ${at}`, { a: 1 });
   const statement = 'MERGE INTO t USING t AS s ON KEY META(s).id WHEN MATCHED THEN UPDATE SET t.c = 1';
   const given = { spillBytes: 10_000 };
-  await assert.rejects(query(datastore, statement, { ...given, memoryQuotaBytes: 200_000 }), { code: 5500 });
+  await assert.rejects(
+    query(datastore, statement, { ...given, memoryQuotaBytes: 200_000 }),
+    memoryQuotaExceeded,
+  );
   await query(datastore, statement, { ...given, memoryQuotaBytes: 1 << 20 });
 });
 
@@ -102,7 +115,7 @@ test('the matches of one row count as memory of a join by keys, and of a NEST', 
   ] as const) {
     await assert.rejects(
       query(datastore, statement, { memoryQuotaBytes: 200_000 }),
-      { code: 5500 },
+      memoryQuotaExceeded,
       statement,
     );
     assert.deepEqual(await query(datastore, statement, { memoryQuotaBytes: 16 << 20 }), [count]);
@@ -121,8 +134,8 @@ test('the rows that a hash join makes of one row count as memory of the statemen
   const [t, u] = [datastore.add('t'), datastore.add('u')];
   for (let at = 0; at < 3; at++) datastore.put(t, `k${at}`, { a: 1 });
   for (let at = 0; at < 5_000; at++) datastore.put(u, `k${at}`, { a: 1, b: 'x'.repeat(50) });
-  /** The least quota with which the join succeeds, in steps. */
-  const leastQuota = async (field: string): Promise<number> => {
+  /** The least quota with which the join succeeds, in bytes, found in steps of 20,000. */
+  const leastQuotaBytes = async (field: string): Promise<number> => {
     const statement = `SELECT RAW COUNT(*) FROM t JOIN u USE HASH(build) ON t.${field} = u.a`;
     for (let memoryQuotaBytes = 100_000; ; memoryQuotaBytes += 20_000) {
       const found = query(datastore, statement, { memoryQuotaBytes, spillBytes: 64 << 20 });
@@ -134,6 +147,9 @@ test('the rows that a hash join makes of one row count as memory of the statemen
     }
   };
   // The rows of `t` have no field `none`, so that only the table of the right side counts.
-  const pairs = (await leastQuota('a')) - (await leastQuota('none'));
-  assert.ok(pairs > 5_000 * 32 && pairs < 3 * 5_000 * 100, `${pairs} bytes`);
+  const rowsOfOneBytes = (await leastQuotaBytes('a')) - (await leastQuotaBytes('none'));
+  const [rowBytesMin, rowBytesMax] = [32, 100];
+  // Each row of `t` joins all rows of `u`. If the memory were not released before the next row of `t`, three times as much would count.
+  assert.ok(rowsOfOneBytes > 5_000 * rowBytesMin, `${rowsOfOneBytes} bytes`);
+  assert.ok(rowsOfOneBytes < 3 * 5_000 * rowBytesMax, `${rowsOfOneBytes} bytes`);
 });

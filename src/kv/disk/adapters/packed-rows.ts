@@ -6,8 +6,9 @@ import { metaBytes, readMetaAt } from '../row.ts';
 import { sql } from '../schema.ts';
 import { arrayStatement } from './row-reader.ts';
 
-/** Small enough that a page ends near its limit of bytes or time, large enough to amortize the query. */
+/** Few, since a caller whose page is full uses no more of the rows, and compares the time only after a read; enough to amortize the query. */
 const rowsPerRead = 128;
+/** Seqno, expiry or time of deletion, length of the key, length of the value (negative: it is in the table `big`). */
 const numbersPerRow = 4;
 
 export class PackedRows {
@@ -44,7 +45,7 @@ export class PackedRows {
     return this.numbers.length < rowsPerRead * numbersPerRow;
   }
 
-  /** Advances to the next of the rows that were read; false after the last. Throws when their lengths disagree. */
+  /** Advances to the next of the rows that were read; false after the last. Throws when the blob does not have the lengths that the numbers state. */
   next(vb: number): boolean {
     const { item, numbers, nextNumber } = this;
     if (nextNumber >= numbers.length) {

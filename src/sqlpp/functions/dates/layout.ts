@@ -34,7 +34,8 @@ export interface NumberElement {
     | 'month'
     | 'day'
     | 'hour'
-    | 'hour of meridiem'
+    /** The hour of a half day: from 1 to 12. */
+    | 'hour12'
     | 'minute'
     | 'second'
     | 'epoch';
@@ -44,8 +45,8 @@ export interface NumberElement {
   /** Minimum and maximum digits when parsing. */
   readonly minimum: number;
   readonly maximum: number;
-  /** Parsing refuses 0 as the hour of a half day. */
-  readonly isStrict?: boolean;
+  /** Parsing refuses 0 as an `hour12`. */
+  readonly refusesZero?: boolean;
 }
 
 export interface FractionElement {
@@ -104,7 +105,7 @@ const layoutElements: readonly (readonly [pattern: RegExp, element: (match: stri
   [/2006/y, () => number('year', 4)],
   [/01/y, () => number('month')],
   [/02/y, () => number('day')],
-  [/03/y, () => number('hour of meridiem')],
+  [/03/y, () => number('hour12')],
   [/04/y, () => number('minute')],
   [/05/y, () => number('second')],
   [/06/y, () => number('short year')],
@@ -112,7 +113,7 @@ const layoutElements: readonly (readonly [pattern: RegExp, element: (match: stri
   [/1/y, () => number('month', 1)],
   [/_2/y, () => number('day', 2, 1, 2, 'space')],
   [/2/y, () => number('day', 1)],
-  [/3/y, () => number('hour of meridiem', 1)],
+  [/3/y, () => number('hour12', 1)],
   [/4/y, () => number('minute', 1)],
   [/5/y, () => number('second', 1)],
   [/PM/y, () => meridiem(true)],
@@ -183,7 +184,7 @@ const strictNumber = (of: NumberElement['of'], digits: number, width: number, pa
   pad,
   minimum: pad === 'none' ? 1 : digits,
   maximum: digits,
-  isStrict: true,
+  refusesZero: true,
 });
 
 function percentElements(letter: string, flag: string, width: number): readonly Element[] {
@@ -224,9 +225,9 @@ function percentElements(letter: string, flag: string, width: number): readonly 
     case 'k':
       return [number('hour', 2, 1, 2, 'space')];
     case 'I':
-      return [numeric('hour of meridiem')];
+      return [numeric('hour12')];
     case 'l':
-      return [number('hour of meridiem', 2, 1, 2, 'space')];
+      return [number('hour12', 2, 1, 2, 'space')];
     case 'p':
       return [{ kind: 'meridiem', isUpper: true, ignoresCase: isUpper }];
     case 'P':
@@ -268,10 +269,11 @@ const letterElements: readonly (readonly [pattern: RegExp, element: Element])[] 
   [/MM/y, number('month', 2, 1)],
   [/DD/y, number('day', 2, 1)],
   [/hh/y, number('hour', 2, 1)],
-  [/HH/y, { ...number('hour of meridiem', 2, 1), isStrict: true }],
+  [/HH/y, { ...number('hour12', 2, 1), refusesZero: true }],
   [/mm/y, number('minute', 2, 1)],
   [/PP/y, { kind: 'meridiem', isUpper: true, ignoresCase: true }],
   [/pp/y, { kind: 'meridiem', isUpper: false, ignoresCase: true }],
+  // Nanoseconds are `sss`, milliseconds `s`.
   [/sss(?!s)/y, { kind: 'fraction', digits: 9, isTrimmed: false, hasPoint: false }],
   [/ss(?!s)/y, number('second', 2, 1)],
   [/s(?!s)/y, { kind: 'fraction', digits: 3, isTrimmed: false, hasPoint: false }],
@@ -298,7 +300,7 @@ export function letterFormat(format: string): Element[] {
 
 export const defaultLayout = '2006-01-02T15:04:05.999Z07:00';
 
-/** The layouts of texts without a format. */
+/** The layouts that are tried for a date whose format is not given. */
 export const knownLayouts: readonly string[] = [
   defaultLayout,
   '2006-01-02 15:04:05.999Z07:00',
@@ -334,6 +336,7 @@ export function styleOf(format: string): FormatStyle {
   if (trimmed === '') return 'default';
   if (trimmed.includes('%')) return 'percent';
   if (!/\d/.test(trimmed)) return 'letters';
+  // A layout begins with the year 2006, with one of its numbers from 1 to 6, or with no digit.
   const digits = /^\d*/.exec(trimmed)?.[0] ?? '';
   return digits === '' || digits === '2006' || /^0?[1-6]$/.test(digits) ? 'layout' : 'example';
 }

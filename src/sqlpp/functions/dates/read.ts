@@ -165,10 +165,10 @@ class Reader {
     return match;
   }
 
-  private number({ of, minimum, maximum, pad, isStrict }: NumberElement): boolean {
+  private number({ of, minimum, maximum, pad, refusesZero }: NumberElement): boolean {
     if (pad === 'space') this.match(/ +/y);
     const digits = this.match(new RegExp(`\\d{${minimum},${maximum}}`, 'y'))?.[0];
-    if (digits === undefined || (isStrict === true && of === 'hour of meridiem' && Number(digits) === 0))
+    if (digits === undefined || (refusesZero === true && of === 'hour12' && Number(digits) === 0))
       return false;
     return this.set(of, Number(digits));
   }
@@ -195,7 +195,7 @@ class Reader {
         found.hour = value;
         found.isTwelveHour = false;
         return value <= 23;
-      case 'hour of meridiem':
+      case 'hour12':
         found.hour = value;
         found.isTwelveHour = true;
         return value <= 12;

@@ -89,7 +89,7 @@ function numberAt(of: NumberElement['of'], { ms }: ZonedTime, fields: Fields): n
       return Math.trunc(fields.year / 100);
     case 'short year':
       return fields.year % 100;
-    case 'hour of meridiem':
+    case 'hour12':
       return fields.hour % 12 === 0 ? 12 : fields.hour % 12;
     case 'epoch':
       return Math.floor(ms / 1000);
