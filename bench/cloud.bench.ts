@@ -140,7 +140,7 @@ async function listsDuringWrites(database: string, { ready: { api, token } }: Cl
   const authorization = `Bearer ${token}`;
   const path = `/v3/clusters/${uuid('b', 0)}/meta`;
   let [isOn, writes, slowestMs] = [true, 0, 0];
-  const began = performance.now();
+  const startedMs = performance.now();
   const writer = async (): Promise<void> => {
     for (; isOn; writes++) {
       const sentMs = performance.now();
@@ -149,14 +149,14 @@ async function listsDuringWrites(database: string, { ready: { api, token } }: Cl
       const { status } = await fetch(new URL(path, api), { method: 'PUT', headers, body });
       if (status !== 204) throw new Error(`${path}: ${status}`);
       slowestMs = Math.max(slowestMs, performance.now() - sentMs);
-      const due = began + (writes + 1) * (1000 / writesPerSecond);
+      const due = startedMs + (writes + 1) * (1000 / writesPerSecond);
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
     }
   };
   const written = writer();
   const lists = await load({ url: new URL('/v2/clusters', api), authorization, connections, ms: size.ms });
   isOn = false;
-  const perSecond = (writes / (performance.now() - began)) * 1000;
+  const perSecond = (writes / (performance.now() - startedMs)) * 1000;
   await written;
   console.log(
     `${database}: GET /v2/clusters ${lists.perSecond.toFixed(0)}/s, p99 ${lists.p99Ms.toFixed(1)} ms, during ${perSecond.toFixed(0)} writes a second, the slowest ${slowestMs.toFixed(0)} ms`,
@@ -168,10 +168,10 @@ async function clusters({ atOnce, idleMs }: Size): Promise<void> {
   const projectId = (await cloud.request('POST', '/v2/projects', { name: 'bench' })).body.id;
   const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
   const seconds = async (name: string): Promise<string> => {
-    const began = performance.now();
+    const startedMs = performance.now();
     const { headers } = await cloud.request('POST', '/v2/clusters', { name, cloudId, projectId });
     await untilStatus(cloud, headers.get('location') as string, 'ready');
-    return ((performance.now() - began) / 1000).toFixed(1);
+    return ((performance.now() - startedMs) / 1000).toFixed(1);
   };
   const one = await seconds('one');
   const many = await Promise.all(Array.from({ length: atOnce }, (_, i) => seconds(`many-${i}`)));

@@ -90,10 +90,10 @@ async function measure(
     actives: shape.areAlone ? sharesOf(ports) : await activesOf(nodes[0] as NodeProcess, name),
   };
   if (!shape.areAlone) await untilInSync(nodes[0] as NodeProcess);
-  const before = cpuMs(nodes);
+  const cpuBeforeMs = cpuMs(nodes);
   const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(load)]);
   const result = JSON.parse(stdout) as ClusterLoadResult;
-  return { ...result, perCpuSecond: (result.operations * 1000) / (cpuMs(nodes) - before) };
+  return { ...result, perCpuSecond: (result.operations * 1000) / (cpuMs(nodes) - cpuBeforeMs) };
 }
 
 /** Resolves once the copies have caught up with the previous load. */
@@ -346,11 +346,11 @@ async function restarted(
   const starting = NodeProcess.start({ dataDir: node.dataDir, ports });
   const written = starting.then((again) => untilWritten([again, ...others], { bucket, vb }));
   await Promise.race([written, untilWritten(others, { bucket, vb })]);
-  const took = sinceMs(killedMs);
+  const tookMs = sinceMs(killedMs);
   const again = await starting;
   print(
     'kill and restart at once',
-    `first write after ${took}, the process was ready after ${sinceMs(killedMs)} (limit 2000 ms)`,
+    `first write after ${tookMs}, the process was ready after ${sinceMs(killedMs)} (limit 2000 ms)`,
   );
   return again;
 }

@@ -32,8 +32,8 @@ async function measure(engine: DiskEngine, documents: number, aloneMs: number): 
   await compacted(engine, 'alone');
   const after = await engine.sizes(bucketUuid);
   console.log(`file ${mb(before.fileBytes)} MB before, ${mb(after.fileBytes)} MB after`);
-  const until = performance.now() + aloneMs;
-  const rate = await rateOfWrites(engine, source, () => performance.now() < until);
+  const untilMs = performance.now() + aloneMs;
+  const rate = await rateOfWrites(engine, source, () => performance.now() < untilMs);
   let isDone = false;
   const compaction = compacted(engine, 'beside a writer').finally(() => {
     isDone = true;
@@ -47,18 +47,18 @@ async function measure(engine: DiskEngine, documents: number, aloneMs: number): 
 }
 
 async function compacted(engine: DiskEngine, name: string): Promise<void> {
-  const start = performance.now();
+  const startedMs = performance.now();
   await engine.compact(bucketUuid, 0, keepTombstones);
-  const seconds = (performance.now() - start) / 1000;
+  const seconds = (performance.now() - startedMs) / 1000;
   const { dataBytes } = await engine.sizes(bucketUuid);
   console.log(`compaction ${name}: ${(dataBytes / seconds / 1e6).toFixed(0)} MB/s of live data`);
 }
 
 async function rateOfWrites(engine: DiskEngine, source: Source, continues: () => boolean): Promise<number> {
-  const start = performance.now();
+  const startedMs = performance.now();
   let count = 0;
   for (; continues(); count += 1000) await engine.commit(bucketUuid, 0, source.cuts(1000));
-  return count / ((performance.now() - start) / 1000);
+  return count / ((performance.now() - startedMs) / 1000);
 }
 
 const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);

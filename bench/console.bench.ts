@@ -49,10 +49,10 @@ async function firstView(browser: Awaited<ReturnType<typeof launchBrowser>>, nod
   const times: number[] = [];
   for (let i = 0; i < 5; i++) {
     await using opened = await openPage(browser, 'about:blank');
-    const start = performance.now();
+    const startedMs = performance.now();
     await opened.page.goto(`${node.ready.node.rest}/ui/`);
     await opened.page.getByLabel('Name').waitFor();
-    times.push(performance.now() - start);
+    times.push(performance.now() - startedMs);
   }
   console.log(`first view: ${times.sort((a, b) => a - b)[2]?.toFixed(0)} ms (median of 5)`);
 }
@@ -61,14 +61,14 @@ async function firstView(browser: Awaited<ReturnType<typeof launchBrowser>>, nod
 async function scroll(page: Page, documents: number): Promise<void> {
   const list = page.getByRole('region', { name: 'Documents' });
   await list.waitFor();
-  const start = performance.now();
+  const startedMs = performance.now();
   const loading = recordFrames(page);
   for (let read = pageSize; read < documents; read += pageSize) {
     await page.getByText(`${read.toLocaleString('en')} documents, and more`).waitFor();
     await list.press('End');
   }
   await page.getByText(new RegExp(`^${documents.toLocaleString('en')} documents$`)).waitFor();
-  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   await page.evaluate('globalThis.stopFrames = true');
   console.log(`${documents} documents read in ${seconds} s: ${text(await loading)}`);
   const work = await pageWork(page);

@@ -43,9 +43,9 @@ async function measure(name: string, engine: DiskEngine, folder: string, sizes: 
     let ms = 0;
     for (let i = 0; i < count; i++) {
       const cuts = source.cuts(rows);
-      const start = performance.now();
+      const startedMs = performance.now();
       await engine.commit(bucketUuid, 0, cuts);
-      ms += performance.now() - start;
+      ms += performance.now() - startedMs;
     }
     return ms;
   };
@@ -56,9 +56,9 @@ async function measure(name: string, engine: DiskEngine, folder: string, sizes: 
   await engine.close(bucketUuid);
   await open();
   let bytes = 0;
-  const start = performance.now();
+  const startedMs = performance.now();
   await engine.load(bucketUuid, 0, (batch) => void (bytes += batch.length));
-  const seconds = (performance.now() - start) / 1000;
+  const seconds = (performance.now() - startedMs) / 1000;
   const rows = source.rows / seconds;
   console.log(`${name}: load ${kilo(rows)} rows/s, ${(bytes / seconds / 1e6).toFixed(0)} MB/s`);
   const { fileBytes } = await engine.sizes(bucketUuid);
@@ -74,7 +74,7 @@ function bareSqlite(folder: string, sizes: Sizes): void {
   const put = db.prepare('insert into t values(?, ?, ?, ?)');
   const source = new RowSource();
   const commit = (count: number, rows: number): number => {
-    const start = performance.now();
+    const startedMs = performance.now();
     for (let i = 0; i < count; i++) {
       db.exec('begin');
       for (let row = 0; row < rows; row++) {
@@ -83,7 +83,7 @@ function bareSqlite(folder: string, sizes: Sizes): void {
       }
       db.exec('commit');
     }
-    return performance.now() - start;
+    return performance.now() - startedMs;
   };
   const name = 'bare node:sqlite';
   report(name, sizes, {
@@ -93,9 +93,9 @@ function bareSqlite(folder: string, sizes: Sizes): void {
   const read = db.prepare('select * from t');
   read.setReturnArrays(true);
   let rows = 0;
-  const start = performance.now();
+  const startedMs = performance.now();
   for (const _ of read.iterate()) rows++;
-  console.log(`${name}: scan ${kilo(rows / ((performance.now() - start) / 1000))} rows/s`);
+  console.log(`${name}: scan ${kilo(rows / ((performance.now() - startedMs) / 1000))} rows/s`);
   db.close();
 }
 

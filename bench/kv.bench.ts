@@ -27,10 +27,10 @@ interface Measured {
 }
 
 async function measure(options: LoadOptions, cpuMs: () => number): Promise<Measured> {
-  const before = cpuMs();
+  const cpuBeforeMs = cpuMs();
   const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(options)]);
   const [rate = 0, operations = 1] = stdout.split(' ').map(Number);
-  return { rate, cpuMicroseconds: ((cpuMs() - before) * 1000) / operations };
+  return { rate, cpuMicroseconds: ((cpuMs() - cpuBeforeMs) * 1000) / operations };
 }
 
 /** Processor time of this process, in which the data service runs. */

@@ -93,10 +93,10 @@ async function createBuckets(dataDir: string, count: number): Promise<void> {
 
 /** Starts a node on the folder; resolves when all buckets are ready, with the elapsed and the processor time. */
 async function startWithBuckets(dataDir: string, count: number) {
-  const began = performance.now();
+  const startedMs = performance.now();
   const node = await NodeProcess.start({ dataDir });
   while ((await readyBuckets(node)) < count) await wait(5);
-  return { node, ms: performance.now() - began, cpuMs: threadsMs(node.pid) };
+  return { node, ms: performance.now() - startedMs, cpuMs: threadsMs(node.pid) };
 }
 
 async function readyBuckets(node: NodeProcess): Promise<number> {
@@ -110,9 +110,9 @@ async function measureIdle(
   { settleMs, idleMs }: { settleMs: number; idleMs: number },
 ): Promise<Idle> {
   await wait(settleMs);
-  const before = threadsMs(pid);
+  const cpuBeforeMs = threadsMs(pid);
   await wait(idleMs);
-  return { mb: residentMb(pid), msPerSecond: (threadsMs(pid) - before) / (idleMs / 1000) };
+  return { mb: residentMb(pid), msPerSecond: (threadsMs(pid) - cpuBeforeMs) / (idleMs / 1000) };
 }
 
 async function openConnections(node: NodeProcess, count: number): Promise<Socket[]> {

@@ -30,10 +30,10 @@ function processCpuMs(): number {
 
 /** Microseconds of processor time of this process for one operation. */
 async function load(port: number, shape: object, seconds: number): Promise<number> {
-  const before = processCpuMs();
+  const cpuBeforeMs = processCpuMs();
   const options = JSON.stringify({ ...shape, port, seconds, protocol: 'divan' });
   const { stdout } = await promisify(execFile)(process.execPath, [generator, options]);
-  return ((processCpuMs() - before) * 1000) / Number(stdout.split(' ')[1]);
+  return ((processCpuMs() - cpuBeforeMs) * 1000) / Number(stdout.split(' ')[1]);
 }
 
 function metricsOf(admin: WorkerKvAdmin, folder: string) {

@@ -52,15 +52,15 @@ function fill(
   const result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   let payload = 0;
   let longestMs = 0;
-  let last = realClock.monotonicMs();
+  let lastMs = realClock.monotonicMs();
   for (let i = 0; i < count; i++) {
     request.vb = vbOf(i);
     request.keyEnd = 1 + key.write(`user:${i}`, 1, 'latin1');
     if (bucket.documents.store(request, result) !== Status.success) throw new Error('store failed');
     payload += request.keyEnd + valueBytes;
-    const at = realClock.monotonicMs();
-    longestMs = Math.max(longestMs, at - last);
-    last = at;
+    const atMs = realClock.monotonicMs();
+    longestMs = Math.max(longestMs, atMs - lastMs);
+    lastMs = atMs;
   }
   return { payload, longestMs };
 }

@@ -38,19 +38,19 @@ async function measure(folder: string, smoke: boolean): Promise<void> {
   await tier.open();
   let inAppendMs = 0;
   const usage = process.cpuUsage();
-  const began = performance.now();
+  const startedMs = performance.now();
   for (let step = 0; step < steps; step++) {
     const samples = given.next();
-    const before = performance.now();
+    const beforeMs = performance.now();
     tier.append(startMs + step * stepMs, samples);
-    inAppendMs += performance.now() - before;
+    inAppendMs += performance.now() - beforeMs;
     if (step % 60 === 59) await tier.written();
   }
   await tier.written();
   const total = steps * given.series;
   const { user, system } = process.cpuUsage(usage);
   console.log(
-    `ingest: ${rate(total, inAppendMs)} in append; ${rate(total, performance.now() - began)} with log, blocks and fsync`,
+    `ingest: ${rate(total, inAppendMs)} in append; ${rate(total, performance.now() - startedMs)} with log, blocks and fsync`,
   );
   console.log(
     `        (${((user + system) / 1e6).toFixed(1)} s of processor time for ${total} samples, with the time to make them)`,
@@ -122,9 +122,9 @@ async function measureQueries(
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
-  const before = performance.now();
+  const beforeMs = performance.now();
   await work();
-  return performance.now() - before;
+  return performance.now() - beforeMs;
 }
 
 const median = (values: number[]): string =>

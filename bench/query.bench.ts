@@ -174,13 +174,13 @@ async function ranges(
   const width = Math.min(20_000, count / 2);
   const low = (round: number): number => (round * 7_919) % 900_000;
   const span = Math.floor((width / count) * 1_000_003);
-  const here = (round: number) =>
+  const onNode = (round: number) =>
     client.run({
       statement: `SELECT d.name, d.city FROM ${keyspace} d WHERE d.n BETWEEN $a AND $b AND d.free = true`,
       $a: low(round),
       $b: low(round) + span,
     });
-  const there = (round: number) =>
+  const onPeer = (round: number) =>
     peer?.query(
       "select doc->>'name', doc->>'city' from docs where (doc->>'n')::int between $1 and $2 and (doc->>'free')::bool",
       [low(round), low(round) + span],
@@ -190,11 +190,11 @@ async function ranges(
   await compared(
     `${what}, the first ones of a process`,
     { ...figures, rounds: 20, isCold: true },
-    here,
-    there,
+    onNode,
+    onPeer,
   );
-  await warmUp([here, there], { times: smoke ? 20 : rangeWarmUpTimes, msMax: warmUpMsMax });
-  await compared(what, { ...figures, rounds: smoke ? 20 : 60, goal: 0.5 }, here, there);
+  await warmUp([onNode, onPeer], { times: smoke ? 20 : rangeWarmUpTimes, msMax: warmUpMsMax });
+  await compared(what, { ...figures, rounds: smoke ? 20 : 60, goal: 0.5 }, onNode, onPeer);
 }
 
 async function collectionScan(
@@ -226,9 +226,9 @@ async function freshReads(client: QueryConnection, rounds: number) {
       $k: 'fresh',
       $n: -round,
     });
-    const began = performance.now();
+    const startedMs = performance.now();
     await client.run({ statement, $n: -round, scan_consistency: 'request_plus' });
-    times.push(performance.now() - began);
+    times.push(performance.now() - startedMs);
   }
   console.log(`request_plus right after a write: ${latencyText(times)} (goal 5 ms median, 25 ms at 99 %)`);
 }
@@ -242,11 +242,11 @@ async function shortDuringLong(node: NodeProcess, client: QueryConnection, secon
     while (isLong) await other.run({ statement: long });
   })();
   const times: number[] = [];
-  const until = performance.now() + seconds * 1_000;
-  while (performance.now() < until) {
-    const began = performance.now();
+  const untilMs = performance.now() + seconds * 1_000;
+  while (performance.now() < untilMs) {
+    const startedMs = performance.now();
     await client.run({ prepared: 'by_key', $key: 'hotel_1' });
-    times.push(performance.now() - began);
+    times.push(performance.now() - startedMs);
     await wait(5);
   }
   isLong = false;

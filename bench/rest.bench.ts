@@ -47,9 +47,9 @@ async function measure(node: NodeProcess, what: string, ms: number): Promise<voi
     const url = new URL(path, node.ready.node.rest);
     const sent = { url, authorization, ...(form !== undefined && { form }), connections: 1 };
     await load({ ...sent, ms: ms / 4 });
-    const before = processMs(node.pid);
+    const cpuBeforeMs = processMs(node.pid);
     const { perSecond, bytes, p50Ms, p99Ms } = await load({ ...sent, ms });
-    const each = (processMs(node.pid) - before) / ((perSecond * ms) / 1000);
+    const each = (processMs(node.pid) - cpuBeforeMs) / ((perSecond * ms) / 1000);
     console.log(
       `${what}: ${form === undefined ? 'GET' : 'POST'} ${path} ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, ${each.toFixed(2)} ms of processor time, ${bytes} bytes`,
     );

@@ -68,13 +68,13 @@ async function startOfBareThreads(): Promise<Start> {
 }
 
 async function startOf(args: string[], port: number): Promise<Start> {
-  const began = performance.now();
+  const startedMs = performance.now();
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
   while (!(await answers(port))) {
     if (child.exitCode !== null) throw new Error('the program ended');
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
-  const start = { elapsedMs: performance.now() - began, processorMs: processMs(child.pid as number) };
+  const start = { elapsedMs: performance.now() - startedMs, processorMs: processMs(child.pid as number) };
   await end(child);
   return start;
 }
@@ -97,9 +97,9 @@ function answers(port: number): Promise<boolean> {
 }
 
 async function emptyProgramMs(): Promise<number> {
-  const began = performance.now();
+  const startedMs = performance.now();
   await new Promise((resolve) => spawn(process.execPath, ['-e', '0']).once('exit', resolve));
-  return performance.now() - began;
+  return performance.now() - startedMs;
 }
 
 /**
@@ -112,9 +112,9 @@ async function idle(
 ): Promise<string> {
   await using node = await NodeProcess.start({ args });
   await new Promise((resolve) => setTimeout(resolve, idleMs));
-  const before = processMs(node.pid);
+  const cpuBeforeMs = processMs(node.pid);
   await new Promise((resolve) => setTimeout(resolve, measureMs));
-  const share = ((processMs(node.pid) - before) / measureMs) * 100;
+  const share = ((processMs(node.pid) - cpuBeforeMs) / measureMs) * 100;
   return `${residentMb(node.pid).toFixed(0)} MB resident (goal 120), ${share.toFixed(2)} % of a core (goal 0.5)`;
 }
 

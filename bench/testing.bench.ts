@@ -9,11 +9,11 @@ const buckets = [{ name: 'b', documents: [{ key: 'kept', value: 1 }] }];
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const starts: number[] = [];
   for (let round = 0; round < (smoke ? 2 : 11); round++) {
-    const began = performance.now();
+    const startedMs = performance.now();
     await using node = await startNode({ buckets });
     const client = await clientOf(node);
     await client.set({ collectionId: 0, key: 'a' }, Buffer.from('1'), 0, 1_000);
-    starts.push(performance.now() - began);
+    starts.push(performance.now() - startedMs);
     client.close();
   }
   print('startNode() until a document is stored', starts, 600);
@@ -32,9 +32,9 @@ async function resets(node: TestNode, smoke: boolean, change: () => Promise<void
   const times: number[] = [];
   for (let round = 0; round < (smoke ? 5 : 200); round++) {
     await change();
-    const began = performance.now();
+    const startedMs = performance.now();
     await node.reset();
-    times.push(performance.now() - began);
+    times.push(performance.now() - startedMs);
   }
   return times;
 }
@@ -48,6 +48,9 @@ async function clientOf({ addresses }: TestNode): Promise<KvClient> {
 
 function print(what: string, times: number[], goalMs: number): void {
   times.sort((a, b) => a - b);
-  const at = (share: number): string => (times[Math.floor((times.length - 1) * share)] as number).toFixed(1);
-  console.log(`${what}: median ${at(0.5)} ms (goal ${goalMs}), best ${at(0)} ms, 90 % below ${at(0.9)} ms`);
+  const quantile = (share: number): string =>
+    (times[Math.floor((times.length - 1) * share)] as number).toFixed(1);
+  console.log(
+    `${what}: median ${quantile(0.5)} ms (goal ${goalMs}), best ${quantile(0)} ms, 90 % below ${quantile(0.9)} ms`,
+  );
 }

@@ -95,9 +95,9 @@ async function watched(
   const waits: number[] = [];
   let isDone = false;
   const watching = watch(watcher, waits, () => isDone);
-  const from = performance.now();
+  const fromMs = performance.now();
   await act();
-  const tookMs = performance.now() - from;
+  const tookMs = performance.now() - fromMs;
   isDone = true;
   await watching;
   const { longestCpuMs, longestMs } = await report(service);
@@ -135,9 +135,9 @@ const isMarked = ({ opcode, opaque }: Reply): boolean => opcode === Opcode.noop 
 
 async function watch(client: KvConnection, waits: number[], isDone: () => boolean): Promise<void> {
   while (!isDone()) {
-    const from = performance.now();
+    const fromMs = performance.now();
     await client.ask({ opcode: Opcode.get, key: Buffer.from('\0small') });
-    waits.push(performance.now() - from);
+    waits.push(performance.now() - fromMs);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }

@@ -79,10 +79,10 @@ const cpuMs = (nodes: readonly NodeProcess[]): number =>
 
 async function directly(count: number): Promise<Measured> {
   await using target = await aNode();
-  const before = cpuMs([target]);
+  const cpuBeforeMs = cpuMs([target]);
   const { seconds, cpuMs: loaderMs } = await loadInto(target, count);
   await untilIdle([target]);
-  return measured(count, seconds, cpuMs([target]) - before + loaderMs);
+  return measured(count, seconds, cpuMs([target]) - cpuBeforeMs + loaderMs);
 }
 
 const measured = (count: number, seconds: number, ms: number): Measured => ({
@@ -95,11 +95,11 @@ const idleMsMax = 30;
 
 /** Resolves once the nodes take hardly any processor time: what was written is on disk. */
 async function untilIdle(nodes: readonly NodeProcess[]): Promise<void> {
-  for (let last = cpuMs(nodes); ; ) {
+  for (let lastCpuMs = cpuMs(nodes); ; ) {
     await sleep(500);
-    const now = cpuMs(nodes);
-    if (now - last <= idleMsMax * nodes.length) return;
-    last = now;
+    const nowCpuMs = cpuMs(nodes);
+    if (nowCpuMs - lastCpuMs <= idleMsMax * nodes.length) return;
+    lastCpuMs = nowCpuMs;
   }
 }
 
@@ -174,8 +174,8 @@ async function live(seconds: number) {
         cas: 0n,
       }),
     );
-    const now = performance.now();
-    for (const { key } of requests) sentMs.set(key, now);
+    const nowMs = performance.now();
+    for (const { key } of requests) sentMs.set(key, nowMs);
     await client.storeMany(0, requests);
   }
   const rate = (total * 1000) / (performance.now() - startMs);
@@ -183,8 +183,8 @@ async function live(seconds: number) {
   connection.close();
   client.close();
   const sorted = delays.slice(warmUp).sort((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
-  return { medianMs: at(0.5), p99Ms: at(0.99), longestMs: at(1), rate };
+  const quantile = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
+  return { medianMs: quantile(0.5), p99Ms: quantile(0.99), longestMs: quantile(1), rate };
 }
 
 async function openChanges(node: NodeProcess, changed: (key: string) => void): Promise<ChangeConnection> {

@@ -161,8 +161,9 @@ async function measure(load: ClusterLoad): Promise<ClusterLoadResult> {
   const failures = total('failed') - before.failed;
   for (const writer of writers) writer.close();
   const latencies = writers.flatMap((writer) => writer.latencies).sort((a, b) => a - b);
-  const at = (share: number): number => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;
-  return { rate, operations, failures, medianMs: at(0.5), p99Ms: at(0.99) };
+  const quantile = (share: number): number =>
+    latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;
+  return { rate, operations, failures, medianMs: quantile(0.5), p99Ms: quantile(0.99) };
 }
 
 console.log(JSON.stringify(await measure(JSON.parse(process.argv[2] as string) as ClusterLoad)));

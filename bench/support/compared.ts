@@ -75,25 +75,25 @@ export async function warmUp(
   works: readonly Work[],
   { times, msMax }: { readonly times: number; readonly msMax: number },
 ): Promise<void> {
-  const began = performance.now();
+  const startedMs = performance.now();
   let round = 0;
-  for (; round < times && performance.now() - began < msMax; round++)
+  for (; round < times && performance.now() - startedMs < msMax; round++)
     for (const work of works) await work(round);
   console.log(`warmed up: ${figure(round)} of ${figure(times)} times each`);
 }
 
 function tickingMs(pid: number): () => number {
-  const before = serverMs(pid);
-  return () => Math.max(serverMs(pid) - before, 10);
+  const cpuBeforeMs = serverMs(pid);
+  return () => Math.max(serverMs(pid) - cpuBeforeMs, 10);
 }
 
 async function timed(startClock: () => () => number, work: Work, slice: number, rounds: number) {
   const times: number[] = [];
   const cpuMs = startClock();
   for (let round = 0; round < rounds; round++) {
-    const began = performance.now();
+    const startedMs = performance.now();
     await work(slice * rounds + round);
-    times.push(performance.now() - began);
+    times.push(performance.now() - startedMs);
   }
   return { cpuMs: cpuMs(), times };
 }
@@ -102,6 +102,6 @@ export const figure = (value: number): string => Math.round(value).toLocaleStrin
 
 export function latencyText(times: readonly number[]): string {
   const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): string => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(2);
-  return `median ${at(0.5)} ms, 99 % ${at(0.99)} ms`;
+  const quantile = (share: number): string => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(2);
+  return `median ${quantile(0.5)} ms, 99 % ${quantile(0.99)} ms`;
 }

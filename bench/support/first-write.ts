@@ -13,8 +13,8 @@ export async function untilWritten(
   { vb, bucket }: { vb: number; bucket: string },
 ): Promise<void> {
   const clients = new Map<NodeProcess, KvConnection>();
-  const deadline = performance.now() + limitMs;
-  while (performance.now() < deadline) {
+  const deadlineMs = performance.now() + limitMs;
+  while (performance.now() < deadlineMs) {
     for (const node of nodes) {
       const status = await write(clients, node, vb, bucket).catch(() => null);
       if (status === null) clients.delete(node);

@@ -24,23 +24,23 @@ export interface Figures {
 
 export async function load({ url, next, connections, ms, ...content }: Load): Promise<Figures> {
   const times: number[] = [];
-  const until = performance.now() + ms;
+  const untilMs = performance.now() + ms;
   let bytes = 0;
   const connection = async (): Promise<void> => {
     const socket = connect(Number(url.port), url.hostname);
     await once(socket, 'connect');
-    while (performance.now() < until) {
+    while (performance.now() < untilMs) {
       const path = next?.() ?? `${url.pathname}${url.search}`;
-      const began = performance.now();
+      const startedMs = performance.now();
       bytes = await ask(socket, requestText(url, path, content));
-      times.push(performance.now() - began);
+      times.push(performance.now() - startedMs);
     }
     socket.destroy();
   };
   await Promise.all(Array.from({ length: connections }, connection));
   times.sort((a, b) => a - b);
-  const at = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN;
-  return { perSecond: (times.length / ms) * 1000, bytes, p50Ms: at(0.5), p99Ms: at(0.99) };
+  const quantile = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN;
+  return { perSecond: (times.length / ms) * 1000, bytes, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
 }
 
 function requestText(

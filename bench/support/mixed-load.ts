@@ -57,18 +57,18 @@ async function measure(options: MixedLoad): Promise<MixedReport> {
   const protocol = protocolOf({ ...options, protocol: 'divan', valueBytes });
   const worker = new Worker(sleeper, { eval: true, workerData: options.seconds * 1000 });
   const late = new Promise<number[]>((resolve) => worker.once('message', resolve));
-  const until = performance.now() + options.seconds * 1000;
+  const untilMs = performance.now() + options.seconds * 1000;
   const paceMs = (1000 * options.connections) / options.perSecond;
   const times: number[] = [];
   const client = async (): Promise<void> => {
     const connection = new SerialConnection(options.port);
     for (const request of protocol.logIn) await connection.ask(request, [Status.success]);
-    for (let due = performance.now() + Math.random() * paceMs; due < until; due += paceMs) {
-      const aheadMs = due - performance.now();
+    for (let dueMs = performance.now() + Math.random() * paceMs; dueMs < untilMs; dueMs += paceMs) {
+      const aheadMs = dueMs - performance.now();
       if (aheadMs > 0) await new Promise((resolve) => setTimeout(resolve, aheadMs));
       // A request that was due while its connection still waited for an earlier answer counts from when it was due: else one long answer
       // would hide the wait of all requests behind it. Other requests count from the send: timers of this process may fire late.
-      const beganMs = aheadMs > 0 ? performance.now() : due;
+      const beganMs = aheadMs > 0 ? performance.now() : dueMs;
       await askForDocument(connection, protocol);
       times.push(performance.now() - beganMs);
     }
@@ -132,8 +132,8 @@ class SerialConnection {
 
 function latenciesOf(times: number[]): Latencies {
   times.sort((a, b) => a - b);
-  const at = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN;
-  const [p50Ms, p99Ms, p999Ms] = [at(0.5), at(0.99), at(0.999)];
+  const quantile = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN;
+  const [p50Ms, p99Ms, p999Ms] = [quantile(0.5), quantile(0.99), quantile(0.999)];
   return { count: times.length, p50Ms, p99Ms, p999Ms, longestMs: times.at(-1) ?? Number.NaN };
 }
 

@@ -128,10 +128,10 @@ async function alternating(
 }
 
 async function measure({ pid }: Target, options: LoadOptions): Promise<Measurement> {
-  const before = processMs(pid);
+  const cpuBeforeMs = processMs(pid);
   const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(options)]);
   const [rate = 0, operations = 1] = stdout.split(' ').map(Number);
-  return { rate, cpuMicroseconds: ((processMs(pid) - before) * 1000) / operations };
+  return { rate, cpuMicroseconds: ((processMs(pid) - cpuBeforeMs) * 1000) / operations };
 }
 
 const figureOf = (
@@ -157,15 +157,15 @@ function plainSqlite(seconds: number): Measurement {
   const put = db.prepare('insert or replace into t values(?, ?)');
   const value = Buffer.alloc(256, 'v');
   const cpu = process.cpuUsage();
-  const began = performance.now();
+  const startedMs = performance.now();
   let rows = 0;
-  while (performance.now() - began < seconds * 1000) {
+  while (performance.now() - startedMs < seconds * 1000) {
     db.exec('begin');
     for (let row = 0; row < inFlight; row++)
       put.run(Buffer.from(`user:profile:${Math.imul(rows++, 7919) % 10_000}`), value);
     db.exec('commit');
   }
-  const rate = (rows * 1000) / (performance.now() - began);
+  const rate = (rows * 1000) / (performance.now() - startedMs);
   const { user, system } = process.cpuUsage(cpu);
   db.close();
   rmSync(folder, { recursive: true });

@@ -78,8 +78,8 @@ async function measured(
   seconds: number,
 ): Promise<{ rate: number; microseconds: number }> {
   const cpuMs = serverMs(pid);
-  const began = performance.now();
-  const from = began + seconds * 250;
+  const startedMs = performance.now();
+  const from = startedMs + seconds * 250;
   const until = from + seconds * 1000;
   let count = 0;
   let all = 0;

@@ -47,7 +47,7 @@ async function measureRound(
   pid: number,
   request: Load,
 ): Promise<{ perSecond: number; cpuMicroseconds: number }> {
-  const before = processMs(pid);
+  const cpuBeforeMs = processMs(pid);
   const { perSecond } = await load(request);
-  return { perSecond, cpuMicroseconds: ((processMs(pid) - before) * 1e6) / (perSecond * request.ms) };
+  return { perSecond, cpuMicroseconds: ((processMs(pid) - cpuBeforeMs) * 1e6) / (perSecond * request.ms) };
 }

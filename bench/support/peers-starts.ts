@@ -72,14 +72,14 @@ async function startOfNode(): Promise<Start> {
   const port = await freePort();
   const ports = portFlags.with(portFlags.indexOf('--rest-port') + 1, String(port));
   const args = [launcher, 'node', '--data-dir', folder, ...ports];
-  const began = performance.now();
+  const startedMs = performance.now();
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
   endAfterTests(child);
   while (!(await answers(port))) {
     if (child.exitCode !== null) throw new Error(`the node ended with ${child.exitCode}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
-  const found = { ms: performance.now() - began, cpuMs: threadsMs(child.pid as number) };
+  const found = { ms: performance.now() - startedMs, cpuMs: threadsMs(child.pid as number) };
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
@@ -96,11 +96,11 @@ const answers = (port: number): Promise<boolean> =>
   });
 
 async function startOfProgram(): Promise<Start> {
-  const began = performance.now();
+  const startedMs = performance.now();
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'ignore'] });
   endAfterTests(child);
   await once(child.stdout, 'data');
-  const found = { ms: performance.now() - began, cpuMs: threadsMs(child.pid as number) };
+  const found = { ms: performance.now() - startedMs, cpuMs: threadsMs(child.pid as number) };
   child.kill('SIGKILL');
   return found;
 }

@@ -32,10 +32,10 @@ export async function benchPersistence(folder: string, documents: number): Promi
   await bucket.start();
   for (const name of ['new documents', 'the same documents again']) {
     const cpu = process.cpuUsage();
-    const start = performance.now();
+    const startedMs = performance.now();
     await storeAll(bucket, documents);
     while (!isOnDisk(bucket)) await new Promise((resolve) => setTimeout(resolve, 5));
-    const rate = documents / (performance.now() - start);
+    const rate = documents / (performance.now() - startedMs);
     const { user, system } = process.cpuUsage(cpu);
     const each = (user + system) / documents;
     console.log(

@@ -66,13 +66,13 @@ export class ShardWriters {
 
   /** What happened since the last call. */
   figures(): WriterFigures {
-    const now = performance.now();
-    const rate = (this.count * 1000) / (now - this.sinceMs);
+    const nowMs = performance.now();
+    const rate = (this.count * 1000) / (nowMs - this.sinceMs);
     const moved = this.writers.filter(({ moves }) => moves > 0);
     const handoversMs = moved.map(({ longestMs }) => longestMs).sort((a, b) => a - b);
     for (const writer of this.writers) Object.assign(writer, { longestMs: 0, moves: 0 });
     this.count = 0;
-    this.sinceMs = now;
+    this.sinceMs = nowMs;
     return { rate, handoversMs };
   }
 
@@ -121,9 +121,9 @@ export class ShardWriters {
   }
 
   private note(writer: Writer): void {
-    const now = performance.now();
-    writer.longestMs = Math.max(writer.longestMs, now - writer.lastMs);
-    writer.lastMs = now;
+    const nowMs = performance.now();
+    writer.longestMs = Math.max(writer.longestMs, nowMs - writer.lastMs);
+    writer.lastMs = nowMs;
     if (writer.at !== writer.asked) writer.moves++;
     writer.at = writer.asked;
     this.count++;

@@ -109,9 +109,9 @@ test('delays the answer to each repeated failure of a source and user longer, an
   await add('jane', 'secret1');
   const delays: number[] = [];
   for (let attempt = 0; attempt < 8; attempt++) {
-    const started = clock.monotonicMs();
+    const startedMs = clock.monotonicMs();
     assert.equal(await advanceUntilDone(clock, login('jane', 'wrong')), null);
-    delays.push(clock.monotonicMs() - started);
+    delays.push(clock.monotonicMs() - startedMs);
     assert.ok(await login('jane', 'secret1'), 'answered without a delay');
   }
   assert.deepEqual(delays, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
@@ -120,9 +120,9 @@ test('delays the answer to each repeated failure of a source and user longer, an
 test('answers several connections of one client with a wrong password within three seconds, after any number of failures', async () => {
   const { login, clock } = await anAuthenticator();
   for (let attempt = 0; attempt < 20; attempt++) await advanceUntilDone(clock, login('jane', 'wrong'));
-  const started = clock.monotonicMs();
+  const startedMs = clock.monotonicMs();
   await advanceUntilDone(clock, Promise.all(Array.from({ length: 4 }, () => login('jane', 'wrong'))));
-  assert.ok(clock.monotonicMs() - started <= 3_000, `${clock.monotonicMs() - started} ms`);
+  assert.ok(clock.monotonicMs() - startedMs <= 3_000, `${clock.monotonicMs() - startedMs} ms`);
 });
 
 test('notifies once when an account is deleted, or its credentials or roles change', async () => {
@@ -171,23 +171,23 @@ test('counts all addresses of an IPv6 network as one source', async () => {
   const { login, clock } = await anAuthenticator();
   const delays: number[] = [];
   for (let attempt = 0; attempt < 4; attempt++) {
-    const started = clock.monotonicMs();
+    const startedMs = clock.monotonicMs();
     await advanceUntilDone(clock, login('jane', 'wrong', `2001:db8:1:2::${attempt}`));
-    delays.push(clock.monotonicMs() - started);
+    delays.push(clock.monotonicMs() - startedMs);
   }
   assert.deepEqual(delays, [100, 200, 400, 800]);
-  const started = clock.monotonicMs();
+  const startedMs = clock.monotonicMs();
   await advanceUntilDone(clock, login('jane', 'wrong', '2001:db8:1:3::1'));
-  assert.equal(clock.monotonicMs() - started, 100);
+  assert.equal(clock.monotonicMs() - startedMs, 100);
 });
 
 test('discards failures after a quarter of an hour without any', async () => {
   const { login, clock } = await anAuthenticator();
   for (let attempt = 0; attempt < 8; attempt++) await advanceUntilDone(clock, login('jane', 'wrong'));
   clock.advance(15 * 60_000);
-  const started = clock.monotonicMs();
+  const startedMs = clock.monotonicMs();
   await advanceUntilDone(clock, login('jane', 'wrong'));
-  assert.equal(clock.monotonicMs() - started, 100);
+  assert.equal(clock.monotonicMs() - startedMs, 100);
 });
 
 test('verifies two passwords at a time, and only one of sources that guess', async () => {

@@ -53,17 +53,19 @@ export class LoginThrottle {
   }
 
   #recordFailure(key: string): number {
-    const now = this.#clock.monotonicMs();
+    const nowMs = this.#clock.monotonicMs();
     const earlier = this.#failures.get(key);
     const failures =
-      earlier && now - earlier.lastMs < discardAfterMs ? earlier : { count: 0, freeAtMs: now, lastMs: now };
+      earlier && nowMs - earlier.lastMs < discardAfterMs
+        ? earlier
+        : { count: 0, freeAtMs: nowMs, lastMs: nowMs };
     const step = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures.count, 10));
-    const freeAtMs = Math.min(Math.max(now, failures.freeAtMs) + step, now + longestWaitMs);
+    const freeAtMs = Math.min(Math.max(nowMs, failures.freeAtMs) + step, nowMs + longestWaitMs);
     // Deleted and set again, so that the map stays in order of the last failure.
     this.#failures.delete(key);
-    this.#failures.set(key, { count: failures.count + 1, freeAtMs, lastMs: now });
+    this.#failures.set(key, { count: failures.count + 1, freeAtMs, lastMs: nowMs });
     if (this.#failures.size > countedMax) this.#failures.delete(this.#failures.keys().next().value as string);
-    return freeAtMs - now;
+    return freeAtMs - nowMs;
   }
 
   #isFresh(failures: Failures): boolean {

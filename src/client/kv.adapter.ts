@@ -40,11 +40,11 @@ export class KvClient {
 
   /** Retries until the bucket exists or the time is over: the data service may not have created a new bucket yet. */
   async select(bucket: string, timeoutMs = 0): Promise<void> {
-    const deadline = realClock.monotonicMs() + timeoutMs;
+    const deadlineMs = realClock.monotonicMs() + timeoutMs;
     for (;;) {
       const status = await this.connection.selectBucket(bucket);
       if (status === Status.success) return;
-      if (realClock.monotonicMs() >= deadline)
+      if (realClock.monotonicMs() >= deadlineMs)
         throw new Error(`bucket "${bucket}": status 0x${status.toString(16)}`);
       await realClock.sleep(5);
     }
@@ -83,11 +83,11 @@ export class KvClient {
       extras,
       value,
     };
-    const deadline = realClock.monotonicMs() + timeoutMs;
+    const deadlineMs = realClock.monotonicMs() + timeoutMs;
     for (;;) {
       const { status } = await this.request(request);
       if (status === Status.success) return;
-      if (status !== Status.temporaryFailure || realClock.monotonicMs() >= deadline)
+      if (status !== Status.temporaryFailure || realClock.monotonicMs() >= deadlineMs)
         throw new Error(`storing "${key}": status 0x${status.toString(16)}`);
       await realClock.sleep(5);
     }

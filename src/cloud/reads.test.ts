@@ -96,11 +96,11 @@ test('checks the signature and the time of every signed request', async (t) => {
     const headers = { authorization: `Bearer ${accessKey}:${signature}`, [timestampHeader]: timestamp };
     return (await cloud.api.inject({ url: '/v2/clouds', headers })).statusCode;
   };
-  const signedAt = clock.wallMs();
-  assert.deepEqual([await send(signedAt), await send(signedAt)], [200, 200]);
-  assert.equal(await send(signedAt, 'another'), 401);
+  const signedAtMs = clock.wallMs();
+  assert.deepEqual([await send(signedAtMs), await send(signedAtMs)], [200, 200]);
+  assert.equal(await send(signedAtMs, 'another'), 401);
   clock.advance(301_000);
-  assert.equal(await send(signedAt), 401);
+  assert.equal(await send(signedAtMs), 401);
   assert.equal(await send(clock.wallMs()), 200);
 });
 
@@ -158,16 +158,16 @@ test('caches only reads that depend on the store alone, not on the time or a nod
     .execute();
   const work = { cluster_id: id, project_id: id, kind: 'create', step: 'place', state: 'open', attempts: 0 };
   const times = { lease_until: far, next_at: far, deadline: far, created_at: 0, updated_at: 0 };
-  const by = { last_error: null, home: 'elsewhere', owner: null };
+  const otherValues = { last_error: null, home: 'elsewhere', owner: null };
   await store
     .insertInto('operations')
-    .values({ id, ...work, ...by, ...times })
+    .values({ id, ...work, ...otherValues, ...times })
     .execute();
   const operations = await operationsFromStore();
   assert.ok(operations.length >= 11, String(operations.length));
-  const begin = clock.wallMs();
+  const beginMs = clock.wallMs();
   for (const { method, access, replies, path } of operations) {
-    clock.setWall(begin - clock.monotonicMs());
+    clock.setWall(beginMs - clock.monotonicMs());
     assert.deepEqual([method, access, Object.keys(replies)], ['GET', 'token', ['200']], path);
     assert.equal(replies[200]?.headers, undefined, path);
     const first = await get(path.replace('{id}', id));

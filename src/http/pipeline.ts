@@ -114,7 +114,7 @@ export class Pipeline {
   }
 
   async serve(request: IncomingMessage, out: ServerResponse): Promise<void> {
-    const started = this.#options.clock.monotonicMs();
+    const startedMs = this.#options.clock.monotonicMs();
     const end = new RequestEnd();
     const target = parseTarget(request.url ?? '/');
     const exchange: Exchange = {
@@ -140,7 +140,7 @@ export class Pipeline {
     const answer = typeof entered === 'function' ? await this.#answer(exchange) : entered;
     if (answer) this.#send(exchange, out, answer);
     else out.destroy();
-    const milliseconds = this.#options.clock.monotonicMs() - started;
+    const milliseconds = this.#options.clock.monotonicMs() - startedMs;
     this.#meter(exchange, out.statusCode, milliseconds);
     this.#logLine(exchange, out, milliseconds);
   }

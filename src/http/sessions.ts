@@ -85,9 +85,9 @@ export class Sessions {
   }
 
   #endOld(): void {
-    const now = this.#clock.monotonicMs();
+    const nowMs = this.#clock.monotonicMs();
     for (const [id, { lastUsedMs }] of this.#sessions) {
-      if (now - lastUsedMs < idleMs && this.#sessions.size < sessionsMax) return;
+      if (nowMs - lastUsedMs < idleMs && this.#sessions.size < sessionsMax) return;
       this.#sessions.delete(id);
     }
   }

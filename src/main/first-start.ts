@@ -180,11 +180,11 @@ async function untilPersisted(
   bucket: string,
   documents: readonly StoredDocument[],
 ): Promise<void> {
-  const deadline = realClock.monotonicMs() + kvTimeoutMs;
+  const deadlineMs = realClock.monotonicMs() + kvTimeoutMs;
   for (let at = 0; at < documents.length; at += persistenceBatch) {
     const batch = documents.slice(at, at + persistenceBatch);
     while (!(await client.arePersisted(batch))) {
-      if (realClock.monotonicMs() >= deadline)
+      if (realClock.monotonicMs() >= deadlineMs)
         throw new Error(`the documents of bucket "${bucket}" are not on disk after ${kvTimeoutMs / 1000} s`);
       await realClock.sleep(persistencePollMs);
     }

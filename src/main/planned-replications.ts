@@ -75,11 +75,11 @@ async function createWithRetries(
   path: string,
   fields: RestFields,
 ): Promise<string | null> {
-  const deadline = realClock.monotonicMs() + waitMs;
+  const deadlineMs = realClock.monotonicMs() + waitMs;
   for (;;) {
     const answer = await rest(target, 'POST', path, fields);
     if (answer.status < 300 || alreadyExists.test(answer.body)) return null;
-    if (!retryable.test(answer.body) || realClock.monotonicMs() >= deadline)
+    if (!retryable.test(answer.body) || realClock.monotonicMs() >= deadlineMs)
       return refusal('POST', path, answer).message;
     await realClock.sleep(pollMs);
   }

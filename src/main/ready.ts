@@ -54,13 +54,13 @@ const probeKey = 'divan:ready';
 
 /** Retries until everything answers; throws after two minutes, with the last error as the cause. */
 export async function untilReady(target: ProbeTarget, clock: Clock): Promise<void> {
-  const deadline = clock.monotonicMs() + readyTimeoutMs;
+  const deadlineMs = clock.monotonicMs() + readyTimeoutMs;
   for (;;) {
     try {
       await probe(target);
       return;
     } catch (error) {
-      if (clock.monotonicMs() > deadline)
+      if (clock.monotonicMs() > deadlineMs)
         throw new Error(`not ready in ${readyTimeoutMs} ms`, { cause: error });
       await clock.sleep(10);
     }

@@ -66,12 +66,12 @@ async function startCloudProcess(given: CloudOptionValues, shutdown: Shutdown): 
 
 /** A process with a parent waits for its predecessor to stop, whose parent was killed. */
 async function lock(folder: string): Promise<FolderLock> {
-  const deadline = realClock.monotonicMs() + (process.channel === undefined ? 0 : predecessorMs);
+  const deadlineMs = realClock.monotonicMs() + (process.channel === undefined ? 0 : predecessorMs);
   for (;;) {
     try {
       return lockDataFolder(folder);
     } catch (error) {
-      if (realClock.monotonicMs() >= deadline) throw error;
+      if (realClock.monotonicMs() >= deadlineMs) throw error;
       await realClock.sleep(lockEveryMs);
     }
   }

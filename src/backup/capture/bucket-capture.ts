@@ -186,13 +186,13 @@ class NodeCapture implements ChangeHandler {
     isOver = () => this.failed !== null,
   ): Promise<T> {
     const { clock, signal } = this.options;
-    const deadline = clock.monotonicMs() + busyMs;
+    const deadlineMs = clock.monotonicMs() + busyMs;
     for (;;) {
       try {
         return await request();
       } catch (error) {
         const isBusy = error instanceof StatusError && isTransient(error.status);
-        if (!isBusy || isOver() || clock.monotonicMs() >= deadline) throw error;
+        if (!isBusy || isOver() || clock.monotonicMs() >= deadlineMs) throw error;
         await clock.sleep(retryMs, signal);
       }
     }

@@ -22,17 +22,17 @@ const content = (random: Random, seqno: number): FrameContent => ({
   value: randomBytes(random, random(600)),
 });
 
-function encoded(frames: FrameBuffer, offset = 32): Buffer {
+function encodeBlock(frames: FrameBuffer, offset = 32): Buffer {
   const block = { vb: 5, isLast: true, frames: frames.count, previous: 0, offset };
   return Buffer.concat(encodeDataBlock(owner, block, frames.bytes));
 }
 
 /** Opens a block with the steps of a reader of a file. */
-function opened(bytes: Buffer, offset = 32, by = owner): { plain: Buffer; offsets: Uint32Array } {
+function openBlock(bytes: Buffer, offset = 32, blockOwner = owner): { plain: Buffer; offsets: Uint32Array } {
   const start = bytes.subarray(0, blockHeaderBytes);
   const header = readBlockHeader(start, offset);
   const stored = bytes.subarray(blockHeaderBytes, blockHeaderBytes + header.storedBytes);
-  checkBlock(by, start, stored, offset);
+  checkBlock(blockOwner, start, stored, offset);
   const plain = unpackBlock(header, stored);
   return { plain, offsets: frameOffsets(plain, header.frames) };
 }
@@ -52,35 +52,38 @@ test('frames are read as they were written', (t) => {
   const frames = new FrameBuffer();
   const written = Array.from({ length: 300 }, (_, index) => content(random, index + 2 ** 40));
   for (const writtenFrame of written) frames.add(writtenFrame);
-  const { plain, offsets } = opened(encoded(frames));
+  const { plain, offsets } = openBlock(encodeBlock(frames));
   const frame = new Frame();
   for (const [index, writtenFrame] of written.entries()) {
     frame.move(plain, offsets[index] as number);
     assert.deepEqual({ ...frame }, writtenFrame);
   }
   frames.clear();
-  assert.equal(opened(encoded(frames)).offsets.length, 0);
+  assert.equal(openBlock(encodeBlock(frames)).offsets.length, 0);
 });
 
 test('a block with any byte changed, cut off, moved or of another backup is refused', (t) => {
   const random = aSeed(t);
   const frames = new FrameBuffer();
   for (let index = 0; index < 3; index++) frames.add(content(random, index));
-  const good = encoded(frames);
+  const good = encodeBlock(frames);
   t.plan(good.length * 2 + 4);
   for (let at = 0; at < good.length; at++) {
     const changed = Buffer.from(good);
     changed[at] = (changed[at] as number) ^ (1 << random(8));
-    t.assert.throws(() => opened(changed), ArchiveError, `byte ${at}`);
-    t.assert.throws(() => opened(good.subarray(0, at)), ArchiveError, `cut at ${at}`);
+    t.assert.throws(() => openBlock(changed), ArchiveError, `byte ${at}`);
+    t.assert.throws(() => openBlock(good.subarray(0, at)), ArchiveError, `cut at ${at}`);
   }
-  t.assert.throws(() => opened(good, 100), /it was written at offset 32/);
-  t.assert.throws(() => opened(good, 32, { ...owner, bucket: 1, cipher: null }), /belongs to another backup/);
+  t.assert.throws(() => openBlock(good, 100), /it was written at offset 32/);
   t.assert.throws(
-    () => opened(good, 32, { backup: Buffer.alloc(16), bucket: 0, cipher: null }),
+    () => openBlock(good, 32, { ...owner, bucket: 1, cipher: null }),
     /belongs to another backup/,
   );
-  t.assert.doesNotThrow(() => opened(good));
+  t.assert.throws(
+    () => openBlock(good, 32, { backup: Buffer.alloc(16), bucket: 0, cipher: null }),
+    /belongs to another backup/,
+  );
+  t.assert.doesNotThrow(() => openBlock(good));
 });
 
 test('random bytes are refused as frames, as headers and as compressed bytes', (t) => {
@@ -123,7 +126,7 @@ test('a decompression bomb is refused before it is decompressed, and absurd size
   const before = process.memoryUsage.rss();
   assert.throws(() => unpackBlock({ ...header, plainBytes: 1 << 20 }, bomb), /cannot be decompressed/);
   assert.ok(process.memoryUsage.rss() - before < 100 << 20);
-  const claims = encoded(new FrameBuffer());
+  const claims = encodeBlock(new FrameBuffer());
   claims.writeUInt32BE(0xffffffff, 12);
   assert.throws(() => readBlockHeader(claims, 32), /it claims/);
   assert.throws(() => frameOffsets(Buffer.alloc(100), 0xffffffff), /cannot have 4294967295 frames/);

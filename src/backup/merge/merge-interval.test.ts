@@ -12,7 +12,7 @@ import { mergeInterval } from './merge-interval.ts';
 
 const hourMs = 3_600_000;
 /** Noon by local time, which no change of clocks moves to another day. */
-const at = (day: number, hour = 12): number => new Date(2026, 0, day, hour).getTime();
+const januaryTimeMs = (day: number, hour = 12): number => new Date(2026, 0, day, hour).getTime();
 
 const context = {
   clock: realClock,
@@ -22,15 +22,21 @@ const context = {
 };
 
 test('days are those of the local time zone, from midnight to midnight', () => {
-  assert.deepEqual(intervalOfDays({ newest: 0, oldest: 0 }, at(20)), { fromMs: at(20, 0), endMs: at(21, 0) });
-  assert.deepEqual(intervalOfDays({ newest: 1, oldest: 7 }, at(20)), { fromMs: at(13, 0), endMs: at(20, 0) });
+  assert.deepEqual(intervalOfDays({ newest: 0, oldest: 0 }, januaryTimeMs(20)), {
+    fromMs: januaryTimeMs(20, 0),
+    endMs: januaryTimeMs(21, 0),
+  });
+  assert.deepEqual(intervalOfDays({ newest: 1, oldest: 7 }, januaryTimeMs(20)), {
+    fromMs: januaryTimeMs(13, 0),
+    endMs: januaryTimeMs(20, 0),
+  });
   // The night in which clocks of the zone are changed, if they are, is in one of these days.
   for (let day = 1; day < 366; day++) {
-    const { fromMs, endMs } = intervalOfDays({ newest: 0, oldest: 0 }, at(day));
+    const { fromMs, endMs } = intervalOfDays({ newest: 0, oldest: 0 }, januaryTimeMs(day));
     assert.ok(endMs - fromMs >= 23 * hourMs && endMs - fromMs <= 25 * hourMs);
-    assert.equal(endMs, intervalOfDays({ newest: 0, oldest: 0 }, at(day + 1)).fromMs);
+    assert.equal(endMs, intervalOfDays({ newest: 0, oldest: 0 }, januaryTimeMs(day + 1)).fromMs);
   }
-  assert.throws(() => intervalOfDays({ newest: 2, oldest: 1 }, at(20)), /must not be below/);
+  assert.throws(() => intervalOfDays({ newest: 2, oldest: 1 }, januaryTimeMs(20)), /must not be below/);
 });
 
 test('a merge of some days takes all backups of these days, and does nothing where there are fewer than two', async () => {
@@ -38,10 +44,10 @@ test('a merge of some days takes all backups of these days, and does nothing whe
   const folder = join(scratch, 'archive');
   try {
     const names = [10, 11, 12, 12, 13].map(
-      (day, n) => addBackup(folder, [{ key: `k${n}` }], { startedMs: at(day) + n }).name,
+      (day, n) => addBackup(folder, [{ key: `k${n}` }], { startedMs: januaryTimeMs(day) + n }).name,
     );
     const merge = (newest: number, oldest: number) =>
-      mergeInterval({ folder, ...intervalOfDays({ newest, oldest }, at(14)) }, context);
+      mergeInterval({ folder, ...intervalOfDays({ newest, oldest }, januaryTimeMs(14)) }, context);
     assert.equal(await merge(0, 0), null);
     assert.equal(await merge(0, 1), null);
     assert.deepEqual((await merge(2, 3))?.backups, [names[1], names[2], names[3]]);

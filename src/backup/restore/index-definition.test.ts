@@ -14,13 +14,16 @@ test('withReplicas changes the number of replicas of a definition, and nothing e
 });
 
 test('indexKeyspace finds the keyspace of a definition, and null for a definition of another form', () => {
-  const of = (definition: string) => indexKeyspace({ name: 'i', definition });
+  const keyspaceOf = (definition: string) => indexKeyspace({ name: 'i', definition });
   const items = { scope: 'shop', collection: 'items' };
-  assert.deepEqual(of('CREATE INDEX `a`` ON ``b` ON `b.c`.`shop`.`items`(`x` DESC) WHERE (`y` = 1)'), items);
-  assert.deepEqual(of('CREATE PRIMARY INDEX `#primary` ON `b`'), {
+  assert.deepEqual(
+    keyspaceOf('CREATE INDEX `a`` ON ``b` ON `b.c`.`shop`.`items`(`x` DESC) WHERE (`y` = 1)'),
+    items,
+  );
+  assert.deepEqual(keyspaceOf('CREATE PRIMARY INDEX `#primary` ON `b`'), {
     scope: '_default',
     collection: '_default',
   });
-  assert.equal(of('CREATE INDEX i ON b(x)'), null);
+  assert.equal(keyspaceOf('CREATE INDEX i ON b(x)'), null);
   assert.deepEqual(indexKeyspace({ name: 'i', definition: '', ...items }), items);
 });

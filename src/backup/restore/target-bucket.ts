@@ -69,7 +69,7 @@ export class TargetBucket {
   /** Waits for the data service to open a new bucket. */
   static async open(options: TargetOptions): Promise<TargetBucket> {
     const { clock, signal } = options;
-    const deadline = clock.monotonicMs() + openMs;
+    const deadlineMs = clock.monotonicMs() + openMs;
     for (;;) {
       try {
         return await TargetBucket.connect(options);
@@ -77,7 +77,7 @@ export class TargetBucket {
         if (error instanceof StatusError && error.status === Status.noAccess) await checkRights(options);
         const isStarting =
           error instanceof ArchiveError || (error instanceof StatusError && isOpening(error.status));
-        if (!isStarting || clock.monotonicMs() >= deadline) throw error;
+        if (!isStarting || clock.monotonicMs() >= deadlineMs) throw error;
         await clock.sleep(retryMs, signal);
       }
     }

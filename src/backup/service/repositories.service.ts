@@ -67,7 +67,7 @@ export class RepositoriesService {
   }
 
   get(kind: RepositoryKind, id: string): StoredRepository {
-    return found(this.#deps.state.value, kind, id);
+    return repositoryOrRefusal(this.#deps.state.value, kind, id);
   }
 
   planOf({ plan }: StoredRepository): Plan | undefined {
@@ -279,7 +279,7 @@ export class RepositoriesService {
   ): Promise<void> {
     const updatedMs = this.#deps.clock.wallMs();
     await this.#change('active', (repositories, before) => {
-      const repository = found(before, 'active', id);
+      const repository = repositoryOrRefusal(before, 'active', id);
       const plan = planOf(before.plans, repository.plan);
       return { ...repositories, [id]: { ...next(repository, plan), updatedMs } };
     });
@@ -299,7 +299,11 @@ export class RepositoriesService {
   }
 }
 
-function found({ repositories }: BackupState, kind: RepositoryKind, id: string): StoredRepository {
+function repositoryOrRefusal(
+  { repositories }: BackupState,
+  kind: RepositoryKind,
+  id: string,
+): StoredRepository {
   const repository = Object.hasOwn(repositories[kind], id) ? repositories[kind][id] : undefined;
   if (repository === undefined) throw backupRefusals.repositoryNotFound(id);
   return repository;

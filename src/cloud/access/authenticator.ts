@@ -88,11 +88,11 @@ export class TokenAuthenticator {
 
   private refuseInvalid({ row }: Identity, credentials: Credentials, presented: AuthenticatedRequest): void {
     const { tokens, clock } = this.options;
-    const now = clock.wallMs();
-    if (row.expires_at !== null && row.expires_at <= now) throw unknownCredentials(credentials);
+    const nowMs = clock.wallMs();
+    if (row.expires_at !== null && row.expires_at <= nowMs) throw unknownCredentials(credentials);
     const { signature } = credentials;
     if (signature === undefined) return;
-    const problem = timestampProblem(presented.timestamp, now);
+    const problem = timestampProblem(presented.timestamp, nowMs);
     if (problem !== null) throw unauthorized(problem);
     const signed = { ...presented, timestamp: presented.timestamp as string };
     if (!isSignature(signature, tokens.secretOf(row), signed))

@@ -18,10 +18,10 @@ export class RateLimit {
 
   /** Takes one request, or throws 429 with the seconds to wait. */
   take(tokenId: string): void {
-    const now = this.clock.monotonicMs();
+    const nowMs = this.clock.monotonicMs();
     const burst = this.perSecond * burstSeconds;
-    const { left, atMs } = this.buckets.get(tokenId) ?? { left: burst, atMs: now };
-    const refilled = Math.min(burst, left + ((now - atMs) / 1000) * this.perSecond);
+    const { left, atMs } = this.buckets.get(tokenId) ?? { left: burst, atMs: nowMs };
+    const refilled = Math.min(burst, left + ((nowMs - atMs) / 1000) * this.perSecond);
     if (refilled < 1) {
       const seconds = Math.ceil((1 - refilled) / this.perSecond);
       throw new ApiError(
@@ -32,7 +32,7 @@ export class RateLimit {
         },
       );
     }
-    this.store(tokenId, { left: refilled - 1, atMs: now });
+    this.store(tokenId, { left: refilled - 1, atMs: nowMs });
   }
 
   /** Evicts the least recently used entry, which has normally refilled by then. */

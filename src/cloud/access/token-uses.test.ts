@@ -14,7 +14,7 @@ test('writes uses together ten seconds after the first, those of one token at mo
   const wanted = { role: 'reader', projectId: null, origin: 'test', expiresAt: null } as const;
   const issued = [await tokens.issue(wanted), await tokens.issue(wanted)];
   const rows = async () => (await tokens.list()).filter(({ origin }) => origin === 'test');
-  const used = async () => {
+  const storedUseTimes = async () => {
     await new Promise((resolve) => setImmediate(resolve));
     return (await rows()).map(({ last_used_at }) => last_used_at);
   };
@@ -22,20 +22,20 @@ test('writes uses together ten seconds after the first, those of one token at mo
     for (const row of await rows()) uses.note(row);
   };
   assert.equal(issued.length, (await rows()).length);
-  const begin = clock.wallMs();
+  const beginMs = clock.wallMs();
   const untouched = parts.state.read();
   await note();
   clock.advance(9_999);
-  assert.deepEqual(await used(), [null, null]);
+  assert.deepEqual(await storedUseTimes(), [null, null]);
   assert.equal(parts.state.read(), untouched);
   clock.advance(1);
-  assert.deepEqual(await used(), [begin, begin]);
+  assert.deepEqual(await storedUseTimes(), [beginMs, beginMs]);
   clock.advance(49_999);
   await note();
   clock.advance(10_000);
-  assert.deepEqual(await used(), [begin, begin]);
+  assert.deepEqual(await storedUseTimes(), [beginMs, beginMs]);
   await note();
-  const end = clock.wallMs();
+  const endMs = clock.wallMs();
   await uses.stop();
-  assert.deepEqual(await used(), [end, end]);
+  assert.deepEqual(await storedUseTimes(), [endMs, endMs]);
 });

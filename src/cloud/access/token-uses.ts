@@ -30,9 +30,9 @@ export class TokenUses {
   }
 
   note({ id, last_used_at }: TokenRow): void {
-    const now = this.options.clock.wallMs();
-    if (last_used_at !== null && now - last_used_at < useResolutionMs) return;
-    this.lastUseMs = now;
+    const nowMs = this.options.clock.wallMs();
+    if (last_used_at !== null && nowMs - last_used_at < useResolutionMs) return;
+    this.lastUseMs = nowMs;
     this.noted.add(id);
     this.timer ??= this.options.clock.after(writeEveryMs, () => this.write());
   }

@@ -56,12 +56,12 @@ export class TokenStore {
 
   async issue(request: TokenRequest, given: GivenSecrets = {}): Promise<NewToken> {
     const { store, secrets, clock, random } = this.options;
-    const text = (bytes: number): string => random.bytes(bytes).toString('base64url');
+    const randomText = (bytes: number): string => random.bytes(bytes).toString('base64url');
     const token = {
       id: random.uuid(),
-      token: given.token ?? text(tokenBytes),
-      accessKey: given.accessKey ?? text(accessKeyBytes),
-      secretKey: given.secretKey ?? text(tokenBytes),
+      token: given.token ?? randomText(tokenBytes),
+      accessKey: given.accessKey ?? randomText(accessKeyBytes),
+      secretKey: given.secretKey ?? randomText(tokenBytes),
     };
     await store
       .insertInto('tokens')
@@ -125,10 +125,10 @@ export class TokenStore {
   }
 
   async revoke(which: { id: string } | { origin: string }): Promise<number> {
-    const now = this.options.clock.wallMs();
+    const nowMs = this.options.clock.wallMs();
     const update = this.options.store
       .updateTable('tokens')
-      .set({ revoked_at: now })
+      .set({ revoked_at: nowMs })
       .where('revoked_at', 'is', null);
     const chosen =
       'id' in which ? update.where('id', '=', which.id) : update.where('origin', '=', which.origin);

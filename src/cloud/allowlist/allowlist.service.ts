@@ -48,9 +48,9 @@ export class AllowlistService {
   }
 
   async list({ id }: ClusterRow): Promise<AllowlistRow[]> {
-    const now = this.options.clock.wallMs();
+    const nowMs = this.options.clock.wallMs();
     const rows = await this.options.entries.list(id);
-    return rows.map((row) => (hasExpired(row, now) ? { ...row, state: 'expired' } : row));
+    return rows.map((row) => (hasExpired(row, nowMs) ? { ...row, state: 'expired' } : row));
   }
 
   async append(cluster: ClusterRow, entry: EntryRequest): Promise<void> {
@@ -78,17 +78,17 @@ export class AllowlistService {
   private async applyNow(cluster: ClusterRow): Promise<void> {
     const { entries, clock } = this.options;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const now = clock.wallMs();
+      const nowMs = clock.wallMs();
       const rows = await entries.withRemoved(cluster.id);
-      const sent = admitted(rows, now);
+      const sent = admitted(rows, nowMs);
       try {
         await this.applyToNodes(cluster, sent);
       } catch (error) {
         await entries.recordStates(rows, ({ state }) => (state === 'pending' ? 'failed' : state));
         throw error;
       }
-      await entries.recordStates(rows, (row) => stateOnceApplied(row, now));
-      if (sameEntries(sent, admitted(await entries.list(cluster.id), now))) return;
+      await entries.recordStates(rows, (row) => stateOnceApplied(row, nowMs));
+      if (sameEntries(sent, admitted(await entries.list(cluster.id), nowMs))) return;
     }
   }
 
@@ -124,13 +124,13 @@ export class AllowlistService {
 }
 
 /** The state of an entry after the nodes applied the list; null: the entry is deleted. */
-function stateOnceApplied(row: AllowlistRow, now: number): string | null {
+function stateOnceApplied(row: AllowlistRow, nowMs: number): string | null {
   if (row.state === 'removed') return null;
-  return hasExpired(row, now) ? 'expired' : 'active';
+  return hasExpired(row, nowMs) ? 'expired' : 'active';
 }
 
-const admitted = (rows: readonly AllowlistRow[], now: number): AllowlistRow[] =>
-  rows.filter((row) => row.state !== 'removed' && !hasExpired(row, now));
+const admitted = (rows: readonly AllowlistRow[], nowMs: number): AllowlistRow[] =>
+  rows.filter((row) => row.state !== 'removed' && !hasExpired(row, nowMs));
 
 const sameEntries = (a: readonly AllowlistRow[], b: readonly AllowlistRow[]): boolean =>
   a.length === b.length &&

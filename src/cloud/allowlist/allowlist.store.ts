@@ -57,14 +57,14 @@ export class AllowlistStore {
    * time, and expired ones stay expired.
    */
   async replace(clusterId: string, replacements: readonly EntryRequest[]): Promise<void> {
-    const now = this.clock.wallMs();
+    const nowMs = this.clock.wallMs();
     await this.change(clusterId, (present) => {
       const listed = new Map(
         present.filter(({ state }) => state !== 'removed').map((row) => [row.cidr, row]),
       );
       // Lists are sorted by creation time: `now + i` keeps the order of the request.
       return replacements.map((entry, i) =>
-        replacementRow(listed.get(entry.cidrBlock), this.rowOf(clusterId, entry, now + i)),
+        replacementRow(listed.get(entry.cidrBlock), this.rowOf(clusterId, entry, nowMs + i)),
       );
     });
   }
@@ -149,7 +149,7 @@ export class AllowlistStore {
   }
 
   private rowOf(clusterId: string, entry: EntryRequest, createdAt: number): AllowlistRow {
-    const now = this.clock.wallMs();
+    const nowMs = this.clock.wallMs();
     const { duration = null } = entry;
     return {
       cluster_id: clusterId,
@@ -158,8 +158,8 @@ export class AllowlistStore {
       comment: entry.comment ?? null,
       state: 'pending',
       created_at: createdAt,
-      updated_at: now,
-      expires_at: duration === null ? null : now + (durationMs(duration) as number),
+      updated_at: nowMs,
+      expires_at: duration === null ? null : nowMs + (durationMs(duration) as number),
     };
   }
 }
@@ -178,8 +178,8 @@ const durationOf = ({ duration }: AllowlistRow): number | null =>
   duration === null ? null : durationMs(duration);
 
 /** An expired entry stays expired, even if the clock is set back. */
-export const hasExpired = ({ state, expires_at }: AllowlistRow, now: number): boolean =>
-  state === 'expired' || (expires_at !== null && expires_at <= now);
+export const hasExpired = ({ state, expires_at }: AllowlistRow, nowMs: number): boolean =>
+  state === 'expired' || (expires_at !== null && expires_at <= nowMs);
 
 const unchanged =
   ({ cluster_id, cidr, state, updated_at }: AllowlistRow) =>

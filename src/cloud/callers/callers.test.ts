@@ -17,12 +17,12 @@ test('reports to a caller its role, its project, when its token expires, and the
 
   const projectId = '10000000-0000-4000-8000-000000000000';
   await store.insertInto('projects').values({ id: projectId, name: 'shop', created_at: 0 }).execute();
-  const expiresAt = clock.wallMs() + 60_000;
+  const expiresAtMs = clock.wallMs() + 60_000;
   const { id, token } = await tokens.issue({
     role: 'projectViewer',
     projectId,
     origin: 'operator',
-    expiresAt,
+    expiresAt: expiresAtMs,
   });
   const { body } = await get('/v3/caller', { token });
   assert.deepEqual(body, {
@@ -30,7 +30,7 @@ test('reports to a caller its role, its project, when its token expires, and the
     tokenId: id,
     role: 'projectViewer',
     projectId,
-    expiresAt: new Date(expiresAt).toISOString(),
+    expiresAt: new Date(expiresAtMs).toISOString(),
   });
 });
 

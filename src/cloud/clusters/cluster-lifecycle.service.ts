@@ -54,7 +54,7 @@ export class ClusterLifecycleService {
   async create(request: ClusterRequest): Promise<AcceptedOperation> {
     refuseUnoffered(request.spec.servers);
     const { store, clock, random, nodes, home, capacity } = this.options;
-    const now = clock.wallMs();
+    const nowMs = clock.wallMs();
     const row: ClusterRow = {
       id: random.uuid(),
       environment: request.environment,
@@ -71,8 +71,8 @@ export class ClusterLifecycleService {
         password: random.bytes(24).toString('base64url'),
       }),
       certificate: null,
-      created_at: now,
-      updated_at: now,
+      created_at: nowMs,
+      updated_at: nowMs,
       deployed_at: null,
     };
     const operationId = await store.transaction().execute(async (transaction) => {

@@ -59,7 +59,7 @@ export class UnconfirmedUserChanges {
   private async confirmDue(confirm: Confirm): Promise<void> {
     const { store, home, clock } = this.options;
     const clusters = store.selectFrom('clusters').select('id').where('home', '=', home);
-    const now = clock.wallMs();
+    const nowMs = clock.wallMs();
     const due = await store
       .selectFrom('user_doubts')
       .selectAll()
@@ -68,15 +68,15 @@ export class UnconfirmedUserChanges {
       .where((e) =>
         e.or([
           e('told_at', 'is', null),
-          e('told_at', '<=', now - secondConfirmationMs),
-          e('told_at', '>', now),
+          e('told_at', '<=', nowMs - secondConfirmationMs),
+          e('told_at', '>', nowMs),
         ]),
       )
       .execute();
-    const monotonicNow = clock.monotonicMs();
+    const monotonicNowMs = clock.monotonicMs();
     const ready = due.filter(({ cluster_id, username }) => {
       const last = this.refused.get(keyOf(cluster_id, username));
-      return last === undefined || last.notBeforeMs <= monotonicNow;
+      return last === undefined || last.notBeforeMs <= monotonicNowMs;
     });
     await Promise.all(ready.map((change) => this.confirmOne(change, confirm)));
   }

@@ -139,4 +139,4 @@ function unresponsiveStats(nodeNames: readonly string[], reason: string): Health
 
 const bucketStatus = ({ nodes }: BucketReply): string =>
   nodes.find(({ status }) => status !== 'healthy')?.status ?? 'healthy';
-const count = <T>(all: readonly T[], is: (item: T) => boolean): number => all.filter(is).length;
+const count = <T>(all: readonly T[], isCounted: (item: T) => boolean): number => all.filter(isCounted).length;

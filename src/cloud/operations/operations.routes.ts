@@ -24,8 +24,8 @@ export const operationOperations = ({ plans, home, clock }: OperationRouteParts)
   }),
 ];
 
-const isOverdue = ({ state, next_at, lease_until }: OperationRow, now: number): boolean =>
-  state === 'open' && Math.max(next_at, lease_until) < now - overdueMs;
+const isOverdue = ({ state, next_at, lease_until }: OperationRow, nowMs: number): boolean =>
+  state === 'open' && Math.max(next_at, lease_until) < nowMs - overdueMs;
 
 const waitsFor = (home: string): string =>
   `the operation waits for the server whose data folder has ${home} in its file folder.id: start that server, or write this id into the file folder.id of another server, which then takes over`;

@@ -42,7 +42,7 @@ export class OperationsStore {
 
   /** Adds an open operation in the transaction that changes the cluster; resolves with its id. */
   async add(transaction: Store, operation: NewOperation): Promise<string> {
-    const now = this.options.clock.wallMs();
+    const nowMs = this.options.clock.wallMs();
     const id = this.options.random.uuid();
     await transaction
       .insertInto('operations')
@@ -58,10 +58,10 @@ export class OperationsStore {
         home: operation.home,
         owner: null,
         lease_until: 0,
-        next_at: now,
-        deadline: now + operation.timeLimitMs,
-        created_at: now,
-        updated_at: now,
+        next_at: nowMs,
+        deadline: nowMs + operation.timeLimitMs,
+        created_at: nowMs,
+        updated_at: nowMs,
       })
       .execute();
     return id;
@@ -80,14 +80,14 @@ export class OperationsStore {
 
   /** Open operations that are due and not leased by another worker. */
   due(home: string, owner: string): Promise<OperationRow[]> {
-    const now = this.options.clock.wallMs();
+    const nowMs = this.options.clock.wallMs();
     return this.options.store
       .selectFrom('operations')
       .selectAll()
       .where('state', '=', 'open')
       .where('home', '=', home)
-      .where((e) => e.or([e('next_at', '<=', now), e('next_at', '>', now + waitMaxMs)]))
-      .where(isFreeFor(owner, now))
+      .where((e) => e.or([e('next_at', '<=', nowMs), e('next_at', '>', nowMs + waitMaxMs)]))
+      .where(isFreeFor(owner, nowMs))
       .orderBy('next_at')
       .limit(dueMax)
       .execute();
@@ -107,13 +107,13 @@ export class OperationsStore {
 
   /** Acquires the lease; true on success. */
   async claim(id: string, owner: string): Promise<boolean> {
-    const now = this.options.clock.wallMs();
+    const nowMs = this.options.clock.wallMs();
     const { numUpdatedRows } = await this.options.store
       .updateTable('operations')
-      .set({ owner, lease_until: now + leaseMs })
+      .set({ owner, lease_until: nowMs + leaseMs })
       .where('id', '=', id)
       .where('state', '=', 'open')
-      .where(isFreeFor(owner, now))
+      .where(isFreeFor(owner, nowMs))
       .executeTakeFirst();
     return numUpdatedRows === 1n;
   }
@@ -142,10 +142,10 @@ export class OperationsStore {
     owner: string,
     change: Partial<OperationRow>,
   ): Promise<boolean> {
-    const now = this.options.clock.wallMs();
+    const nowMs = this.options.clock.wallMs();
     const { numUpdatedRows } = await store
       .updateTable('operations')
-      .set({ lease_until: now + leaseMs, ...change, updated_at: now })
+      .set({ lease_until: nowMs + leaseMs, ...change, updated_at: nowMs })
       .where('id', '=', id)
       .where('owner', '=', owner)
       .where('state', '=', 'open')
@@ -190,11 +190,11 @@ export class OperationsStore {
       .offset(keptMax)
       .limit(1)
       .executeTakeFirst();
-    const until = Math.max(clock.wallMs() - keptMs, oldest?.updated_at ?? 0);
+    const untilMs = Math.max(clock.wallMs() - keptMs, oldest?.updated_at ?? 0);
     await store
       .deleteFrom('operations')
       .where('state', '!=', 'open')
-      .where('updated_at', '<=', until)
+      .where('updated_at', '<=', untilMs)
       .where('cluster_id', 'not in', (e) => e.selectFrom('clusters').select('id'))
       .execute();
   }
@@ -211,5 +211,5 @@ export class OperationsStore {
 }
 
 /** A lease longer than the maximum was written by another clock. */
-const isFreeFor = (owner: string, now: number) => (e: ExpressionBuilder<Tables, 'operations'>) =>
-  e.or([e('lease_until', '<', now), e('lease_until', '>', now + leaseMs), e('owner', '=', owner)]);
+const isFreeFor = (owner: string, nowMs: number) => (e: ExpressionBuilder<Tables, 'operations'>) =>
+  e.or([e('lease_until', '<', nowMs), e('lease_until', '>', nowMs + leaseMs), e('owner', '=', owner)]);

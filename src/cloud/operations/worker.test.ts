@@ -106,8 +106,8 @@ test('runs an operation at once that is requested while the worker looks up when
   const requested = Promise.withResolvers<string>();
   let isFirst = true;
   const operations = new (class extends OperationsStore {
-    override async nextAt(of: string): Promise<number | null> {
-      const next = await super.nextAt(of);
+    override async nextAt(home: string): Promise<number | null> {
+      const next = await super.nextAt(home);
       if (!isFirst) return next;
       isFirst = false;
       requested.resolve(await fixture.request('c'));

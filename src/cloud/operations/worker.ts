@@ -114,10 +114,10 @@ export class Worker {
   }
 
   private async prune(): Promise<void> {
-    const now = this.options.clock.monotonicMs();
-    if (now - this.prunedAtMs < pruneEveryMs) return;
+    const nowMs = this.options.clock.monotonicMs();
+    if (nowMs - this.prunedAtMs < pruneEveryMs) return;
     await this.options.operations.prune();
-    this.prunedAtMs = now;
+    this.prunedAtMs = nowMs;
   }
 
   private async startDue(): Promise<void> {
@@ -239,15 +239,15 @@ export class Worker {
       last_error: error.message.slice(0, errorCharactersMax),
     };
     log.warn('operation.step_failed', { operation: id, kind, step, ...failure });
-    const now: number = clock.wallMs();
-    if (isLastAttempt(operation.deadline, failure.attempts, now))
+    const nowMs: number = clock.wallMs();
+    if (isLastAttempt(operation.deadline, failure.attempts, nowMs))
       return operations.fail(id, owner, failure, (transaction) => plan.failed(transaction, cluster_id));
     const waitMs = Math.min(waitMaxMs, backOffFirstMs * 2 ** Math.min(operation.attempts, 10));
-    await operations.record(id, owner, { ...failure, next_at: now + waitMs, owner: null, lease_until: 0 });
+    await operations.record(id, owner, { ...failure, next_at: nowMs + waitMs, owner: null, lease_until: 0 });
   }
 }
 
 const leaseLost = 'another worker holds the lease, or another operation replaced this one';
 
-const isLastAttempt = (deadline: number, attempts: number, now: number): boolean =>
-  (deadline <= now && attempts >= attemptsMin) || attempts >= attemptsMax;
+const isLastAttempt = (deadlineMs: number, attempts: number, nowMs: number): boolean =>
+  (deadlineMs <= nowMs && attempts >= attemptsMin) || attempts >= attemptsMax;

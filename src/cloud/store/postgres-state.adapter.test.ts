@@ -29,13 +29,13 @@ describe('the state of a PostgreSQL database', { skip: needs('postgresql') }, ()
 
   /** Reads that are always in progress, so that no test's own read is the only one. */
   function startReaders(state: PostgresState) {
-    let on = true;
+    let isReading = true;
     const runOne = async (): Promise<void> => {
-      while (on) await state.read();
+      while (isReading) await state.read();
     };
     const all = [runOne(), runOne(), runOne()];
     return async () => {
-      on = false;
+      isReading = false;
       await Promise.all(all);
     };
   }

@@ -49,13 +49,13 @@ function arrayKey(key: IndexKey, node: AllKeys): ArrayKey {
  * Makes nested array keys one expression. Its value is an array whose elements are nested in `depth` further levels of arrays. FLATTEN_KEYS
  * becomes an object with a member for each of its keys.
  */
-function flattened(of: Expression): { of: Expression; depth: number } {
-  if (of.kind !== 'comprehension') return { of, depth: 0 };
-  const { value } = of;
-  if (value.kind === 'flatten keys') return { of: { ...of, value: objectOf(value) }, depth: 0 };
-  if (value.kind !== 'all keys') return { of, depth: 0 };
+function flattened(key: Expression): { of: Expression; depth: number } {
+  if (key.kind !== 'comprehension') return { of: key, depth: 0 };
+  const { value } = key;
+  if (value.kind === 'flatten keys') return { of: { ...key, value: objectOf(value) }, depth: 0 };
+  if (value.kind !== 'all keys') return { of: key, depth: 0 };
   const inner = flattened(value.of);
-  return { of: { ...of, value: inner.of }, depth: inner.depth + 1 };
+  return { of: { ...key, value: inner.of }, depth: inner.depth + 1 };
 }
 
 /** An object omits MISSING members, which distinguishes them from NULL. */

@@ -39,10 +39,10 @@ const service = new IndexService({
 });
 
 // A call that fails ends the thread, and the main thread starts another one (service-thread.ts).
-port.on('message', (call: IndexThreadCall) => void take(call));
+port.on('message', (call: IndexThreadCall) => void handleCall(call));
 releaseMemoryWhenIdle({ growthBytes: 4 << 20 });
 
-async function take(call: IndexThreadCall): Promise<void> {
+async function handleCall(call: IndexThreadCall): Promise<void> {
   if (call.kind === 'apply') {
     // The files may move only while none is open, that is without indexes. There are indexes only on a provisioned node, whose place does not change.
     if (newest === null || newest.indexes.length === 0) placeIndexFiles(folder, call.wanted.place);

@@ -282,16 +282,16 @@ test('scans of one page may share a snapshot for a second, but no consistent sca
     await act();
     return calls;
   };
-  const all = async (more: Partial<IndexScan>) => {
+  const scanAllRows = async (more: Partial<IndexScan>) => {
     for await (const _rows of scans.scan({ ...scan, ...more }));
   };
   assert.deepEqual(await callsOf(() => scans.scanNow(scan)), ['page of 0']);
   progress.publish();
   assert.deepEqual(await callsOf(() => scans.scanNow(scan)), ['page of 1']);
-  assert.deepEqual(await callsOf(() => all({})), ['page of 1']);
+  assert.deepEqual(await callsOf(() => scanAllRows({})), ['page of 1']);
   const consistency = { kind: 'at', vector: new Map() } as const;
-  assert.deepEqual(await callsOf(() => all({ consistency })), ['page of the newest']);
-  assert.deepEqual(await callsOf(() => all({ hasManyRows: true })), ['refresh', 'page', 'refresh']);
+  assert.deepEqual(await callsOf(() => scanAllRows({ consistency })), ['page of the newest']);
+  assert.deepEqual(await callsOf(() => scanAllRows({ hasManyRows: true })), ['refresh', 'page', 'refresh']);
   assert.deepEqual(await callsOf(() => clock.advance(999)), []);
   assert.deepEqual(await callsOf(() => clock.advance(1)), ['refresh']);
   assert.deepEqual(await callsOf(() => clock.advance(10_000)), [], 'refreshed again without a scan');

@@ -36,10 +36,10 @@ test('a key is in exactly one interval if a span contains its values, else in no
 });
 
 test('intervals ascend, so that a scan over them keeps the order of the index', () => {
-  const at = (value: Value) => ({
+  const spanOf = (value: Value) => ({
     ranges: [{ low: { value, inclusive: true }, high: { value, inclusive: true } }],
   });
-  const intervals = intervalsOf([at('b'), at(3), at('a'), at(3)], [{ isDescending: false }]);
+  const intervals = intervalsOf([spanOf('b'), spanOf(3), spanOf('a'), spanOf(3)], [{ isDescending: false }]);
   assert.equal(intervals.length, 3);
   for (const [index, { start }] of intervals.entries()) {
     const end = intervals[index - 1]?.end;

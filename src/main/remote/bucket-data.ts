@@ -73,13 +73,13 @@ export class BucketData {
 
   /** Undefined: there is no such document. */
   async get(collectionId: number, key: string): Promise<FetchedDocument | undefined> {
-    const since = realClock.monotonicMs();
+    const sinceMs = realClock.monotonicMs();
     for (;;) {
       const [reply] = await this.clientOf(vbucketOf(key)).getMany(collectionId, [key], this.signal);
       if (typeof reply === 'object') return reply;
       const status = reply as number;
       if (status === Status.keyNotFound) return undefined;
-      if (!isTransient(status) || realClock.monotonicMs() - since > stuckMs)
+      if (!isTransient(status) || realClock.monotonicMs() - sinceMs > stuckMs)
         throw new CommandError(`document "${key}": ${statusName(status)}`);
       await this.reroute(status);
     }
@@ -96,13 +96,13 @@ export class BucketData {
   ): Promise<StoreReply[]> {
     const replies = new Array<StoreReply>(requests.length);
     let pending = requests.map((_, index) => index);
-    let since = realClock.monotonicMs();
+    let sinceMs = realClock.monotonicMs();
     while (pending.length > 0) {
       const remaining = await this.storeOnce(collectionId, requests, pending, replies, onLost);
-      if (remaining.length < pending.length) since = realClock.monotonicMs();
+      if (remaining.length < pending.length) sinceMs = realClock.monotonicMs();
       pending = remaining;
       if (remaining.length === 0) break;
-      if (realClock.monotonicMs() - since > stuckMs) throw this.stuck(replies[remaining[0] as number]);
+      if (realClock.monotonicMs() - sinceMs > stuckMs) throw this.stuck(replies[remaining[0] as number]);
       await this.reroute(replies[remaining[0] as number]?.status ?? Status.notMyVbucket);
     }
     return replies;
@@ -110,13 +110,13 @@ export class BucketData {
 
   /** The histories of all vbuckets, each from its node, newest first. Null if the user may not read them. */
   async histories(): Promise<readonly VbucketHistories[] | null> {
-    const since = realClock.monotonicMs();
+    const sinceMs = realClock.monotonicMs();
     for (;;) {
       const figures = await this.failoverFigures();
       if (figures === null) return null;
       const all = this.byVbucket.map((server, vb) => historiesIn(figures.get(server), vb));
       if (all.every((histories) => histories.length > 0)) return all;
-      if (realClock.monotonicMs() - since > stuckMs)
+      if (realClock.monotonicMs() - sinceMs > stuckMs)
         throw new CommandError(
           `bucket "${this.bucket}": a node does not say which histories its vbuckets have`,
         );

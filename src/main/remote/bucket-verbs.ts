@@ -179,11 +179,11 @@ const bucketOf = async (node: RemoteNode, name: string): Promise<RawBucket> =>
   (await node.get(urlPath`/pools/default/buckets/${name}`)) as RawBucket;
 
 async function whenReady(node: RemoteNode, name: string): Promise<RawBucket> {
-  const deadline = realClock.monotonicMs() + readyMs;
+  const deadlineMs = realClock.monotonicMs() + readyMs;
   for (;;) {
     const bucket = await bucketOf(node, name);
     if (bucket.nodes.every(({ status }) => status === 'healthy')) return bucket;
-    if (realClock.monotonicMs() >= deadline)
+    if (realClock.monotonicMs() >= deadlineMs)
       throw new CommandError(
         `bucket "${name}" exists, but is not ready after ${readyMs / 1_000} s; see divan logs`,
       );
@@ -193,9 +193,9 @@ async function whenReady(node: RemoteNode, name: string): Promise<RawBucket> {
 
 async function whenCompacted(node: RemoteNode, name: string): Promise<void> {
   const line = new ProgressLine();
-  const deadline = realClock.monotonicMs() + compactionMs;
+  const deadlineMs = realClock.monotonicMs() + compactionMs;
   try {
-    while (realClock.monotonicMs() < deadline) {
+    while (realClock.monotonicMs() < deadlineMs) {
       const tasks = (await node.get('/pools/default/tasks')) as Task[];
       const task = tasks.find(({ type, bucket }) => type === 'bucket_compaction' && bucket === name);
       if (task === undefined) return;

@@ -58,7 +58,7 @@ function opened(data: BucketData, collectionId: number, vb: number): Promise<Ope
 }
 
 async function open(data: BucketData, collectionId: number, vb: number): Promise<Opened> {
-  const since = realClock.monotonicMs();
+  const sinceMs = realClock.monotonicMs();
   for (;;) {
     const scan = { vb, collectionId, keysOnly: false, withXattrs: false };
     const scanner = new RangeScanner(data.senderOf(vb), scan);
@@ -66,7 +66,7 @@ async function open(data: BucketData, collectionId: number, vb: number): Promise
       return { scanner, first: await scanner.next() };
     } catch (error) {
       const mayRetry = error instanceof StatusError && isTransient(error.status);
-      if (!mayRetry || realClock.monotonicMs() - since > retryMs) throw error;
+      if (!mayRetry || realClock.monotonicMs() - sinceMs > retryMs) throw error;
       await data.reroute(error.status);
     }
   }

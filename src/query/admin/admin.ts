@@ -90,13 +90,14 @@ const routes: Readonly<Record<string, Route>> = {
   'GET /admin/dictionary_cache': (service, _names, { session }) =>
     dictionaryCacheRows({ service, session }).map(({ value }) => value),
   'GET /admin/dictionary_cache/*': (service, [name], { session }) =>
-    found(dictionaryCacheRows({ service, session }), name),
+    rowOrNotFound(dictionaryCacheRows({ service, session }), name),
   'GET /admin/tasks_cache': (service) => taskRows(service).map(({ value }) => value),
-  'GET /admin/tasks_cache/*': (service, [id]) => found(taskRows(service), id),
+  'GET /admin/tasks_cache/*': (service, [id]) => rowOrNotFound(taskRows(service), id),
   'DELETE /admin/tasks_cache/*': (service, [id = '']) => removeTask(service, id) || notFound,
   'GET /admin/transactions': ({ transactions }) =>
     transactions.all().map((transaction) => transactionRow(transaction).value),
-  'GET /admin/transactions/*': ({ transactions }, [id]) => found(transactions.all().map(transactionRow), id),
+  'GET /admin/transactions/*': ({ transactions }, [id]) =>
+    rowOrNotFound(transactions.all().map(transactionRow), id),
   'DELETE /admin/transactions/*': ({ transactions }, [id = '']) => transactions.end(id) || notFound,
   'GET /admin/settings': ({ deps }) => shownSettings(deps.settings),
   'POST /admin/settings': ({ deps }, _names, { body, session }) => {
@@ -219,7 +220,7 @@ function decoded(part: string): string {
   }
 }
 
-const found = (rows: readonly { id: string; value: unknown }[], id: string | undefined): unknown =>
+const rowOrNotFound = (rows: readonly { id: string; value: unknown }[], id: string | undefined): unknown =>
   rows.find((row) => row.id === id)?.value ?? notFound;
 
 function objectOf(body: string): Record<string, unknown> {

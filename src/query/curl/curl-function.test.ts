@@ -96,13 +96,13 @@ function aFunction(
 
 const noQuota: StatementMemory = { hold: () => {}, release: () => {} };
 
-async function call(
+async function callCurl(
   path: string,
   options: object = {},
-  { of = aFunction(), signal = new AbortController().signal, memory = noQuota } = {},
+  { curl = aFunction(), signal = new AbortController().signal, memory = noQuota } = {},
 ): Promise<unknown> {
   const address = path.startsWith('/') ? `http://127.0.0.1:${portOf(server)}${path}` : path;
-  const value = await of.call([address, valueOfJson(JSON.stringify(options))], signal, memory);
+  const value = await curl.call([address, valueOfJson(JSON.stringify(options))], signal, memory);
   return value === undefined ? undefined : JSON.parse(jsonText(value));
 }
 
@@ -114,20 +114,20 @@ const isError = (text: RegExp) => (error: Error) => {
 };
 
 test('a call answers the JSON of the server, whatever its status', async () => {
-  assert.deepEqual(await call('/echo?a=1'), { method: 'GET', url: '/echo?a=1', body: '' });
-  assert.deepEqual(await call('/echo', { data: ['a=1', 'b=ü'] }), {
+  assert.deepEqual(await callCurl('/echo?a=1'), { method: 'GET', url: '/echo?a=1', body: '' });
+  assert.deepEqual(await callCurl('/echo', { data: ['a=1', 'b=ü'] }), {
     method: 'POST',
     url: '/echo',
     body: 'a=1&b=ü',
   });
-  assert.deepEqual(await call('/echo', { get: true, data: 'a=1' }), {
+  assert.deepEqual(await callCurl('/echo', { get: true, data: 'a=1' }), {
     method: 'GET',
     url: '/echo?a=1',
     body: '',
   });
-  assert.equal(await call('/header', { header: 'X-Own: 5' }), '5');
-  assert.deepEqual(await call('/error'), { failed: true });
-  assert.equal(await call('/empty'), null);
+  assert.equal(await callCurl('/header', { header: 'X-Own: 5' }), '5');
+  assert.deepEqual(await callCurl('/error'), { failed: true });
+  assert.equal(await callCurl('/empty'), null);
   const own = aFunction();
   const { signal } = new AbortController();
   assert.deepEqual(
@@ -149,35 +149,35 @@ test('an answer that is no JSON, too large, incomplete or elsewhere is an error,
     ['/cut', /the connection failed|closed the connection/],
     ['http://127.0.0.1:1/', /the connection failed: ECONNREFUSED/],
   ] as const) {
-    await assert.rejects(call(path, options), isError(text), path);
-    assert.equal(await call(path, { ...options, 'show-error': false }), null, path);
+    await assert.rejects(callCurl(path, options), isError(text), path);
+    assert.equal(await callCurl(path, { ...options, 'show-error': false }), null, path);
   }
-  assert.equal((await call('/large', { 'result-cap': 100_002 }))?.toString().length, 100_000);
+  assert.equal((await callCurl('/large', { 'result-cap': 100_002 }))?.toString().length, 100_000);
 });
 
 test('only what the allowlist permits is read, also with errors that are not shown', async () => {
   const port = portOf(server);
   const allowed = [`http://127.0.0.1:${port}/echo`];
   const disallowed = [`http://127.0.0.1:${port}/echo?a=2`];
-  const of = aFunction({ refuses: () => false, allowed, disallowed });
-  assert.ok(await call('/echo?a=1', {}, { of }));
+  const curl = aFunction({ refuses: () => false, allowed, disallowed });
+  assert.ok(await callCurl('/echo?a=1', {}, { curl }));
   const before = requests;
   for (const name of ['data', 'data-urlencode'])
     await assert.rejects(
-      call('/echo', { get: true, [name]: 'a=2' }, { of }),
+      callCurl('/echo', { get: true, [name]: 'a=2' }, { curl }),
       isError(/end point .* is not permitted/),
     );
   for (const options of [{}, { silent: true }])
-    await assert.rejects(call('/text?password=x', options, { of }), (error: Error) => {
+    await assert.rejects(callCurl('/text?password=x', options, { curl }), (error: Error) => {
       assert.doesNotMatch(error.message, /password/);
       return isError(/The end point http:\/\/127\.0\.0\.1:\d+\/text is not permitted/)(error);
     });
-  await assert.rejects(call('file:///etc/passwd', {}, { of }), isError(/http or https/));
+  await assert.rejects(callCurl('file:///etc/passwd', {}, { curl }), isError(/http or https/));
   assert.equal(requests, before);
 });
 
 test('no call reaches this machine, by its addresses or by a name that resolves to one, at any time', async () => {
-  const of = aFunction({});
+  const curl = aFunction({});
   const port = portOf(server);
   const before = requests;
   for (const host of [
@@ -190,7 +190,7 @@ test('no call reaches this machine, by its addresses or by a name that resolves 
     '0x7f.1',
   ])
     await assert.rejects(
-      call(`http://${host}:${port}/echo`, {}, { of }),
+      callCurl(`http://${host}:${port}/echo`, {}, { curl }),
       isError(/its address is forbidden: it belongs to this machine/),
       host,
     );
@@ -203,12 +203,16 @@ test('no call reaches this machine, by its addresses or by a name that resolves 
   };
   const rebinding = aFunction({ resolve });
   const ending = new AbortController();
-  const first = call(`http://rebound.example:${port}/echo`, {}, { of: rebinding, signal: ending.signal });
+  const first = callCurl(
+    `http://rebound.example:${port}/echo`,
+    {},
+    { curl: rebinding, signal: ending.signal },
+  );
   await eventually(() => assert.equal(lookups, 1));
   ending.abort(new Error('cancelled'));
   await assert.rejects(first, /cancelled|the connection failed/);
   await assert.rejects(
-    call(`http://rebound.example:${port}/echo`, {}, { of: rebinding }),
+    callCurl(`http://rebound.example:${port}/echo`, {}, { curl: rebinding }),
     isError(/its address is forbidden: it belongs to this machine/),
   );
   assert.equal(requests, before);
@@ -218,27 +222,30 @@ test('a name that does not resolve fails the call alone', async () => {
   const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
   // As dns.lookup: later, and with the error as the only argument.
   const resolve: Resolve = (_name, _options, done) => void setImmediate(done, notFound);
-  const of = aFunction({ resolve });
+  const curl = aFunction({ resolve });
   await assert.rejects(
-    call('http://nosuch.invalid/', {}, { of }),
+    callCurl('http://nosuch.invalid/', {}, { curl }),
     isError(/the connection failed: ENOTFOUND/),
   );
-  assert.equal(await call('http://nosuch.invalid/', { silent: true }, { of }), null);
+  assert.equal(await callCurl('http://nosuch.invalid/', { silent: true }, { curl }), null);
 });
 
 test('a look-up counts until it answers, even when its call has ended', async () => {
   const lookups = new Lookups((_name, _options, done) => void pending.push(done));
   const pending: Parameters<Resolve>[2][] = [];
-  const of = aFunction({ lookups });
+  const curl = aFunction({ lookups });
   const ending = new AbortController();
-  const read = (name: string) => call(`http://${name}.invalid/`, {}, { of, signal: ending.signal });
+  const read = (name: string) => callCurl(`http://${name}.invalid/`, {}, { curl, signal: ending.signal });
   const calls = ['a', 'b', 'a'].map(read);
   await eventually(() => assert.equal(pending.length, 2));
   ending.abort(new Error('cancelled'));
   for (const each of calls) await assert.rejects(each, /cancelled/);
-  await assert.rejects(call('http://c.invalid/', {}, { of }), isError(/more than 2 look-ups of names run/));
+  await assert.rejects(
+    callCurl('http://c.invalid/', {}, { curl }),
+    isError(/more than 2 look-ups of names run/),
+  );
   pending[0]?.(null, []);
-  const later = call('http://c.invalid/', {}, { of });
+  const later = callCurl('http://c.invalid/', {}, { curl });
   await eventually(() => assert.equal(pending.length, 3));
   pending[2]?.(Object.assign(new Error(), { code: 'ENOTFOUND' }));
   await assert.rejects(later, isError(/the connection failed: ENOTFOUND/));
@@ -254,16 +261,16 @@ test('a limited number of calls waits for one look-up', () => {
 test('certificates are verified', async () => {
   const address = `https://localhost:${portOf(secure)}/echo`;
   const refuses = (): boolean => false;
-  await assert.rejects(call(address), isError(/the connection failed: (DEPTH_ZERO_)?SELF_SIGNED/));
-  const of = aFunction({ refuses, authority });
-  assert.deepEqual(await call(address, {}, { of }), { method: 'GET', url: '/echo', body: '' });
+  await assert.rejects(callCurl(address), isError(/the connection failed: (DEPTH_ZERO_)?SELF_SIGNED/));
+  const curl = aFunction({ refuses, authority });
+  assert.deepEqual(await callCurl(address, {}, { curl }), { method: 'GET', url: '/echo', body: '' });
   await assert.rejects(
-    call(address.replace('localhost', '127.0.0.1'), {}, { of }),
+    callCurl(address.replace('localhost', '127.0.0.1'), {}, { curl }),
     isError(/ERR_TLS_CERT_ALTNAME_INVALID/),
   );
   process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
   try {
-    await assert.rejects(call(address), isError(/SELF_SIGNED/));
+    await assert.rejects(callCurl(address), isError(/SELF_SIGNED/));
   } finally {
     delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
   }
@@ -271,35 +278,35 @@ test('certificates are verified', async () => {
 
 test('a call ends at its limit of time, and with its request', async () => {
   const clock = new ManualClock();
-  const of = aFunction({ refuses: () => false, clock });
+  const curl = aFunction({ refuses: () => false, clock });
   const reached = requests + 1;
-  const limited = call('/never', { 'max-time': 3 }, { of });
+  const limited = callCurl('/never', { 'max-time': 3 }, { curl });
   await eventually(() => assert.equal(requests, reached));
   clock.advance(3_000);
   await assert.rejects(limited, isError(/the call took more than 3 seconds/));
   const ending = new AbortController();
-  const cancelled = call('/never', { silent: true }, { of, signal: ending.signal });
+  const cancelled = callCurl('/never', { silent: true }, { curl, signal: ending.signal });
   await eventually(() => assert.equal(requests, reached + 1));
   ending.abort(new Error('cancelled'));
   await assert.rejects(cancelled, /^Error: cancelled/);
-  await assert.rejects(call('/echo', {}, { of, signal: ending.signal }), /^Error: cancelled/);
+  await assert.rejects(callCurl('/echo', {}, { curl, signal: ending.signal }), /^Error: cancelled/);
 });
 
 test('the number of calls at the same time has a limit', async () => {
-  const of = aFunction();
+  const curl = aFunction();
   const ending = new AbortController();
   const running = Array.from({ length: curlCallsMax }, () =>
-    call('/never', {}, { of, signal: ending.signal }),
+    callCurl('/never', {}, { curl, signal: ending.signal }),
   );
-  await assert.rejects(call('/echo', {}, { of }), isError(/more than 16 calls run/));
+  await assert.rejects(callCurl('/echo', {}, { curl }), isError(/more than 16 calls run/));
   ending.abort(new Error('cancelled'));
   for (const { status } of await Promise.allSettled(running)) assert.equal(status, 'rejected');
-  assert.ok(await call('/echo', {}, { of }));
+  assert.ok(await callCurl('/echo', {}, { curl }));
 });
 
 test('answers that are read at the same time have a limit of bytes together', async () => {
   const reply = Promise.withResolvers<{ status: number; body: Buffer }>();
-  const of = new CurlFunction({
+  const curl = new CurlFunction({
     allowlist: () => ({ all_access: true, allowed_urls: [], disallowed_urls: [] }),
     send: async (_request, _signal, take) => {
       take(curlBytesMax / 2 + 1);
@@ -307,11 +314,14 @@ test('answers that are read at the same time have a limit of bytes together', as
     },
     userAgent: () => 'test',
   });
-  const first = call('/', {}, { of });
-  await assert.rejects(call('/', {}, { of }), isError(/the answers to all calls have more than 134217728/));
+  const first = callCurl('/', {}, { curl });
+  await assert.rejects(
+    callCurl('/', {}, { curl }),
+    isError(/the answers to all calls have more than 134217728/),
+  );
   reply.resolve({ status: 200, body: Buffer.from('1') });
   assert.equal(await first, 1);
-  assert.equal(await call('/', {}, { of }), 1);
+  assert.equal(await callCurl('/', {}, { curl }), 1);
 });
 
 test('an answer counts several times as memory of its statement before it is parsed', async () => {
@@ -325,9 +335,9 @@ test('an answer counts several times as memory of its statement before it is par
   };
   for (const options of [{}, { silent: true }])
     await assert.rejects(
-      call('/large', options, { memory }),
+      callCurl('/large', options, { memory }),
       (error: Error) => error instanceof SqlError && error.code === 5500,
     );
-  assert.equal(await call('/header', { header: 'X-Own: 5' }, { memory }), '5');
+  assert.equal(await callCurl('/header', { header: 'X-Own: 5' }, { memory }), '5');
   assert.equal(heldBytes, 0);
 });

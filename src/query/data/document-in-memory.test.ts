@@ -8,7 +8,7 @@ import { DocumentInMemory } from './document-in-memory.ts';
 const memory = Buffer.alloc(600_000);
 
 /** Copies a document into `memory`, over the previous one. */
-function found(value: Uint8Array, datatype: number): MemoryDocument {
+function placeInMemory(value: Uint8Array, datatype: number): MemoryDocument {
   memory.fill('x').set(value, 10);
   const end = 10 + value.length;
   return {
@@ -28,14 +28,14 @@ const textAt = ({ place: { buffer, start, end } }: DocumentInMemory): string =>
 
 test('a document in memory has its metadata, and bytes that outlast the next document', () => {
   const document = new DocumentInMemory();
-  document.set('a', found(Buffer.from('{"a":1}'), Datatype.json));
+  document.set('a', placeInMemory(Buffer.from('{"a":1}'), Datatype.json));
   const { bytes, cas, expiration, flags, isJson } = document;
   assert.deepEqual(
     { cas, expiration, flags, isJson },
     { cas: 0x80000001ffffffffn, expiration: 9, flags: 7, isJson: true },
   );
   assert.equal(textAt(document), '{"a":1}');
-  document.set('b', found(Buffer.from('binary'), 0));
+  document.set('b', placeInMemory(Buffer.from('binary'), 0));
   assert.deepEqual([document.id, document.isJson, textAt(document)], ['b', false, 'binary']);
   assert.equal(Buffer.from(bytes).toString(), '{"a":1}');
 });
@@ -43,9 +43,12 @@ test('a document in memory has its metadata, and bytes that outlast the next doc
 test('large and compressed values are not in the memory into which the next document is copied', () => {
   const document = new DocumentInMemory();
   const large = Buffer.from(`{"a":"${'long '.repeat(60_000)}"}`);
-  document.set('large', found(large, Datatype.json));
+  document.set('large', placeInMemory(large, Datatype.json));
   const { buffer } = document.place;
-  document.set('compressed', found(snappyCompress(large, 0, large.length), Datatype.json | Datatype.snappy));
+  document.set(
+    'compressed',
+    placeInMemory(snappyCompress(large, 0, large.length), Datatype.json | Datatype.snappy),
+  );
   assert.equal(Buffer.from(buffer).toString(), large.toString());
   assert.notEqual(document.place.buffer, memory);
   assert.equal(textAt(document), large.toString());

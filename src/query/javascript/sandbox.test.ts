@@ -145,9 +145,9 @@ test('reports an exception with its place, and refuses a name that is no functio
 });
 
 test('checks the syntax of a library without running it', () => {
-  const check = (code: string) => sandbox.run({ kind: 'check', library: { file, code } });
-  assert.deepEqual(check('function f() {} throw new Error("not run");'), { kind: 'checked' });
-  const wrong = check('function f() {\n  const q = SELECT 1;\n}');
+  const checkLibrary = (code: string) => sandbox.run({ kind: 'check', library: { file, code } });
+  assert.deepEqual(checkLibrary('function f() {} throw new Error("not run");'), { kind: 'checked' });
+  const wrong = checkLibrary('function f() {\n  const q = SELECT 1;\n}');
   assert.match(String(thrown(wrong)), /SyntaxError/);
   assert.match(wrong.kind === 'thrown' ? (wrong.stack ?? '') : '', /lib\.js:2/);
 });

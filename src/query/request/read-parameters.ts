@@ -31,7 +31,7 @@ export function readParameters(sent: SentRequest): QueryRequest {
   checkSent(sent);
   const values = isJson(sent) ? jsonValues(sent) : formValues(sent);
   const request = emptyRequestOf(sent);
-  for (const value of values) take(request, value);
+  for (const value of values) readParameter(request, value);
   return checked(request, sent);
 }
 
@@ -48,7 +48,7 @@ export function* readLargeParameters(sent: SentRequest): WorkSteps<QueryRequest>
   const request = emptyRequestOf(sent);
   for (const [at, value] of values.entries()) {
     if (at % fieldsOfStep === fieldsOfStep - 1) yield;
-    take(request, yield* parsedArgument(value));
+    readParameter(request, yield* parsedArgument(value));
   }
   return checked(request, sent);
 }
@@ -100,7 +100,7 @@ function checkAccept(accept: string | undefined): void {
 
 const byName: ReadonlyMap<string, Parameter> = new Map(Object.entries(parameters));
 
-function take(request: QueryRequest, sent: SentValue): void {
+function readParameter(request: QueryRequest, sent: SentValue): void {
   const exact = byName.get(sent.name);
   if (exact !== undefined) {
     exact.read(request, sent);

@@ -60,8 +60,8 @@ export class HistogramBuilder {
 
 const emptyBin = (): Bin => ({ upTo: undefined, values: 0, distinct: 0, single: 0 });
 
-const sum = (bins: readonly Bin[], of: (bin: Bin) => number): number =>
-  bins.reduce((total, bin) => total + of(bin), 0);
+const sum = (bins: readonly Bin[], countOf: (bin: Bin) => number): number =>
+  bins.reduce((total, bin) => total + countOf(bin), 0);
 
 const rounded = (value: number): number => Number(value.toPrecision(6));
 

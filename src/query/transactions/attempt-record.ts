@@ -164,12 +164,12 @@ const upsert = (path: string, value: unknown): PathWrite => ({
 });
 
 function documentsOf(path: string, staged: readonly StagedName[]): PathWrite[] {
-  const of = (wanted: StagedKind): RecordedDocument[] =>
+  const documentsOfKind = (wanted: StagedKind): RecordedDocument[] =>
     staged.filter(({ kind }) => kind === wanted).map(recorded);
   return [
-    upsert(`${path}.ins`, of('insert')),
-    upsert(`${path}.rep`, of('replace')),
-    upsert(`${path}.rem`, of('remove')),
+    upsert(`${path}.ins`, documentsOfKind('insert')),
+    upsert(`${path}.rep`, documentsOfKind('replace')),
+    upsert(`${path}.rem`, documentsOfKind('remove')),
   ];
 }
 

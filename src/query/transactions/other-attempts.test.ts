@@ -7,12 +7,12 @@ import { OtherAttempts } from './other-attempts.ts';
 test('an attempt conflicts also if its record was read before it began, for another attempt', async () => {
   const attempts: Record<string, object> = { first: { st: 'PENDING', tst: '0xffffffffffffff7f', exp: 1 } };
   let reads = 0;
-  const found = () => ({
+  const recordReply = () => ({
     results: [{ status: Status.success, value: Buffer.from(JSON.stringify(attempts)) }, undefined],
   });
   const data = dataOfReads(async () => {
     reads++;
-    return [found()];
+    return [recordReply()];
   });
   const others = new OtherAttempts(data, () => Promise.resolve(), recordLimits);
   const stagedBy = (atmpt: string) => ({ id: { atmpt }, atr: { id: 'record', bkt: 'b' } });

@@ -53,15 +53,15 @@ export function keyUseOf(condition: Expression, origin: KeyOrigin): KeyUse | und
     case 'membership':
       if (condition.isNegated || condition.operator !== 'in' || origin.isOwn(condition.list))
         return undefined;
-      return use(condition.of, origin, isStatic(condition.list) ? ranks.in : ranks.join);
+      return useAsKey(condition.of, origin, isStatic(condition.list) ? ranks.in : ranks.join);
     case 'between':
-      return condition.isNegated ? undefined : use(condition.of, origin, ranks.between);
+      return condition.isNegated ? undefined : useAsKey(condition.of, origin, ranks.between);
     case 'like':
-      return condition.isNegated ? undefined : use(condition.of, origin, likeRank(condition));
+      return condition.isNegated ? undefined : useAsKey(condition.of, origin, likeRank(condition));
     case 'is': {
       const isPresent = condition.isNegated === (condition.test !== 'valued');
       const isMissing = condition.test === 'missing' && !condition.isNegated;
-      return use(condition.of, origin, isPresent ? ranks.present : ranks.equal, isMissing);
+      return useAsKey(condition.of, origin, isPresent ? ranks.present : ranks.equal, isMissing);
     }
     case 'quantified':
       return origin.quantified?.(condition);
@@ -77,7 +77,7 @@ function likeRank({ pattern, escape: escapeCharacter }: Like): number {
 }
 
 /** The use of the expression as a key; undefined if the expression cannot be a key. */
-function use(node: Expression, origin: KeyOrigin, rank: number, isMissing = false): KeyUse | undefined {
+function useAsKey(node: Expression, origin: KeyOrigin, rank: number, isMissing = false): KeyUse | undefined {
   if (!origin.isKey(node) || !isRepeatable(node)) return undefined;
   const text = origin.textOf(node);
   return { text, name: origin.nameOf(text), rank, isMissing, flavor: undefined };
@@ -102,8 +102,8 @@ function comparisonUse(
     [right, left],
   ] as const) {
     if (!origin.isKey(key) || origin.isOwn(other)) continue;
-    if (!isStatic(other)) return use(key, origin, ranks.join);
-    const found = use(key, origin, operatorRanks[operator]);
+    if (!isStatic(other)) return useAsKey(key, origin, ranks.join);
+    const found = useAsKey(key, origin, operatorRanks[operator]);
     if (!found || operator !== '=' || other.kind !== 'constant' || typeof other.value !== 'string')
       return found;
     const isFlavor =

@@ -152,8 +152,8 @@ class Compiler implements ExpressionCompiler {
     return () => variable.value;
   }
 
-  private exists(of: Expression): Evaluate {
-    const evaluate = this.compileParsed(of);
+  private exists(operand: Expression): Evaluate {
+    const evaluate = this.compileParsed(operand);
     return (row, context) => {
       const value = evaluate(row, context);
       if (Array.isArray(value)) return value.length > 0;

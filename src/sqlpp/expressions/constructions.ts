@@ -31,12 +31,12 @@ export function compileCase(node: Case, compiler: ExpressionCompiler): Evaluate 
     result: compiler.compile(result),
   }));
   const otherwise = node.otherwise === undefined ? undefined : compiler.compile(node.otherwise);
-  const of = node.of === undefined ? undefined : compiler.compileParsed(node.of);
+  const operand = node.of === undefined ? undefined : compiler.compileParsed(node.of);
   return (row, context) => {
-    const value = of?.(row, context);
+    const value = operand?.(row, context);
     for (const { when, result } of whens) {
       const found = when(row, context);
-      if (of === undefined ? isTrue(found) : equal(value, found) === true) return result(row, context);
+      if (operand === undefined ? isTrue(found) : equal(value, found) === true) return result(row, context);
     }
     return otherwise === undefined ? null : otherwise(row, context);
   };

@@ -19,21 +19,21 @@ import type { Evaluate, ExpressionCompiler } from './evaluate.ts';
 import { inSteps } from './paused-work.ts';
 
 export function compileField(node: Field, compiler: ExpressionCompiler): Evaluate {
-  const of = compiler.compile(node.of);
+  const base = compiler.compile(node.of);
   const { name } = node;
   if (name.kind === 'constant' && typeof name.value === 'string') {
     const text = name.value;
-    if (node.ignoresCase) return (row, context) => fieldWithoutCase(of(row, context), text);
+    if (node.ignoresCase) return (row, context) => fieldWithoutCase(base(row, context), text);
     const bytes = nameBytes(text);
     return (row, context) => {
-      const value = of(row, context);
+      const value = base(row, context);
       if (value instanceof RawJson) return memberOf(value, bytes);
       return field(value, text);
     };
   }
   const nameOf = compiler.compileParsed(name);
   return (row, context) => {
-    const value = of(row, context);
+    const value = base(row, context);
     const text = nameOf(row, context);
     if (typeof text !== 'string') return text === undefined || value === undefined ? undefined : null;
     if (node.ignoresCase) return fieldWithoutCase(value, text);
@@ -59,29 +59,29 @@ function fieldWithoutCase(value: Value, name: string): Value {
 }
 
 export function compileElement(node: Element, compiler: ExpressionCompiler): Evaluate {
-  const of = compiler.compile(node.of);
+  const base = compiler.compile(node.of);
   const index = compiler.compileParsed(node.index);
   return (row, context) => {
-    const value = of(row, context);
+    const value = base(row, context);
     const position = index(row, context);
-    if (typeof position === 'number' && Number.isInteger(position)) return item(value, position);
+    if (typeof position === 'number' && Number.isInteger(position)) return itemAt(value, position);
     return position === undefined || value === undefined ? undefined : null;
   };
 }
 
-function item(value: Value, position: number): Value {
+function itemAt(value: Value, position: number): Value {
   if (value instanceof RawJson) return itemOf(value, position);
   return isArray(value) ? value[position < 0 ? value.length + position : position] : undefined;
 }
 
 export function compileSlice(node: Slice, compiler: ExpressionCompiler): Evaluate {
-  const of = compiler.compile(node.of);
+  const base = compiler.compile(node.of);
   const bound = (expression: Expression | undefined): Evaluate | undefined =>
     expression === undefined ? undefined : compiler.compileParsed(expression);
   const startOf = bound(node.start);
   const endOf = bound(node.end);
   return (row, context) => {
-    const value = of(row, context);
+    const value = base(row, context);
     const start = startOf === undefined ? 0 : startOf(row, context);
     const end = endOf === undefined ? null : endOf(row, context);
     if (value === undefined || start === undefined || end === undefined) return undefined;
@@ -105,9 +105,9 @@ function slice(items: readonly Value[], start: number, end: number): Value {
 
 /** `of[*]`: an object whose members are arrays of the items' members. */
 export function compileArrayStar(node: ArrayStar, compiler: ExpressionCompiler): Evaluate {
-  const of = compiler.compile(node.of);
+  const base = compiler.compile(node.of);
   return (row, context) => {
-    const value = of(row, context);
+    const value = base(row, context);
     if (value === undefined) return undefined;
     return mayBeLong(value) ? inSteps(node, context, () => arrayStarInSteps(value)) : arrayStar(value);
   };

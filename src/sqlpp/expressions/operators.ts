@@ -42,13 +42,13 @@ export function compileArithmetic(node: Arithmetic, compiler: ExpressionCompiler
 }
 
 export function compileNegation(node: Negation, compiler: ExpressionCompiler): Evaluate {
-  const of = compiler.compileParsed(node.of);
-  return (row, context) => negate(of(row, context));
+  const operand = compiler.compileParsed(node.of);
+  return (row, context) => negate(operand(row, context));
 }
 
 export function compileNot(node: Not, compiler: ExpressionCompiler): Evaluate {
-  const of = compiler.compileParsed(node.of);
-  return (row, context) => inverted(of(row, context));
+  const operand = compiler.compileParsed(node.of);
+  return (row, context) => inverted(operand(row, context));
 }
 
 function inverted(value: Value): Value {
@@ -118,11 +118,11 @@ function ordered(left: Evaluate, right: Evaluate, decide: (order: number) => boo
 }
 
 export function compileBetween(node: Between, compiler: ExpressionCompiler): Evaluate {
-  const of = compiler.compileParsed(node.of);
+  const operand = compiler.compileParsed(node.of);
   const low = compiler.compileParsed(node.low);
   const high = compiler.compileParsed(node.high);
   return (row, context) => {
-    const value = of(row, context);
+    const value = operand(row, context);
     const fromLow = compare(value, low(row, context));
     const toHigh = compare(value, high(row, context));
     if (fromLow === undefined || toHigh === undefined) return undefined;
@@ -141,14 +141,14 @@ interface TestedPattern {
 }
 
 export function compileLike(node: Like, compiler: ExpressionCompiler): Evaluate {
-  const of = compiler.compileParsed(node.of);
+  const operand = compiler.compileParsed(node.of);
   const pattern = compiler.compileParsed(node.pattern);
   const escapeOf = node.escape === undefined ? undefined : compiler.compileParsed(node.escape);
   const longPatterns = new WeakMap<EvaluationContext, TestedPattern>();
   let lastPattern: TestedPattern | undefined;
   const isConstant = node.pattern.kind === 'constant';
   return (row, context) => {
-    const value = of(row, context);
+    const value = operand(row, context);
     const text = pattern(row, context);
     const escaping = escapeOf === undefined ? '\\' : escapeOf(row, context);
     if (value === undefined || text === undefined || escaping === undefined) return undefined;
@@ -166,20 +166,20 @@ export function compileLike(node: Like, compiler: ExpressionCompiler): Evaluate 
 }
 
 export function compileIs(node: IsTest, compiler: ExpressionCompiler): Evaluate {
-  const of = compiler.compile(node.of);
+  const operand = compiler.compile(node.of);
   const { isNegated } = node;
   switch (node.test) {
     case 'missing':
-      return (row, context) => (of(row, context) === undefined) !== isNegated;
+      return (row, context) => (operand(row, context) === undefined) !== isNegated;
     case 'null':
       // For MISSING the result is MISSING.
       return (row, context) => {
-        const value = of(row, context);
+        const value = operand(row, context);
         return value === undefined ? undefined : (value === null) !== isNegated;
       };
     case 'valued':
       return (row, context) => {
-        const value = of(row, context);
+        const value = operand(row, context);
         return (value !== undefined && value !== null) !== isNegated;
       };
   }
@@ -189,14 +189,14 @@ export function compileIs(node: IsTest, compiler: ExpressionCompiler): Evaluate 
 const lookupItemsMin = 8;
 
 export function compileMembership(node: Membership, compiler: ExpressionCompiler): Evaluate {
-  const of = compiler.compileParsed(node.of);
+  const operand = compiler.compileParsed(node.of);
   const constants = constantItems(node.list);
   const list = constants === undefined ? compiler.compile(node.list) : () => constants;
   const isStatic = constants !== undefined || isParameter(node.list);
   const { isNegated, operator } = node;
   const find = operator === 'within' ? isWithin : isStatic ? lookup() : isIn;
   return (row, context) => {
-    const value = of(row, context);
+    const value = operand(row, context);
     const items = list(row, context);
     if (value === undefined || items === undefined) return undefined;
     const found = find(value, items, node, context);

@@ -33,9 +33,9 @@ function counts(arrays: readonly Items[]): { readonly value: Value; readonly cou
 }
 
 const ofArrays =
-  (of: (arrays: readonly Items[]) => Value): Implementation =>
+  (compute: (arrays: readonly Items[]) => Value): Implementation =>
   (values) =>
-    values.every(isArray) ? of(values as readonly Items[]) : null;
+    values.every(isArray) ? compute(values as readonly Items[]) : null;
 
 const itemsWhere =
   (isWanted: (count: number, arrays: number) => boolean): Implementation =>

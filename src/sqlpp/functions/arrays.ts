@@ -17,21 +17,21 @@ type Items = readonly Value[];
 const missing = { nulls: 'onlyMissing' } as const;
 
 const ofArray =
-  (of: (items: Items) => Value): Implementation =>
+  (compute: (items: Items) => Value): Implementation =>
   ([items]) =>
-    isArray(items) ? of(items) : null;
+    isArray(items) ? compute(items) : null;
 
 /** The other arguments are values, NULL among them. */
 const withValues =
-  (of: (items: Items, values: Items) => Value): Implementation =>
+  (compute: (items: Items, values: Items) => Value): Implementation =>
   ([items, ...values]) =>
-    isArray(items) ? of(items, values) : null;
+    isArray(items) ? compute(items, values) : null;
 
 /** NULL as the second argument gives NULL. */
 const withKnown =
-  (of: (items: Items, value: Value) => Value): Implementation =>
+  (compute: (items: Items, value: Value) => Value): Implementation =>
   ([items, value]) =>
-    isArray(items) && value !== null ? of(items, value) : null;
+    isArray(items) && value !== null ? compute(items, value) : null;
 
 /** -1 if the array does not contain the value. */
 function positionOf(items: Items, value: Value): number {

@@ -11,11 +11,11 @@ function integer(value: Value): bigint | undefined {
 const signed = (bits: bigint): Value => integerValue(BigInt.asIntN(64, bits));
 
 const folded =
-  (of: (a: bigint, b: bigint) => bigint): Implementation =>
+  (compute: (a: bigint, b: bigint) => bigint): Implementation =>
   (values) => {
     const integers = values.map(integer);
     if (integers.includes(undefined)) return null;
-    return signed((integers as bigint[]).reduce(of));
+    return signed((integers as bigint[]).reduce(compute));
   };
 
 const shift: Implementation = ([value, places, rotates = false]) => {
@@ -43,10 +43,10 @@ function positions(value: Value): bigint | undefined {
 }
 
 const changed =
-  (of: (bits: bigint, positions: bigint) => bigint): Implementation =>
+  (compute: (bits: bigint, positions: bigint) => bigint): Implementation =>
   ([value, places]) => {
     const [number, bits] = [integer(value), positions(places)];
-    return number === undefined || bits === undefined ? null : signed(of(number, bits));
+    return number === undefined || bits === undefined ? null : signed(compute(number, bits));
   };
 
 const bitTest: Implementation = ([value, places, needsAll = false]) => {

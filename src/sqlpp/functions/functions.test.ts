@@ -177,18 +177,18 @@ test('a function refuses to create an oversized result', () => {
 });
 
 test('rounding to a place beyond the range of doubles gives the number or 0', () => {
-  const of = (name: string, ...values: Value[]): Value =>
+  const resultOf = (name: string, ...values: Value[]): Value =>
     call(functionNamed(name) as FunctionDeclaration, values);
   for (const name of ['round', 'round_nearest', 'trunc']) {
-    assert.equal(of(name, 1e300, 10), 1e300, name);
-    assert.equal(of(name, -1e300, 10), -1e300, name);
-    assert.equal(of(name, 1.5, 400), 1.5, name);
-    assert.equal(of(name, 1234.5, -400), 0, name);
-    assert.equal(of(name, -Infinity, 2), -Infinity, name);
+    assert.equal(resultOf(name, 1e300, 10), 1e300, name);
+    assert.equal(resultOf(name, -1e300, 10), -1e300, name);
+    assert.equal(resultOf(name, 1.5, 400), 1.5, name);
+    assert.equal(resultOf(name, 1234.5, -400), 0, name);
+    assert.equal(resultOf(name, -Infinity, 2), -Infinity, name);
   }
-  assert.equal(of('round', 2.5, 0), 2);
-  assert.equal(of('round_nearest', -2.5, 0), -3);
-  assert.equal(of('trunc', -2.567, 1), -2.5);
+  assert.equal(resultOf('round', 2.5, 0), 2);
+  assert.equal(resultOf('round_nearest', -2.5, 0), -3);
+  assert.equal(resultOf('trunc', -2.567, 1), -2.5);
 });
 
 test('a repeated character outside the basic plane is not part of the prefix of a pattern', () => {
@@ -226,12 +226,12 @@ test('nested repetitions match in linear time', () => {
 });
 
 test('successive matches are the same as in Go', () => {
-  const of = (pattern: string, text: string) =>
+  const matchesOf = (pattern: string, text: string) =>
     [...new RegularExpression(pattern).matches(text)].map((match) => match.text);
-  assert.deepEqual(of('a*', 'baaac'), ['', 'aaa', '']);
-  assert.deepEqual(of('x*', 'ab'), ['', '', '']);
-  assert.deepEqual(of('.', 'ä😀z'), ['ä', '😀', 'z']);
-  assert.deepEqual(of('z', 'a'), []);
+  assert.deepEqual(matchesOf('a*', 'baaac'), ['', 'aaa', '']);
+  assert.deepEqual(matchesOf('x*', 'ab'), ['', '', '']);
+  assert.deepEqual(matchesOf('.', 'ä😀z'), ['ä', '😀', 'z']);
+  assert.deepEqual(matchesOf('z', 'a'), []);
 });
 
 test('every function has an example, and every example a function', () => {

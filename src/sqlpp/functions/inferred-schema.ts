@@ -155,10 +155,12 @@ function fieldRow(schema: ValueSchema, total: number, options: InferOptions): Va
   const rows = [...schema.types].sort(([a], [b]) => (a < b ? -1 : 1));
   const row = newObject();
   const single = rows.length === 1;
-  const value = <T extends Value>(of: (statistics: TypeStatistics) => T): Value =>
-    single ? of((rows[0] as [string, TypeStatistics])[1]) : rows.map(([, statistics]) => of(statistics));
-  row['#docs'] = value((statistics) => statistics.count);
-  row['%docs'] = value((statistics) => Math.round((statistics.count / total) * 10_000) / 100);
+  const valuesByType = <T extends Value>(figureOf: (statistics: TypeStatistics) => T): Value =>
+    single
+      ? figureOf((rows[0] as [string, TypeStatistics])[1])
+      : rows.map(([, statistics]) => figureOf(statistics));
+  row['#docs'] = valuesByType((statistics) => statistics.count);
+  row['%docs'] = valuesByType((statistics) => Math.round((statistics.count / total) * 10_000) / 100);
   const array = schema.types.get('array');
   if (array) {
     row['minItems'] = array.minItems;
@@ -167,7 +169,7 @@ function fieldRow(schema: ValueSchema, total: number, options: InferOptions): Va
   }
   const object = schema.types.get('object');
   if (object) row['properties'] = propertiesOf(object, object.count, options);
-  row['samples'] = value((statistics) => [...statistics.samples.values()].sort(collate));
+  row['samples'] = valuesByType((statistics) => [...statistics.samples.values()].sort(collate));
   row['type'] = single ? (rows[0] as [string, TypeStatistics])[0] : rows.map(([name]) => name);
   return row;
 }

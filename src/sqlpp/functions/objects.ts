@@ -12,9 +12,9 @@ const missing = { nulls: 'onlyMissing' } as const;
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
 const ofObject =
-  (of: (object: ValueObject) => Value): Implementation =>
+  (compute: (object: ValueObject) => Value): Implementation =>
   ([object]) =>
-    isObject(object) ? of(object) : null;
+    isObject(object) ? compute(object) : null;
 
 function copyOf(object: ValueObject): Record<string, Value> {
   return Object.assign(newObject(), object);

@@ -11,10 +11,10 @@ import { TextParts } from './text-parts.ts';
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
 const matching =
-  (of: (text: string, expression: RegularExpression) => Value): Implementation =>
+  (compute: (text: string, expression: RegularExpression) => Value): Implementation =>
   ([text, pattern], _, memo: Memo) =>
     typeof text === 'string' && typeof pattern === 'string'
-      ? of(text, regularExpression(pattern, memo))
+      ? compute(text, regularExpression(pattern, memo))
       : null;
 
 const position = (from: number): Implementation =>
@@ -61,16 +61,16 @@ function stopOf({ prefix, isWhole }: { readonly prefix: string; readonly isWhole
 }
 
 const ofLike =
-  (of: (pattern: string, escaping: string) => Value): Implementation =>
+  (compute: (pattern: string, escaping: string) => Value): Implementation =>
   ([pattern, escaping = '\\']) => {
     if (typeof pattern !== 'string' || typeof escaping !== 'string') return null;
-    return of(pattern, escapeCharacter(escaping));
+    return compute(pattern, escapeCharacter(escaping));
   };
 
 const ofRegular =
-  (of: (pattern: string) => Value): Implementation =>
+  (compute: (pattern: string) => Value): Implementation =>
   ([pattern]) =>
-    typeof pattern === 'string' ? of(pattern) : null;
+    typeof pattern === 'string' ? compute(pattern) : null;
 
 /** The search compiles each suffix of the pattern, in quadratic time. */
 const suffixPatternMax = 1000;

@@ -23,14 +23,14 @@ const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: lis
 
 /** A function of one string; its result is NULL for an argument of another type. */
 const ofText =
-  (of: (text: string) => Value): Implementation =>
+  (compute: (text: string) => Value): Implementation =>
   ([text]) =>
-    typeof text === 'string' ? of(text) : null;
+    typeof text === 'string' ? compute(text) : null;
 
 const ofTexts =
-  (of: (text: string, other: string) => Value): Implementation =>
+  (compute: (text: string, other: string) => Value): Implementation =>
   ([text, other]) =>
-    typeof text === 'string' && typeof other === 'string' ? of(text, other) : null;
+    typeof text === 'string' && typeof other === 'string' ? compute(text, other) : null;
 
 /** A letter at the start of a word: after white space, and after any ASCII character but a letter, a digit or an underscore. */
 const firstLetter = /(?<=^|[\0-/:-@[-^`{-\x7f]|\p{White_Space})\p{L}/gu;

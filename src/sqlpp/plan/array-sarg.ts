@@ -52,11 +52,11 @@ function inArray(
 }
 
 /** The array whose elements are the items of the key unchanged; undefined if the key has values that are computed from them. */
-function elementsOf(of: Expression): { of: Expression; isDeep: boolean } | undefined {
-  if (of.kind !== 'comprehension') return { of, isDeep: false };
-  const [binding] = of.bindings;
-  if (of.bindings.length !== 1 || !binding || of.when || of.result !== 'array') return undefined;
-  if (of.value.kind !== 'identifier' || of.value.name !== binding.name) return undefined;
+function elementsOf(array: Expression): { of: Expression; isDeep: boolean } | undefined {
+  if (array.kind !== 'comprehension') return { of: array, isDeep: false };
+  const [binding] = array.bindings;
+  if (array.bindings.length !== 1 || !binding || array.when || array.result !== 'array') return undefined;
+  if (array.value.kind !== 'identifier' || array.value.name !== binding.name) return undefined;
   return { of: binding.of, isDeep: binding.isDeep };
 }
 

@@ -12,8 +12,8 @@ export function conjunctsOf(condition: Expression | undefined): Expression[] {
   return [condition];
 }
 
-function negated(of: Expression): Expression {
-  return of.kind === 'not' ? of.of : { kind: 'not', of, at: of.at };
+function negated(condition: Expression): Expression {
+  return condition.kind === 'not' ? condition.of : { kind: 'not', of: condition, at: condition.at };
 }
 
 export function disjunctsOf(condition: Expression): readonly Expression[] {

@@ -140,8 +140,8 @@ function writeRange(
 ): string {
   const inner = new Map(names);
   const ranges = node.bindings.map((binding) => {
-    const of = write(binding.of, names);
-    return `${binding.isDeep ? 'within' : 'in'} ${of}${binding.position === undefined ? '' : ' at'}`;
+    const array = write(binding.of, names);
+    return `${binding.isDeep ? 'within' : 'in'} ${array}${binding.position === undefined ? '' : ' at'}`;
   });
   for (const { name, position } of node.bindings) {
     if (position !== undefined) inner.set(position, `@${inner.size}`);

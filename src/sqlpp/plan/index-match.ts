@@ -204,27 +204,29 @@ function unnestSarg(
 
 /** The key's expression over the unnested element instead of its variable. */
 function elementKey(
-  of: Expression,
+  arrayKey: Expression,
   unnest: UnnestBinding,
 ): { key: Expression; when: readonly Expression[] } | undefined {
   const element = sourceSlot(unnest.source);
-  if (of.kind !== 'comprehension' || of.result !== 'array')
-    return sameExpression(of, unnest.expression) ? { key: element, when: [] } : undefined;
-  const [binding] = of.bindings;
+  if (arrayKey.kind !== 'comprehension' || arrayKey.result !== 'array')
+    return sameExpression(arrayKey, unnest.expression) ? { key: element, when: [] } : undefined;
+  const [binding] = arrayKey.bindings;
   if (
-    of.bindings.length !== 1 ||
+    arrayKey.bindings.length !== 1 ||
     !binding ||
     binding.isDeep ||
     !sameExpression(binding.of, unnest.expression)
   )
     return undefined;
   const overElement = (node: Expression): Expression => substitute(node, binding.name, element);
-  const when = of.when ? [overElement(of.when)] : [];
-  return { key: overElement(of.value), when: when.flatMap(conjunctsOfSide) };
+  const when = arrayKey.when ? [overElement(arrayKey.when)] : [];
+  return { key: overElement(arrayKey.value), when: when.flatMap(conjunctsOfSide) };
 }
 
-function substitute(node: Expression, name: string, by: Expression): Expression {
-  return replace(node, (part) => (part.kind === 'identifier' && part.name === name ? by : undefined));
+function substitute(node: Expression, name: string, replacement: Expression): Expression {
+  return replace(node, (part) =>
+    part.kind === 'identifier' && part.name === name ? replacement : undefined,
+  );
 }
 
 /** All combinations of the keys' ranges, at most `spansMax`. */

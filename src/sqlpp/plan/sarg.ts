@@ -262,13 +262,13 @@ function disjunction(
   return { ranges: parts.flatMap((part) => part.ranges), isExact: parts.every((part) => part.isExact) };
 }
 
-function negation(key: Expression, of: Expression): Sarg | undefined {
-  if (of.kind === 'is') return nullTest(key, { ...of, isNegated: !of.isNegated });
-  if (of.kind === 'comparison')
-    return rejectsNull(key, of.left) || rejectsNull(key, of.right) ? valued : undefined;
-  if (of.kind === 'membership' && !of.isNegated) return outside(key, of);
-  if (of.kind === 'between' || of.kind === 'like' || of.kind === 'membership')
-    return rejectsNull(key, of.of) ? valued : undefined;
+function negation(key: Expression, negated: Expression): Sarg | undefined {
+  if (negated.kind === 'is') return nullTest(key, { ...negated, isNegated: !negated.isNegated });
+  if (negated.kind === 'comparison')
+    return rejectsNull(key, negated.left) || rejectsNull(key, negated.right) ? valued : undefined;
+  if (negated.kind === 'membership' && !negated.isNegated) return outside(key, negated);
+  if (negated.kind === 'between' || negated.kind === 'like' || negated.kind === 'membership')
+    return rejectsNull(key, negated.of) ? valued : undefined;
   return undefined;
 }
 

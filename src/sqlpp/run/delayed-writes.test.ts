@@ -17,8 +17,8 @@ function chain(): MemoryDatastore {
   return datastore;
 }
 
-const neighbours = (of: string) =>
-  `(SELECT RAW SUM(e.g) FROM t e WHERE e.n BETWEEN ${of}.n - 1 AND ${of}.n + 1)[0]`;
+const neighbours = (alias: string) =>
+  `(SELECT RAW SUM(e.g) FROM t e WHERE e.n BETWEEN ${alias}.n - 1 AND ${alias}.n + 1)[0]`;
 const before = `EXISTS (SELECT 1 FROM t e WHERE e.n = d.n - 1)`;
 /** Each document has the sum of itself and its neighbours, as they were before. */
 const sums = [

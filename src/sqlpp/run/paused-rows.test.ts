@@ -19,7 +19,7 @@ function aStore(): MemoryDatastore {
 }
 
 /** Each look at the clock finds that `msPerLook` have passed: with 5, every time slice is over. */
-async function ran(statement: string, msPerLook: number | (() => number), datastore = aStore()) {
+async function runWithPauses(statement: string, msPerLook: number | (() => number), datastore = aStore()) {
   let nowMs = 0;
   let pauses = 0;
   let lastRandom = 0;
@@ -98,16 +98,19 @@ const statements: readonly (readonly [text: string, pausesMin: number])[] = [
 
 for (const [text, pausesMin] of statements)
   test(`pauses do not change the rows of ${text.replaceAll(/\s+/g, ' ')}`, async () => {
-    const [whole, paused] = [await ran(text, 0), await ran(text, 5)];
+    const [whole, paused] = [await runWithPauses(text, 0), await runWithPauses(text, 5)];
     assert.deepEqual(paused.rows, whole.rows);
     assert.ok(paused.pauses >= pausesMin, `${paused.pauses} pauses`);
   });
 
 test('aggregates that sort their values pause meanwhile', async () => {
-  const of = (aggregates: string) => `SELECT RAW [${aggregates}] FROM t UNNEST t.numbers x`;
+  const statementOf = (aggregates: string) => `SELECT RAW [${aggregates}] FROM t UNNEST t.numbers x`;
   const sorting = 'ARRAY_AGG(x % 1013), MEDIAN(x), ARRAY_AGG(DISTINCT -x)[0]';
-  const [whole, paused] = [await ran(of(sorting), 0), await ran(of(sorting), 5)];
-  const unsorted = await ran(of('COUNT(x % 1013), SUM(x), COUNT(DISTINCT -x)'), 5);
+  const [whole, paused] = [
+    await runWithPauses(statementOf(sorting), 0),
+    await runWithPauses(statementOf(sorting), 5),
+  ];
+  const unsorted = await runWithPauses(statementOf('COUNT(x % 1013), SUM(x), COUNT(DISTINCT -x)'), 5);
   assert.deepEqual(paused.rows, whole.rows);
   assert.ok(
     paused.pauses >= unsorted.pauses + 150,
@@ -119,7 +122,7 @@ test('pauses do not change what UPDATE changes with FOR, and each element is cha
   const text = `UPDATE t SET t.count = 0, o.n = o.n + 1 FOR o IN t.objects WHEN o.n > 10 END,
     o.m = i FOR i : o IN t.objects END UNSET o.name FOR o IN t.objects END,
     o.nested FOR o IN t.objects WHEN ANY x IN o.nested.list SATISFIES x = 4999 END END RETURNING t.*`;
-  const [whole, paused] = [await ran(text, 0), await ran(text, 5)];
+  const [whole, paused] = [await runWithPauses(text, 0), await runWithPauses(text, 5)];
   assert.deepEqual(paused.rows, whole.rows);
   assert.match(whole.rows[0] ?? '', /"n":5000\b/);
   assert.ok(paused.pauses >= 40, `${paused.pauses} pauses`);
@@ -128,7 +131,11 @@ test('pauses do not change what UPDATE changes with FOR, and each element is cha
 test('UPDATE with FOR copies a large document with pauses', async () => {
   const text = 'UPDATE t SET o.x = 1 FOR o IN t.absent END, t.y = 1 RETURNING t.*';
   const without = 'UPDATE t SET t.y = 1 RETURNING t.*';
-  const [whole, paused, uncopied] = [await ran(text, 0), await ran(text, 5), await ran(without, 5)];
+  const [whole, paused, uncopied] = [
+    await runWithPauses(text, 0),
+    await runWithPauses(text, 5),
+    await runWithPauses(without, 5),
+  ];
   assert.deepEqual(paused.rows, whole.rows);
   assert.ok(
     paused.pauses >= uncopied.pauses + 20,
@@ -139,7 +146,7 @@ test('UPDATE with FOR copies a large document with pauses', async () => {
 test('pauses do not change what UPDATE changes with FOR whose values are results of subqueries', async () => {
   const text = `UPDATE t SET o.n = (SELECT RAW o.n + 1)[0] FOR o IN t.objects WHEN o.n % 1000 = 7 END,
     o.m = (SELECT RAW COUNT(*) FROM t AS v)[0] FOR o IN t.objects END RETURNING t.*`;
-  const [whole, paused] = [await ran(text, 0), await ran(text, 5)];
+  const [whole, paused] = [await runWithPauses(text, 0), await runWithPauses(text, 5)];
   assert.deepEqual(paused.rows, whole.rows);
   assert.match(whole.rows[0] ?? '', /"n":4008\b/);
   assert.ok(paused.pauses >= 40, `${paused.pauses} pauses`);
@@ -155,7 +162,7 @@ test('a slice may end at each look at the clock while the bounds of a subquery a
     WHERE u.n = ARRAY_MIN(ARRAY x FOR x IN ARRAY_RANGE(0, 5000) WHEN x > 4990 AND t.id <> "" END) LIMIT 1) FROM t`;
   for (let look = 0; look < 60; look++) {
     let looks = 0;
-    const { rows } = await ran(text, () => (++looks > look ? 5 : 0), datastore);
+    const { rows } = await runWithPauses(text, () => (++looks > look ? 5 : 0), datastore);
     assert.deepEqual(rows, ['[4991]', '[4991]'], `look ${look}`);
   }
 });
@@ -167,6 +174,10 @@ test('pauses do not let an expression make a value that is too large', async () 
   for (const value of ['TO_STRING(t.text)', '[TO_STRING(t.text), (SELECT RAW x)]'])
     for (const msPerLook of [0, 5]) {
       const text = `SELECT RAW ARRAY_LENGTH(ARRAY ${value} FOR x IN t.numbers END) FROM t`;
-      await assert.rejects(ran(text, msPerLook, datastore), { code: 5035 }, `${value}, ${msPerLook} ms`);
+      await assert.rejects(
+        runWithPauses(text, msPerLook, datastore),
+        { code: 5035 },
+        `${value}, ${msPerLook} ms`,
+      );
     }
 });

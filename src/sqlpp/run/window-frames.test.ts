@@ -67,7 +67,7 @@ test('frames of groups and of values are those that a comparison of all rows fin
   const sorted = list.toSorted((a, b) => a - b);
   const groups = [...new Set(sorted)];
   const groupOf = (value: number): number => groups.indexOf(value);
-  const ask = (frame: string, direction = ''): Promise<unknown[]> =>
+  const countsInFrame = (frame: string, direction = ''): Promise<unknown[]> =>
     query(
       new MemoryDatastore(),
       `SELECT RAW w FROM (SELECT v, COUNT(1) OVER (ORDER BY v ${direction} ${frame}) AS w FROM ${JSON.stringify(list)} v) s ORDER BY s.v`,
@@ -75,23 +75,27 @@ test('frames of groups and of values are those that a comparison of all rows fin
   const counts = (isIn: (value: number, other: number) => boolean): number[] =>
     sorted.map((value) => sorted.filter((other) => isIn(value, other)).length);
   const near = counts((value, other) => other >= value - 1 && other <= value + 2);
-  assert.deepEqual(await ask('RANGE BETWEEN 1 PRECEDING AND 2 FOLLOWING'), near);
-  assert.deepEqual(await ask('RANGE BETWEEN 2 PRECEDING AND 1 FOLLOWING', 'DESC'), near);
+  assert.deepEqual(await countsInFrame('RANGE BETWEEN 1 PRECEDING AND 2 FOLLOWING'), near);
+  assert.deepEqual(await countsInFrame('RANGE BETWEEN 2 PRECEDING AND 1 FOLLOWING', 'DESC'), near);
   const beside = counts(
     (value, other) => groupOf(other) >= groupOf(value) - 1 && groupOf(other) <= groupOf(value) + 1,
   );
-  assert.deepEqual(await ask('GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING'), beside);
+  assert.deepEqual(await countsInFrame('GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING'), beside);
   const later = counts((value, other) => groupOf(other) >= groupOf(value) + 3);
-  assert.deepEqual(await ask('GROUPS BETWEEN 3 FOLLOWING AND UNBOUNDED FOLLOWING'), later);
+  assert.deepEqual(await countsInFrame('GROUPS BETWEEN 3 FOLLOWING AND UNBOUNDED FOLLOWING'), later);
 });
 
 test('a range of values follows a direction that is a parameter', async () => {
-  const of = (direction: string, named = new Map<string, string>()): Promise<unknown[]> =>
+  const countsInRange = (direction: string, named = new Map<string, string>()): Promise<unknown[]> =>
     query(
       new MemoryDatastore(),
       `SELECT RAW w FROM (SELECT v, COUNT(1) OVER (ORDER BY v ${direction} RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) AS w FROM [1, 2, 3, 5, 6] v) s ORDER BY s.v`,
       { named },
     );
   for (const direction of ['desc', 'asc'])
-    assert.deepEqual(await of('$d', new Map([['d', direction]])), await of(direction), direction);
+    assert.deepEqual(
+      await countsInRange('$d', new Map([['d', direction]])),
+      await countsInRange(direction),
+      direction,
+    );
 });

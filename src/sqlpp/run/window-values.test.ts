@@ -36,15 +36,15 @@ test('NTILE uses the whole part of its argument, of the first row', async () => 
 
 test('LAG and LEAD with IGNORE NULLS skip NULL and MISSING', async () => {
   const list = [null, 1, null, null, 2, 3, null];
-  const of = (call: string): Promise<unknown[]> =>
+  const valuesOf = (call: string): Promise<unknown[]> =>
     query(
       new MemoryDatastore(),
       `SELECT RAW w FROM (SELECT k, ${call} IGNORE NULLS OVER (ORDER BY k) AS w FROM [${JSON.stringify(list)}] l UNNEST l AS a LET k = UNNEST_POS(a)) s ORDER BY s.k`,
     );
-  assert.deepEqual(await of('LAG(a)'), [null, null, 1, 1, 1, 2, 3]);
-  assert.deepEqual(await of('LAG(a, 2)'), [null, null, null, null, null, 1, 2]);
-  assert.deepEqual(await of('LEAD(a)'), [1, 2, 2, 2, 3, null, null]);
-  assert.deepEqual(await of('LEAD(a, 2)'), [2, 3, 3, 3, null, null, null]);
+  assert.deepEqual(await valuesOf('LAG(a)'), [null, null, 1, 1, 1, 2, 3]);
+  assert.deepEqual(await valuesOf('LAG(a, 2)'), [null, null, null, null, null, 1, 2]);
+  assert.deepEqual(await valuesOf('LEAD(a)'), [1, 2, 2, 2, 3, null, null]);
+  assert.deepEqual(await valuesOf('LEAD(a, 2)'), [2, 3, 3, 3, null, null, null]);
 });
 
 test('the clock is read between the rows of a frame function, the more often the longer the frames are', async () => {

@@ -220,9 +220,9 @@ export class ChangeParser {
     }
     tokens.next();
     tokens.next();
-    const of = hasNoArgument ? [] : [this.expressions.expression()];
+    const metaArguments = hasNoArgument ? [] : [this.expressions.expression()];
     tokens.expect(')');
-    const meta: Expression = { kind: 'call', name: 'meta', arguments: of, at: tokens.at };
+    const meta: Expression = { kind: 'call', name: 'meta', arguments: metaArguments, at: tokens.at };
     tokens.expect('.');
     return { meta, path: this.plainPath() };
   }
@@ -246,20 +246,20 @@ export class ChangeParser {
     }
   }
 
-  private pathField(of: Expression): Expression {
+  private pathField(base: Expression): Expression {
     const { tokens } = this;
     const { at } = tokens;
     if (tokens.take('[')) {
       const name = this.expressions.expression();
       const ignoresCase = tokens.take(']i');
       if (!ignoresCase) tokens.expect(']');
-      return { kind: 'field', of, name, ignoresCase, at };
+      return { kind: 'field', of: base, name, ignoresCase, at };
     }
     const ignoresCase = tokens.kind === 'identifier without case';
     if (tokens.kind !== 'identifier' && !ignoresCase) throw tokens.unexpected('the name of a field');
     const name: Expression = { kind: 'constant', value: tokens.value, at };
     tokens.next();
-    return { kind: 'field', of, name, ignoresCase, at };
+    return { kind: 'field', of: base, name, ignoresCase, at };
   }
 
   private updateFor(): UpdateFor | undefined {

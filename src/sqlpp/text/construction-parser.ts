@@ -62,7 +62,7 @@ export class ConstructionParser {
     const { tokens } = this;
     const start = tokens.at;
     tokens.next();
-    const of = tokens.kind === 'when' ? undefined : this.expressions.expression();
+    const operand = tokens.kind === 'when' ? undefined : this.expressions.expression();
     const whens: { when: Expression; result: Expression }[] = [];
     do {
       tokens.expect('when');
@@ -72,7 +72,7 @@ export class ConstructionParser {
     } while (tokens.kind === 'when');
     const otherwise = tokens.take('else') ? this.expressions.expression() : undefined;
     tokens.expect('end');
-    return { kind: 'case', of, whens, otherwise, at: of?.at ?? whens[0]?.when.at ?? start };
+    return { kind: 'case', of: operand, whens, otherwise, at: operand?.at ?? whens[0]?.when.at ?? start };
   }
 
   quantified(): Expression {
@@ -118,10 +118,10 @@ export class ConstructionParser {
     const second = tokens.take(':') ? tokens.name('the name of a variable') : undefined;
     const isDeep = tokens.take('within');
     if (!isDeep) tokens.expect('in');
-    const of = this.expressions.expression();
+    const array = this.expressions.expression();
     return second === undefined
-      ? { name: first, position: undefined, of, isDeep }
-      : { name: second, position: first, of, isDeep };
+      ? { name: first, position: undefined, of: array, isDeep }
+      : { name: second, position: first, of: array, isDeep };
   }
 
   private identifier(): Expression {

@@ -217,13 +217,13 @@ export class ExpressionParser {
     switch (tokens.kind) {
       case 'not': {
         tokens.next();
-        const of = this.operators(not);
-        return { kind: 'not', of, at: of.at };
+        const operand = this.operators(not);
+        return { kind: 'not', of: operand, at: operand.at };
       }
       case 'exists': {
         tokens.next();
-        const of = this.operators(exists + 1);
-        return { kind: 'exists', of, at: of.at };
+        const operand = this.operators(exists + 1);
+        return { kind: 'exists', of: operand, at: operand.at };
       }
       case '-':
         return this.negation();

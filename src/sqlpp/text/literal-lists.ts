@@ -123,6 +123,6 @@ function pathText(node: Expression): string | undefined {
   )
     return `meta(${node.arguments.map(pathText).join()})`;
   if (node.kind !== 'field' || node.name.kind !== 'constant') return undefined;
-  const of = pathText(node.of);
-  return of && `${of}.${JSON.stringify([node.name.value, node.ignoresCase])}`;
+  const base = pathText(node.of);
+  return base && `${base}.${JSON.stringify([node.name.value, node.ignoresCase])}`;
 }

@@ -93,10 +93,10 @@ test('the parser distinguishes the word END from the end of the text', () => {
 });
 
 test('a path is positioned at its last name, other expressions at their start or operator', () => {
-  const at = (text: string): number => parseExpression(text).at;
-  assert.equal(at('abc + 1'), 4);
-  assert.equal(at('a.bcd'), 2);
-  assert.equal(at('12'), 0);
+  const positionOf = (text: string): number => parseExpression(text).at;
+  assert.equal(positionOf('abc + 1'), 4);
+  assert.equal(positionOf('a.bcd'), 2);
+  assert.equal(positionOf('12'), 0);
 });
 
 test('a statement beyond a limit is refused, and the message names the limit', () => {
@@ -127,23 +127,23 @@ test('a statement beyond a limit is refused, and the message names the limit', (
 });
 
 test('strings can contain the escapes of JSON, doubled quotes and surrogates', () => {
-  const value = (text: string): unknown => (parseExpression(text) as { value: unknown }).value;
-  assert.equal(value(String.raw`"a\n\u00e4\"'\/"`), 'a\nä"\'/');
-  assert.equal(value("'it''s'"), "it's");
-  assert.equal(value(String.raw`"\ud83d\ude00"`), '😀');
-  assert.equal(value(String.raw`"\ud83d"`), '\ufffd');
-  assert.equal(value('"\ud83d"'), '\ufffd');
+  const literalValue = (text: string): unknown => (parseExpression(text) as { value: unknown }).value;
+  assert.equal(literalValue(String.raw`"a\n\u00e4\"'\/"`), 'a\nä"\'/');
+  assert.equal(literalValue("'it''s'"), "it's");
+  assert.equal(literalValue(String.raw`"\ud83d\ude00"`), '😀');
+  assert.equal(literalValue(String.raw`"\ud83d"`), '\ufffd');
+  assert.equal(literalValue('"\ud83d"'), '\ufffd');
   assert.equal(canonical('`a``b`'), '`a``b`');
 });
 
 test('integers of up to 64 bits are exact, other numbers are doubles', () => {
-  const value = (text: string): unknown => (parseExpression(text) as { value: unknown }).value;
-  assert.equal(value('9223372036854775807'), 9223372036854775807n);
-  assert.equal(value('-9223372036854775807'), -9223372036854775807n);
-  assert.equal(value('9007199254740993'), 9007199254740993n);
-  assert.equal(value('9007199254740992'), 9007199254740992);
-  assert.equal(value('92233720368547758080'), 2 ** 63 * 10);
-  assert.equal(value('-1.5e3'), -1500);
+  const literalValue = (text: string): unknown => (parseExpression(text) as { value: unknown }).value;
+  assert.equal(literalValue('9223372036854775807'), 9223372036854775807n);
+  assert.equal(literalValue('-9223372036854775807'), -9223372036854775807n);
+  assert.equal(literalValue('9007199254740993'), 9007199254740993n);
+  assert.equal(literalValue('9007199254740992'), 9007199254740992);
+  assert.equal(literalValue('92233720368547758080'), 2 ** 63 * 10);
+  assert.equal(literalValue('-1.5e3'), -1500);
 });
 
 test('every kind of statement parses to its kind', () => {
@@ -208,24 +208,24 @@ test('every kind of statement parses to its kind', () => {
 });
 
 test('a FROM path without a namespace may be a keyspace or an expression', () => {
-  const from = (text: string): unknown => {
+  const kindOfFrom = (text: string): unknown => {
     const statement = parseStatement(`SELECT 1 FROM ${text}`);
     assert.ok(statement.kind === 'select' && statement.body.kind === 'subselect');
     return statement.body.from?.kind;
   };
-  assert.equal(from('a'), 'keyspace');
-  assert.equal(from('a.b.c d'), 'keyspace');
-  assert.equal(from('default:a'), 'keyspace');
-  assert.equal(from('system:indexes'), 'keyspace');
-  assert.equal(from('a.b'), 'expression');
-  assert.equal(from('(a)'), 'expression');
-  assert.equal(from('[1, 2] AS a'), 'expression');
-  assert.equal(from('(SELECT 1) AS a'), 'subquery term');
-  assert.equal(from('a JOIN b ON KEYS a.c'), 'join');
-  assert.equal(from('a LEFT OUTER NEST b ON KEY b.c FOR a'), 'nest');
-  assert.equal(from('a, LATERAL (SELECT 1) AS c'), 'join');
-  assert.equal(from('a UNNEST a.b AS c'), 'unnest');
-  assert.equal(from('a RIGHT JOIN b ON true'), 'join');
+  assert.equal(kindOfFrom('a'), 'keyspace');
+  assert.equal(kindOfFrom('a.b.c d'), 'keyspace');
+  assert.equal(kindOfFrom('default:a'), 'keyspace');
+  assert.equal(kindOfFrom('system:indexes'), 'keyspace');
+  assert.equal(kindOfFrom('a.b'), 'expression');
+  assert.equal(kindOfFrom('(a)'), 'expression');
+  assert.equal(kindOfFrom('[1, 2] AS a'), 'expression');
+  assert.equal(kindOfFrom('(SELECT 1) AS a'), 'subquery term');
+  assert.equal(kindOfFrom('a JOIN b ON KEYS a.c'), 'join');
+  assert.equal(kindOfFrom('a LEFT OUTER NEST b ON KEY b.c FOR a'), 'nest');
+  assert.equal(kindOfFrom('a, LATERAL (SELECT 1) AS c'), 'join');
+  assert.equal(kindOfFrom('a UNNEST a.b AS c'), 'unnest');
+  assert.equal(kindOfFrom('a RIGHT JOIN b ON true'), 'join');
 });
 
 test('the message of a refused clause says what is wrong with it', () => {

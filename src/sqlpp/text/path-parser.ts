@@ -26,17 +26,17 @@ export class PathParser {
   /** The steps after a value; the value itself without any. */
   path(start: Expression): Expression {
     const { tokens } = this;
-    let of = start;
+    let path = start;
     for (let chain = 0; ; chain++) {
       if (chain > chainMax) throw chainTooLong(tokens);
-      if (tokens.kind === '[') of = this.element(of);
+      if (tokens.kind === '[') path = this.element(path);
       // `of.*` belongs to the projection.
-      else if (tokens.kind === '.' && tokens.peek(1) !== '*') of = this.field(of);
-      else return of;
+      else if (tokens.kind === '.' && tokens.peek(1) !== '*') path = this.field(path);
+      else return path;
     }
   }
 
-  private field(of: Expression): Field {
+  private field(base: Expression): Field {
     const { tokens } = this;
     tokens.next();
     const { at } = tokens;
@@ -45,36 +45,36 @@ export class PathParser {
       const name = this.expressions.expression();
       const ignoresCase = tokens.take(']i');
       if (!ignoresCase) tokens.expect(']');
-      return { kind: 'field', of, name, ignoresCase, at: of.at };
+      return { kind: 'field', of: base, name, ignoresCase, at: base.at };
     }
     const ignoresCase = tokens.kind === 'identifier without case';
     if (tokens.kind !== 'identifier' && !ignoresCase) throw tokens.unexpected('the name of a field');
     const name: Expression = { kind: 'constant', value: tokens.value, at };
     tokens.next();
-    return { kind: 'field', of, name, ignoresCase, at };
+    return { kind: 'field', of: base, name, ignoresCase, at };
   }
 
-  private element(of: Expression): Expression {
+  private element(base: Expression): Expression {
     const { tokens } = this;
-    const { at } = of;
+    const { at } = base;
     tokens.next();
     if (tokens.kind === '*' && tokens.peek(1) === ']') {
       tokens.next();
       tokens.next();
-      return { kind: 'array star', of, at };
+      return { kind: 'array star', of: base, at };
     }
     if (tokens.take(':')) {
       const end = tokens.kind === ']' ? undefined : this.expressions.expression();
       tokens.expect(']');
-      return { kind: 'slice', of, start: undefined, end, at };
+      return { kind: 'slice', of: base, start: undefined, end, at };
     }
     const index = this.expressions.expression();
     if (tokens.take(':')) {
       const end = tokens.kind === ']' ? undefined : this.expressions.expression();
       tokens.expect(']');
-      return { kind: 'slice', of, start: index, end, at };
+      return { kind: 'slice', of: base, start: index, end, at };
     }
     tokens.expect(']');
-    return { kind: 'element', of, index, at };
+    return { kind: 'element', of: base, index, at };
   }
 }

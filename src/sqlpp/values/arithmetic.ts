@@ -89,12 +89,12 @@ export function modulo(a: Value, b: Value): Value {
 
 /** IDIV: the quotient of integers, towards 0. */
 export function divideIntegers(a: Value, b: Value): Value {
-  return ofIntegers(a, b, (left, right) => left / right);
+  return integerOperation(a, b, (left, right) => left / right);
 }
 
 /** IMOD: the remainder of that quotient, with the sign of `a`. */
 export function moduloIntegers(a: Value, b: Value): Value {
-  return ofIntegers(a, b, (left, right) => left % right);
+  return integerOperation(a, b, (left, right) => left % right);
 }
 
 export function negate(value: Value): Value {
@@ -108,10 +108,10 @@ function isNumeric(value: Value): value is number | bigint {
 }
 
 /** Recomputes with bigints when the result exceeds the exact integers of doubles. */
-function exactly(a: number, b: number, inexact: number, of: (a: bigint, b: bigint) => bigint): Value {
+function exactly(a: number, b: number, inexact: number, compute: (a: bigint, b: bigint) => bigint): Value {
   const operands = integers(a, b);
   if (operands === undefined) return inexact;
-  return integerValue(of(...operands));
+  return integerValue(compute(...operands));
 }
 
 function withBigints(
@@ -126,12 +126,12 @@ function withBigints(
   return operands === undefined ? ofNumbers(Number(a), Number(b)) : integerValue(ofIntegers(...operands));
 }
 
-function ofIntegers(a: Value, b: Value, of: (a: bigint, b: bigint) => bigint): Value {
+function integerOperation(a: Value, b: Value, compute: (a: bigint, b: bigint) => bigint): Value {
   if (a === undefined || b === undefined) return undefined;
   if (!isNumeric(a) || !isNumeric(b)) return null;
   const [left, right] = [truncated(a), truncated(b)];
   if (left === undefined || right === undefined || right === 0n) return null;
-  return integerValue(of(left, right));
+  return integerValue(compute(left, right));
 }
 
 function truncated(value: number | bigint): bigint | undefined {

@@ -7,9 +7,9 @@ const mib = 1 << 20;
 
 /** Sends as much as the limit lets through in this time. */
 function sentIn(seconds: number, limit: SendLimit, clock: ManualClock, messageBytes: number): number {
-  const end = clock.monotonicMs() + seconds * 1000;
+  const endMs = clock.monotonicMs() + seconds * 1000;
   let sent = 0;
-  while (clock.monotonicMs() < end) {
+  while (clock.monotonicMs() < endMs) {
     const { waitMs } = limit;
     if (waitMs > 0) clock.advance(waitMs);
     else {

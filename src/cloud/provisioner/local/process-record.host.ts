@@ -40,11 +40,11 @@ export async function endProcess(
   clock: Clock,
 ): Promise<void> {
   send(record, signal);
-  const began = clock.monotonicMs();
+  const startedMs = clock.monotonicMs();
   while (isRunning(record)) {
-    const waited = clock.monotonicMs() - began;
-    if (waited > 2 * killAfterMs) throw new Error(`process ${record.pid} does not end after SIGKILL`);
-    if (waited > killAfterMs) send(record, 'SIGKILL');
+    const waitedMs = clock.monotonicMs() - startedMs;
+    if (waitedMs > 2 * killAfterMs) throw new Error(`process ${record.pid} does not end after SIGKILL`);
+    if (waitedMs > killAfterMs) send(record, 'SIGKILL');
     await clock.sleep(pollMs);
   }
 }

@@ -125,11 +125,11 @@ export class NodeProcess {
 
   private async untilReady(record: ProcessRecord): Promise<void> {
     const { clock, folder } = this.options;
-    const deadline = clock.monotonicMs() + startTimeoutMs;
+    const deadlineMs = clock.monotonicMs() + startTimeoutMs;
     while (!existsSync(readyFile(folder))) {
       if (!this.shouldRun) throw new Error('the node was stopped before it was ready');
       if (!isRunning(record)) throw new Error(`the node ended before it was ready: ${outputTail(folder)}`);
-      if (clock.monotonicMs() > deadline) throw new Error(`the node was not ready in ${startTimeoutMs} ms`);
+      if (clock.monotonicMs() > deadlineMs) throw new Error(`the node was not ready in ${startTimeoutMs} ms`);
       await clock.sleep(pollMs);
     }
     if (!isRunning(record)) throw new Error(`the node ended as soon as it was ready: ${outputTail(folder)}`);

@@ -7,7 +7,7 @@ import { readDate } from './read.ts';
 import { writeDate } from './write.ts';
 import { fieldsOf, utc, zonedTimeOf, zoneNamed } from './zoned-time.ts';
 
-const at = (text: string): NonNullable<ReturnType<typeof readDate>> => {
+const dateOf = (text: string): NonNullable<ReturnType<typeof readDate>> => {
   const time = readDate(text, '', utc);
   assert.ok(time, text);
   return time;
@@ -35,7 +35,7 @@ test('a text without a format is parsed in the known layouts only', () => {
 });
 
 test('a date is formatted in every style of formats', () => {
-  const time = at('2026-11-22T15:04:05.25Z');
+  const time = dateOf('2026-11-22T15:04:05.25Z');
   const cases: [string, string][] = [
     ['', '2026-11-22T15:04:05.25Z'],
     ['1111-11-11', '2026-11-22'],
@@ -77,7 +77,7 @@ test('a formatted date parses to the same date', () => {
 });
 
 test('each part of a date is extracted; an unknown part is refused', () => {
-  const time = at('2021-01-03T04:05:06.789Z');
+  const time = dateOf('2021-01-03T04:05:06.789Z');
   const parts: [string, number][] = [
     ['millennium', 3],
     ['century', 21],
@@ -99,7 +99,7 @@ test('each part of a date is extracted; an unknown part is refused', () => {
     ['timezone', 0],
   ];
   for (const [part, expected] of parts) assert.equal(datePart(time, part), expected, part);
-  assert.equal(datePart(at('2021-01-03T00:00:00+05:30'), 'timezone_minute'), 30);
+  assert.equal(datePart(dateOf('2021-01-03T00:00:00+05:30'), 'timezone_minute'), 30);
   for (const part of ['fortnight', 'constructor']) {
     assert.throws(() => datePart(time, part), new RegExp(`Unsupported date part ${part}`));
     assert.throws(() => addToDate(time, 1, part), new RegExp(`Unsupported date add part ${part}`));
@@ -109,7 +109,7 @@ test('each part of a date is extracted; an unknown part is refused', () => {
 
 test('adding months overflows into the next, adding calendar months stops at the last day', () => {
   const added = (text: string, count: number, part: string): string | undefined => {
-    const result = addToDate(at(text), count, part);
+    const result = addToDate(dateOf(text), count, part);
     return result && new Date(result.ms).toISOString().slice(0, 10);
   };
   assert.equal(added('2021-01-31', 1, 'month'), '2021-03-03');
@@ -126,7 +126,7 @@ test('adding months overflows into the next, adding calendar months stops at the
 
 test('truncation and differences work for every part', () => {
   const truncated = (part: string): string =>
-    new Date(truncateDate(at('2021-08-18T14:05:06Z'), part).ms).toISOString().slice(0, 16);
+    new Date(truncateDate(dateOf('2021-08-18T14:05:06Z'), part).ms).toISOString().slice(0, 16);
   assert.equal(truncated('century'), '2000-01-01T00:00');
   assert.equal(truncated('quarter'), '2021-07-01T00:00');
   assert.equal(truncated('month'), '2021-08-01T00:00');
@@ -134,7 +134,7 @@ test('truncation and differences work for every part', () => {
   assert.equal(truncated('iso_week'), '2021-08-16T00:00');
   assert.equal(truncated('hour'), '2021-08-18T14:00');
   const difference = (first: string, second: string, part: string): number =>
-    dateDifference(at(first), at(second), part);
+    dateDifference(dateOf(first), dateOf(second), part);
   assert.equal(difference('2021-03-01', '2020-03-01', 'day'), 365);
   assert.equal(difference('2020-03-01', '2021-03-01', 'day'), -365);
   assert.equal(difference('2021-03-01', '2020-02-01', 'day'), 394);

@@ -53,16 +53,16 @@ const clock = ({ clockMs }: EvaluationContext): number => Math.floor(clockMs());
 const started = ({ startedMs }: EvaluationContext): number => Math.floor(startedMs);
 
 const timeText =
-  (at: (context: EvaluationContext) => number, zone: ZoneFrom): Implementation =>
+  (timeMsOf: (context: EvaluationContext) => number, zone: ZoneFrom): Implementation =>
   ([format = ''], context) =>
-    typeof format === 'string' ? writeDate({ ms: at(context), zone: zone(context) }, format) : null;
+    typeof format === 'string' ? writeDate({ ms: timeMsOf(context), zone: zone(context) }, format) : null;
 
 const timeInZone =
-  (at: (context: EvaluationContext) => number): Implementation =>
+  (timeMsOf: (context: EvaluationContext) => number): Implementation =>
   ([name, format = ''], context, memo) => {
     if (typeof name !== 'string' || typeof format !== 'string') return null;
     const zone = zoneOf(name, memo);
-    return zone === undefined ? null : writeDate({ ms: at(context), zone }, format);
+    return zone === undefined ? null : writeDate({ ms: timeMsOf(context), zone }, format);
   };
 
 // ---------- milliseconds
@@ -83,13 +83,13 @@ const millisToZone: Implementation = ([millis, name, format = ''], _, memo) => {
 
 /** In a zone that the last argument may name. */
 const ofMillis =
-  (of: (time: ZonedTime, part: string) => Value, hasPart: boolean): Implementation =>
+  (compute: (time: ZonedTime, part: string) => Value, hasPart: boolean): Implementation =>
   (values, context, memo) => {
     const [part, name] = hasPart ? [values[1], values[2]] : ['', values[1]];
     const zone =
       name === undefined ? local(context) : typeof name === 'string' ? zoneOf(name, memo) : undefined;
     const time = zone === undefined ? undefined : atMillis(values[0], zone);
-    return time === undefined || typeof part !== 'string' ? null : of(time, part);
+    return time === undefined || typeof part !== 'string' ? null : compute(time, part);
   };
 
 const weekday = (time: ZonedTime): string => weekdays[weekdayOf(time)] as string;
@@ -97,11 +97,11 @@ const weekday = (time: ZonedTime): string => weekdays[weekdayOf(time)] as string
 // ---------- texts
 
 const ofText =
-  (of: (time: ZonedTime, other: string, text: string) => Value): Implementation =>
+  (compute: (time: ZonedTime, other: string, text: string) => Value): Implementation =>
   ([text, other = ''], context) => {
     if (typeof text !== 'string' || typeof other !== 'string') return null;
     const time = readDate(text, '', local(context));
-    return time === undefined ? null : of(time, other, text);
+    return time === undefined ? null : compute(time, other, text);
   };
 
 const textToMillis: Implementation = ([text, format = ''], context) => {

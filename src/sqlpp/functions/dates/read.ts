@@ -73,7 +73,7 @@ export function readClosest(example: string, local: Zone): string | undefined {
     const candidate = knownLayouts[at] as string;
     if (read(example, knownElements[at] as readonly Element[], local) === undefined) continue;
     if (candidate.length === example.length) return candidate;
-    const distance = (of: string): number => Math.abs(of.length - example.length);
+    const distance = (layoutText: string): number => Math.abs(layoutText.length - example.length);
     if (closest === undefined || distance(candidate) < distance(closest)) closest = candidate;
   }
   return closest;

@@ -115,10 +115,12 @@ export function weekdayOf({ ms, zone }: ZonedTime): number {
 /** 1: the first of January. */
 export function dayOfYear(time: ZonedTime): number {
   const { year, month, day } = fieldsOf(time);
-  const at = (of: number, ofMonth: number, ofDay: number): number =>
-    zonedTimeOf({ year: of, month: ofMonth, day: ofDay, hour: 0, minute: 0, second: 0, millisecond: 0 }, utc)
-      .ms;
-  return (at(year, month, day) - at(year, 1, 1)) / dayMs + 1;
+  const dayStartMs = (ofYear: number, ofMonth: number, ofDay: number): number =>
+    zonedTimeOf(
+      { year: ofYear, month: ofMonth, day: ofDay, hour: 0, minute: 0, second: 0, millisecond: 0 },
+      utc,
+    ).ms;
+  return (dayStartMs(year, month, day) - dayStartMs(year, 1, 1)) / dayMs + 1;
 }
 
 function isLeapYear(year: number): boolean {
