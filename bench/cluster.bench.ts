@@ -289,7 +289,7 @@ async function measureThreeNodes(smoke: boolean): Promise<void> {
   await createBucket(first, bucket, 1);
   const port = portOf(third.ready.node.kv);
   await untilWritten([third], { bucket, vb: (await activesOf(first, bucket)).indexOf(port) });
-  print('three nodes from nothing', `first document after ${sinceMs(beganMs)} (limit 3000 ms)`);
+  print('three nodes from nothing', `first document after ${timeSince(beganMs)} (limit 3000 ms)`);
   await wait(smoke ? 1_000 : 40_000);
   print(
     'idle memory',
@@ -320,7 +320,7 @@ async function failedOver(others: readonly NodeProcess[], node: NodeProcess, por
   await untilWritten(others, { bucket, vb });
   print(
     'failover of a stopped node',
-    `first write after ${sinceMs(beganMs)} (limit 1000 ms, with 1,000,000 documents)`,
+    `first write after ${timeSince(beganMs)} (limit 1000 ms, with 1,000,000 documents)`,
   );
   await answered;
 }
@@ -346,11 +346,11 @@ async function restarted(
   const starting = NodeProcess.start({ dataDir: node.dataDir, ports });
   const written = starting.then((again) => untilWritten([again, ...others], { bucket, vb }));
   await Promise.race([written, untilWritten(others, { bucket, vb })]);
-  const tookMs = sinceMs(killedMs);
+  const firstWriteTook = timeSince(killedMs);
   const again = await starting;
   print(
     'kill and restart at once',
-    `first write after ${tookMs}, the process was ready after ${sinceMs(killedMs)} (limit 2000 ms)`,
+    `first write after ${firstWriteTook}, the process was ready after ${timeSince(killedMs)} (limit 2000 ms)`,
   );
   return again;
 }
@@ -370,10 +370,10 @@ async function failedOverAutomatically(
   await node.stop('SIGKILL');
   const diedMs = performance.now();
   await untilWritten(others, { bucket, vb });
-  print('automatic failover after 5 s', `first write after ${sinceMs(diedMs)} (limit 7000 ms)`);
+  print('automatic failover after 5 s', `first write after ${timeSince(diedMs)} (limit 7000 ms)`);
 }
 
-const sinceMs = (beganMs: number): string => `${(performance.now() - beganMs).toFixed(0)} ms`;
+const timeSince = (beganMs: number): string => `${(performance.now() - beganMs).toFixed(0)} ms`;
 const rates = ({ rate, perCpuSecond, medianMs, p99Ms, failures }: Measured): string =>
   `${rate.toFixed(0)}/s, ${perCpuSecond.toFixed(0)} per processor second, median ${medianMs.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms` +
   (failures === 0 ? '' : `, ${failures} failed`);
