@@ -28,7 +28,8 @@ export class OpenPorts {
   #hosts: string;
   #changes = 0;
   #applied = 0;
-  #running: Promise<void> | null = null;
+  #isRunning = false;
+  #running: Promise<void> = Promise.resolve();
 
   constructor(options: OpenPortsOptions) {
     this.#options = options;
@@ -50,9 +51,9 @@ export class OpenPorts {
 
   #noteChange(): void {
     this.#changes++;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-    });
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#running = this.#run();
   }
 
   /** Repeats until no further change arrived meanwhile. */
@@ -68,6 +69,8 @@ export class OpenPorts {
         await clock.sleep(retryMs, this.#stopped.signal).catch(() => {}); // stopped: the loop sees it
       }
     }
+    // In the same turn as the last check: a later change begins another run.
+    this.#isRunning = false;
   }
 
   async #follow(): Promise<void> {
