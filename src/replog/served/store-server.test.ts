@@ -35,8 +35,16 @@ async function aFounder() {
     assert.ok(found !== undefined && 'value' in found, JSON.stringify(found));
     return found.value;
   };
-  return { store, send, receive, answerTo, state };
+  return { store, server, channel, send, receive, answerTo, state };
 }
+
+test('a founder that has stopped serving closes the connection of a node that it admitted before', async () => {
+  const { server, channel, state } = await aFounder();
+  server.stop();
+  state.isClosed = false;
+  server.serve(channel);
+  assert.equal(state.isClosed, true);
+});
 
 test('a write that waits while changes are held gets its write ids, also when the node repeats it meanwhile', async () => {
   const { store, send, answerTo } = await aFounder();

@@ -30,6 +30,7 @@ export class StoreServer {
   readonly #changed = new Map<string, StoredRecord & { writes: readonly string[] }>();
   readonly #channels = new Set<Channel>();
   #watch: { stop(): void } | null = null;
+  #isStopped = false;
   /** The ids of the write that is being made for another node. */
   #writing: readonly string[] | null = null;
 
@@ -46,12 +47,18 @@ export class StoreServer {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#watch?.stop();
     for (const channel of this.#channels) channel.close();
   }
 
   /** Serves one node, which the caller has authenticated. */
   serve(channel: Channel): void {
+    if (this.#isStopped) {
+      // It was admitted while this node was still the founder.
+      channel.close();
+      return;
+    }
     this.#channels.add(channel);
     const stops: { stop(): void }[] = [];
     let isClosed = false;
