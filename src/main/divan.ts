@@ -5,7 +5,7 @@ import { cloudOptions } from './cloud-options.ts';
 import type { CompletedCommand } from './completion/completion-tree.ts';
 import type { Shell } from './completion/shell-scripts.ts';
 import { CommandError, ExitStatus } from './exit-status.ts';
-import { nodeOptions, startEnvironment } from './node-options.ts';
+import { nodeOptions } from './node-options.ts';
 import { describeOptions, type OptionSpecs, parseOptions, UsageError } from './options.ts';
 import { queryOptions } from './query-options.ts';
 import { release } from './release.ts';
@@ -14,7 +14,7 @@ import { resetPasswordOptions } from './reset-password-options.ts';
 import { Shutdown } from './signals.ts';
 import { endWithOutput } from './standard-output.ts';
 import { deleteThrowAwayFolderAtExit } from './throw-away.ts';
-import { upOptions } from './up-options.ts';
+import { upEnvironment, upOptions } from './up-options.ts';
 
 interface Command {
   readonly doc: string;
@@ -122,14 +122,14 @@ function onRunningNode(name: string, { doc, load }: RemoteCommand): Command {
 }
 
 async function up(args: readonly string[]): Promise<void> {
-  const options = parseOptions(upOptions, args, startEnvironment(args, process.env));
+  const options = parseOptions(upOptions, args, upEnvironment(args, process.env));
   const shutdown = Shutdown.onSignals();
   const { runUp } = await import('./run-up.ts');
   await runUp(options, shutdown);
 }
 
 async function node(args: readonly string[]): Promise<void> {
-  const options = parseOptions(nodeOptions, args, startEnvironment(args, process.env));
+  const options = parseOptions(nodeOptions, args, process.env);
   const shutdown = Shutdown.onSignals();
   // A node with a channel is a child process of `divan up`, or of a program that uses `divan/testing`: it stops when the parent ends.
   if (process.channel !== undefined) {

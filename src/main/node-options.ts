@@ -3,7 +3,7 @@ import { logLevels } from '#ports/log.ts';
 import { isBucketName } from '#replog/nats/kv-names.ts';
 import { isNatsText, parseServers } from '#replog/nats/nats-servers.ts';
 import { parseBucketOption } from './init-plan.ts';
-import { choice, environmentName, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
+import { choice, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
 
 const knownServices = ['kv', 'index', 'n1ql', 'backup'];
 
@@ -94,10 +94,7 @@ export const nodeOptions = {
     doc: 'address that is always admitted, and from which this node connects to other nodes; without a client allowlist no other is admitted',
   },
   username: { kind: kinds.text, doc: 'administrator to provision with on first start (with --password)' },
-  password: {
-    kind: kinds.text,
-    doc: 'password of that administrator; better given by environment, where it has no effect without a user name',
-  },
+  password: { kind: kinds.text, doc: 'password of that administrator; better given by environment' },
   services: { kind: services, default: 'kv,index,n1ql', doc: 'services to run: kv, index, n1ql, backup' },
   join: {
     kind: kinds.text,
@@ -171,19 +168,6 @@ export const nodeOptions = {
     doc: 'log to standard error from this level up',
   },
 } as const;
-
-/**
- * The environment of a start. `DIVAN_PASSWORD` is also the password of commands on a running node: without a user name it is not meant for a start,
- * which would take it for that of a new administrator.
- */
-export function startEnvironment(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string | undefined>> {
-  const name = environment[environmentName('username')] ?? '';
-  const isNamed = name !== '' || args.some((arg) => /^--username(=|$)/.test(arg));
-  return isNamed ? environment : { ...environment, [environmentName('password')]: undefined };
-}
 
 export type NodeOptions = OptionValues<typeof nodeOptions>;
 export type PortOption = Extract<keyof NodeOptions, `${string}-port`>;

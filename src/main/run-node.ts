@@ -193,7 +193,9 @@ function credentialsOf(options: NodeOptions): Credentials | null {
   const { username, password } = options;
   if (username !== undefined && password !== undefined) return { username, password };
   if (username === undefined && password === undefined) return null;
-  throw new UsageError('--username and --password are given together or not at all');
+  throw new UsageError(
+    '--username and --password (DIVAN_USERNAME, DIVAN_PASSWORD) are given together or not at all',
+  );
 }
 
 const generated = (): Credentials => ({

@@ -1,7 +1,7 @@
 // The options of `divan up`: those of a node, and those of the cloud beside it, whose port is `--cloud-port`.
 import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
-import { kinds, type OptionValues } from './options.ts';
+import { environmentName, kinds, type OptionValues } from './options.ts';
 import { wholeNumber } from './remote/common-options.ts';
 
 /** The same as for a cluster of the hosted management API. */
@@ -9,6 +9,10 @@ const nodesMax = 27;
 
 export const upOptions = {
   ...nodeOptions,
+  password: {
+    kind: kinds.text,
+    doc: 'password of that administrator; better given by environment, where it has no effect without a user name',
+  },
   nodes: {
     kind: wholeNumber(1, nodesMax),
     default: 1,
@@ -22,5 +26,18 @@ export const upOptions = {
   'rate-limit': cloudOptions['rate-limit'],
   config: cloudOptions.config,
 } as const;
+
+/**
+ * `DIVAN_PASSWORD` is also the password of commands on a running node: without a user name it is not meant for a start. `divan node`
+ * refuses it: a new node whose user name was forgotten would wait for any client to set it up.
+ */
+export function upEnvironment(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  const name = environment[environmentName('username')] ?? '';
+  const isNamed = name !== '' || args.some((arg) => /^--username(=|$)/.test(arg));
+  return isNamed ? environment : { ...environment, [environmentName('password')]: undefined };
+}
 
 export type UpOptions = OptionValues<typeof upOptions>;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodeOptions, startEnvironment } from './node-options.ts';
 import { parseOptions } from './options.ts';
+import { upEnvironment, upOptions } from './up-options.ts';
 
-test('the password of the environment counts for a start only with a user name', () => {
+test('the password of the environment counts for divan up only with a user name', () => {
   const started = (args: readonly string[], environment: Record<string, string>) => {
-    const { username, password } = parseOptions(nodeOptions, args, startEnvironment(args, environment));
+    const { username, password } = parseOptions(upOptions, args, upEnvironment(args, environment));
     return [username, password];
   };
   const environment = { DIVAN_PASSWORD: 'password' };
