@@ -22,14 +22,25 @@ it('restarts once more when it is removed from the cluster while it starts as a 
   const file = new MembershipFile(folder);
   const memberships: NodeMembership[] = [];
   const starts: (string | undefined)[] = [];
+  const ports: unknown[] = [];
   const start = async (): Promise<void> => {
     starts.push(file.read()?.state);
-    if (starts.length === 1) memberships.at(-1)?.leave();
+    if (starts.length > 1) return;
+    memberships.at(-1)?.leave();
+    throw new Error('the configuration has no entry of this node');
   };
-  const node = { ports: {}, start, stop: async () => {}, endStart: async () => {}, startMetrics: () => {} };
+  // The first start ends before its REST API listens.
+  const node = {
+    ports: { kv: 7, mgmt: 0 },
+    start,
+    stop: async () => {},
+    endStart: async () => {},
+    startMetrics: () => {},
+  };
   const running = new RunningNode({
-    options: { 'data-dir': folder, engine: 'embedded' } as NodeOptions,
-    open: async (_options, membership) => {
+    options: { 'data-dir': folder, engine: 'embedded', 'rest-port': 8 } as NodeOptions,
+    open: async (options, membership) => {
+      ports.push([options['rest-port'], options['kv-port']]);
       memberships.push(membership);
       if (file.read()?.state === 'joining') file.write({ ...parameters, state: 'member' });
       return { node, identity: { nodeId: 'a' }, onServers: null } as unknown as OpenedNode;
@@ -44,4 +55,5 @@ it('restarts once more when it is removed from the cluster while it starts as a 
   memberships[0]?.join(parameters);
   await running.restarted();
   assert.deepEqual(starts, ['member', 'leaving']);
+  assert.deepEqual(ports.at(-1), [8, 7]);
 });

@@ -22,6 +22,7 @@ import { isNatsText, parseServers } from '#replog/nats/nats-servers.ts';
 import type { NodeAddress } from '#replog/node-address.ts';
 import { NatsServerGroup } from '#replog/own-servers/server-group.adapter.ts';
 import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
+import { keptPorts } from './kept-ports.ts';
 import { MembershipFile } from './membership-file.ts';
 import { natsSourceOf } from './nats-source.ts';
 import type { Node } from './node.ts';
@@ -340,7 +341,12 @@ export class RunningNode {
   async #restartWhileNeeded(): Promise<void> {
     try {
       await this.#ready.promise;
-      while (this.#needsRestart && !this.#isStopped) await this.#restart();
+      while (this.#needsRestart && !this.#isStopped)
+        await this.#restart().catch((error: Error) => {
+          if (!this.#needsRestart) throw error;
+          // The cluster has removed the node, whose start could not end for that reason.
+          this.#deps.log.warn('node.start_ended', { reason: error.message });
+        });
     } catch (error) {
       this.#deps.onLost(error as Error);
     } finally {
@@ -352,7 +358,7 @@ export class RunningNode {
     await realClock.sleep(beforeRestartMs);
     if (this.#isStopped) return;
     const { node: before } = this.#current as OpenedNode;
-    this.#options = { ...this.#options, ...portsOf(before) };
+    this.#options = { ...this.#options, ...keptPorts(before.ports) };
     await before.stop();
     if (this.#isStopped) return;
     this.#needsRestart = false;
@@ -376,25 +382,3 @@ async function contentOf(store: ConfigStore): Promise<StoreContent> {
 
 const sameAddress = (a: NodeAddress, b: NodeAddress): boolean =>
   a.nodeId === b.nodeId && a.host === b.host && a.port === b.port;
-
-/** The ports that the node had, as options: the restarted node keeps a free port that the system chose. */
-function portsOf({ ports }: Node): Partial<NodeOptions> {
-  const named = {
-    'rest-port': ports.mgmt,
-    'rest-tls-port': ports.mgmtSSL,
-    'kv-port': ports.kv,
-    'kv-tls-port': ports.kvSSL,
-    'capi-port': ports.capi,
-    'capi-tls-port': ports.capiSSL,
-    'dist-port': ports.distTCP,
-    'dist-tls-port': ports.distTLS,
-    'query-port': ports.n1ql,
-    'replication-port': ports.replication,
-    'query-tls-port': ports.n1qlSSL,
-    'index-port': ports.indexHttp,
-    'index-tls-port': ports.indexHttps,
-    'backup-port': ports.backupAPI,
-    'backup-tls-port': ports.backupAPIHTTPS,
-  };
-  return Object.fromEntries(Object.entries(named).filter(([, port]) => port !== undefined));
-}
