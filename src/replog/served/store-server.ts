@@ -55,7 +55,7 @@ export class StoreServer {
   /** Serves one node, which the caller has authenticated. */
   serve(channel: Channel): void {
     if (this.#isStopped) {
-      // It was admitted while this node was still the founder.
+      // The node was admitted while this one was still the founder.
       channel.close();
       return;
     }
