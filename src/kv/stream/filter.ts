@@ -137,12 +137,18 @@ export function without(filter: Filter, event: SystemEvent): Filter | null {
   return ids.size === 0 ? null : { kind: 'collections', ids };
 }
 
-/** Whether the filter includes a key. Keys of dropped collections are not included. */
-export function passes(filter: Filter, collections: Collections, key: Buffer, start: number): boolean {
+/** Whether the filter includes a key. Keys of dropped collections are not included; `scopeOf` finds the scopes of those that the manifest lacks yet. */
+export function passes(
+  filter: Filter,
+  collections: Collections,
+  key: Buffer,
+  start: number,
+  scopeOf: (collection: number) => number | undefined,
+): boolean {
   const id = collectionIdOf(key, start);
   if (filter.kind === 'default') return id === 0;
   if (filter.kind === 'collections' && !filter.ids.has(id)) return false;
-  const entry = collections.get(id);
-  if (entry === undefined) return false;
-  return filter.kind !== 'scope' || entry.scope.id === filter.scope;
+  const scope = collections.get(id)?.scope.id ?? scopeOf(id);
+  if (scope === undefined) return false;
+  return filter.kind !== 'scope' || scope === filter.scope;
 }

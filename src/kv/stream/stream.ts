@@ -95,6 +95,8 @@ export class Stream implements Follower {
   /** Tombstones purged up to here were purged before the client could have missed them. */
   private purgeSeqno: number;
   private isEnded = false;
+  /** The scope of a collection that the vbucket has and the node's manifest lacks yet. */
+  private readonly newerScopeOf: (collection: number) => number | undefined;
   private endReason: EndReason | null = null;
 
   constructor(host: StreamHost, options: StreamOptions) {
@@ -104,6 +106,9 @@ export class Stream implements Follower {
     this.position = this.reportedSeqno = options.startSeqno;
     this.snapStart = options.snapStart;
     this.purgeSeqno = options.source.purgeSeqno(options.address.vb);
+    const { address, source } = options;
+    this.newerScopeOf = (collection) =>
+      source.events.newerScopeOf(address.vb, collection, Number.parseInt(host.collections.uid, 16));
   }
 
   changed(): void {
@@ -238,7 +243,7 @@ export class Stream implements Follower {
   private sendItem(item: CutItem, snapshotEnd: number): boolean {
     const { host, options } = this;
     if (isEventKey(item.buffer, item.keyStart)) return this.sendEvent(item, snapshotEnd);
-    if (!passes(options.filter, host.collections, item.buffer, item.keyStart)) return true;
+    if (!passes(options.filter, host.collections, item.buffer, item.keyStart, this.newerScopeOf)) return true;
     this.announce(snapshotEnd);
     host.writer.item(options.address, item, options.form);
     this.reportedSeqno = item.seqno;

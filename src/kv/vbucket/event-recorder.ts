@@ -120,6 +120,12 @@ export class EventRecorder {
     return true;
   }
 
+  newerScopeOf(vb: number, collection: number, uid: number): number | undefined {
+    const recorded = this.recorded[vb] ?? null;
+    if (recorded === null) return this.stored?.newerScopeOf(vb, collection, uid);
+    return recorded.uid > uid ? recorded.collections.get(collection)?.scopeId : undefined;
+  }
+
   /** Called when the vbucket's changes up to `seqno` are persisted. */
   persisted(vb: number, seqno: number): void {
     this.unwritten.persisted(vb, seqno);

@@ -52,6 +52,13 @@ export class StoredManifests {
     this.uids[vb] = uid;
   }
 
+  /** The scope of a collection in a vbucket whose state is newer than the manifest of this uid; undefined: there is none. */
+  newerScopeOf(vb: number, collection: number, uid: number): number | undefined {
+    if ((this.uids[vb] as number) <= uid) return undefined;
+    const column = this.collections.get(collection);
+    return column === undefined || column.maxTtls[vb] === absent ? undefined : column.scopeId;
+  }
+
   /** The same object for vbuckets that follow each other and have the same state. */
   stateOf(vb: number): ManifestState {
     const { last } = this;
