@@ -181,6 +181,9 @@ function checkHistory(
   flags: number,
 ): CommandResult {
   const { vb } = request.frame;
+  // A client without a history has no changes that a later history could lack.
+  if ((flags & StreamFlag.fromLatest) !== 0 && client.uuidHi === 0 && client.uuidLo === 0)
+    return Status.success;
   const failoverLog = source.failoverLog(vb);
   const highSeqno = source.highSeqno(vb);
   const purged = source.purgeSeqno(vb);

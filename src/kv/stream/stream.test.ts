@@ -92,6 +92,21 @@ for (const type of ['native', 'ephemeral'] as const) {
   });
 }
 
+test('a stream from the latest change has only later ones, also for a client that has no history', async () => {
+  await using service = await startService(ephemeral);
+  const kv = await service.ready();
+  for (const key of ['a', 'b', 'c']) await set(kv, key, 'x');
+  const client = await new DcpClient(await service.ready()).open();
+  const reply = await client.stream(0, { uuid: 0n, start: 3, flags: StreamFlag.fromLatest });
+  assert.equal(reply.status, 0);
+  await set(kv, 'd', 'x');
+  await client.until(() => client.changes.length > 0);
+  assert.deepEqual(
+    client.changes.map(({ seqno }) => seqno),
+    [4],
+  );
+});
+
 test('a stream of persisted changes ends at the last of them', async () => {
   await using service = await startService(plain());
   const kv = await service.ready();
