@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { silentLog } from '#ports/log.ts';
+import { startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { adminAccount } from '../../../test/support/wire-clients.ts';
 import { implicitMapping } from '../mapping/mapping.contract.ts';
 import type { WantedReplication } from '../xdcr.contract.ts';
 import { PriorityShares } from './priority-shares.ts';
-import { RunningReplication } from './replication.ts';
+import { type ReplicationDeps, RunningReplication } from './replication.ts';
 
 /** A data port that accepts connections and answers nothing. */
 async function aSilentPort() {
@@ -47,21 +49,101 @@ const wanted = {
   formerMappings: [],
 } as unknown as WantedReplication;
 
+interface ReplicationParts {
+  readonly readMap: ReplicationDeps['readMap'];
+  readonly load?: ReplicationDeps['checkpoints']['load'];
+}
+
+/** A replication of one vbucket from this data port. */
+const aReplication = (
+  replicated: WantedReplication,
+  port: number,
+  { readMap, load = async () => [] }: ReplicationParts,
+) =>
+  new RunningReplication(replicated, {
+    source: {
+      address: { host: '127.0.0.1', port, timeoutMs: 60_000 },
+      account: { username: 'x', password: 'x' },
+    },
+    readMap,
+    checkpoints: { load, save: async () => {} },
+    clock: new ManualClock(),
+    log: silentLog,
+    vbuckets: () => [0],
+    sendingNodes: () => 1,
+    shares: new PriorityShares(),
+  });
+
+/** Whether the work is done after some turns of the event loop. */
+async function endsSoon(work: Promise<unknown>): Promise<boolean> {
+  let isDone = false;
+  void work.then(() => {
+    isDone = true;
+  });
+  for (let turn = 0; turn < 100 && !isDone; turn++) await new Promise(setImmediate);
+  return isDone;
+}
+
+/** A target whose data port is this one. */
+const targetAt = (port: number) => ({
+  bucketUuid: 'b',
+  hosts: [],
+  nodes: [{ host: '127.0.0.1', port }],
+  actives: [0],
+});
+const running = {
+  ...wanted,
+  isPaused: false,
+  target: { bucket: 'b', access: { hosts: [], ...adminAccount, encryptsData: false } },
+  settings: { ...wanted.settings, networkUsageLimit: 0, targetNozzlePerNode: 1, workerBatchSize: 1 },
+} as unknown as WantedReplication;
+
+test('a replication stops at once while its target does not answer requests for its map, or its data port no logins', async (t) => {
+  const port = await aSilentPort();
+  t.after(() => port.close());
+  const withoutMap = aReplication(running, port.port, { readMap: () => new Promise(() => {}) });
+  withoutMap.start();
+  assert.equal(await endsSoon(withoutMap.stop()), true);
+  const silent = aReplication(running, port.port, { readMap: async () => targetAt(port.port) });
+  silent.start();
+  await port.acceptedAll();
+  assert.equal(await endsSoon(silent.stop()), true);
+});
+
+test('a replication stops at once while its target does not answer what it has', async (t) => {
+  await using target = await startService();
+  // Passes on all bytes until the replication is connected.
+  const sockets: Socket[] = [];
+  const between = createServer((socket) => {
+    const onward = connect(target.port, '127.0.0.1');
+    for (const one of [socket, onward]) one.on('error', () => {});
+    sockets.push(socket, onward);
+    socket.pipe(onward).pipe(socket);
+  });
+  await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    between.close();
+  });
+  const { port } = between.address() as AddressInfo;
+  const connected = Promise.withResolvers<void>();
+  const load = async () => {
+    for (const socket of sockets) socket.unpipe();
+    connected.resolve();
+    return [];
+  };
+  const replication = aReplication(running, target.port, { readMap: async () => targetAt(port), load });
+  replication.start();
+  await connected.promise;
+  await new Promise(setImmediate);
+  assert.equal(await endsSoon(replication.stop()), true);
+});
+
 test('reports that are made while the source does not answer share a connection to it', async (t) => {
   const port = await aSilentPort();
   t.after(() => port.close());
-  const replication = new RunningReplication(wanted, {
-    source: {
-      address: { host: '127.0.0.1', port: port.port, timeoutMs: 60_000 },
-      account: { username: 'x', password: 'x' },
-    },
+  const replication = aReplication(wanted, port.port, {
     readMap: () => Promise.reject(new Error('is paused')),
-    checkpoints: { load: async () => [], save: async () => {} },
-    clock: new ManualClock(),
-    log: silentLog,
-    vbuckets: () => [],
-    sendingNodes: () => 1,
-    shares: new PriorityShares(),
   });
   const reports = [replication.report(), replication.report()];
   await port.acceptedAll();

@@ -5,6 +5,7 @@ import { BucketClient } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { untilAborted } from '#ports/within.ts';
 import { ReplicationCounts } from '../replication-counts.ts';
 import type { OutgoingVersion } from '../target/outgoing.ts';
 import { TargetLink } from '../target/target-link.ts';
@@ -220,9 +221,12 @@ export class RunningReplication {
     let link: TargetLink | null = null;
     let recorder: PositionRecorder | null = null;
     const periodic = new AbortController();
+    // A target that does not answer must not delay a stop: the changes of all replications wait for it.
+    const closeLink = () => link?.close();
+    signal.addEventListener('abort', closeLink);
     try {
-      link = await this.connect(failed, (outgoing) => pipeline?.collectionLost(outgoing));
-      signal.throwIfAborted();
+      const connecting = this.connect(failed, (outgoing) => pipeline?.collectionLost(outgoing));
+      link = await untilAborted(signal, connecting, (late) => late.close());
       await this.checkpoints.load(link.map.bucketUuid, vbuckets);
       const recording = new PositionRecorder({ checkpoints: this.checkpoints, link, vbuckets });
       recorder = recording;
@@ -255,6 +259,7 @@ export class RunningReplication {
       this.pipeline = null;
       this.link = null;
       this.recorder = null;
+      signal.removeEventListener('abort', closeLink);
       periodic.abort(new Error('the replication is interrupted'));
       this.counts.discardTimes();
       link?.close();
