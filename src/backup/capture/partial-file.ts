@@ -1,4 +1,5 @@
 // What an interrupted backup has in a data file: the vbuckets whose last block was written, and the end of the last whole block.
+import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { DataReader } from '../archive/data-file.adapter.ts';
 import { fileHeaderBytes, nextOffset } from '../archive/data-file.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
@@ -10,10 +11,16 @@ export interface PartialFile {
   readonly bytes: number;
 }
 
-export function readPartialFile(data: DataReader): PartialFile {
+/** Reads the whole file, block by block, with other work of the thread in between. @throws the reason of the signal */
+export async function readPartialFile(
+  data: DataReader,
+  { clock, signal }: { clock: Pick<Clock, 'soon'>; signal: AbortSignal },
+): Promise<PartialFile> {
   const vbuckets = new Map<number, CountedVbucket>();
   let offset = fileHeaderBytes;
   while (offset < data.bytes) {
+    await nextTurn(clock);
+    signal.throwIfAborted();
     const block = blockAt(data, offset);
     if (block === null) break;
     if (block.record !== null) vbuckets.set(block.vb, block.record);

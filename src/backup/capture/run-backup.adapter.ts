@@ -268,7 +268,7 @@ class BackupTask {
     const previous = this.continued?.buckets.find(
       (record) => record.name === name && record.uuid === bucket.uuid,
     );
-    const { writer, completed } = this.openDataFile(index);
+    const { writer, completed } = await this.openDataFile(index);
     try {
       const expected = previous === undefined ? bucket.itemCount : null;
       let documents = 0;
@@ -299,17 +299,17 @@ class BackupTask {
   }
 
   /** Opens the data file of a bucket, to append after what an interrupted backup wrote; makes the file if there is none. */
-  private openDataFile(index: number): {
+  private async openDataFile(index: number): Promise<{
     writer: DataWriter;
     completed: ReadonlyMap<number, CountedVbucket>;
-  } {
-    const { repository, partial } = this;
+  }> {
+    const { repository, partial, context } = this;
     const path = repository.dataPath(partial, index);
     const owner = repository.dataOwner(partial, index);
     if (!existsSync(path)) return { writer: DataWriter.create(path, owner), completed: new Map() };
     try {
       using reader = repository.data(partial, index);
-      const { vbuckets, bytes } = readPartialFile(reader);
+      const { vbuckets, bytes } = await readPartialFile(reader, context);
       return { writer: DataWriter.reopen(path, owner, bytes), completed: vbuckets };
     } catch (error) {
       if (!(error instanceof ArchiveError)) throw error;
