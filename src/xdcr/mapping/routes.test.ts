@@ -99,3 +99,14 @@ test('a route keeps its id in another mapping, and the routes that a former mapp
   );
   assert.equal(migration('EXISTS(a)').routesOf(0)?.[0]?.id, migration('EXISTS(a)').routesOf(0)?.[0]?.id);
 });
+
+test('the routes to collections that the target has created since are named, except those from collections that the source has created since', () => {
+  const routes = routesOf('implicit');
+  assert.deepEqual(routes.newest, { source: 27, target: 84 });
+  const created = (before: { source: number; target: number }) =>
+    routes.toCreatedTargets(before).map(sourceIdOf);
+  assert.deepEqual(created({ source: 27, target: 84 }), []);
+  assert.deepEqual(created({ source: 27, target: 79 }), [8, 26]);
+  assert.deepEqual(created({ source: 27, target: 80 }), [26]);
+  assert.deepEqual(created({ source: 8, target: 79 }), [8]);
+});

@@ -21,6 +21,12 @@ export interface Route {
   readonly filter: DocumentFilter | null;
 }
 
+/** The highest ids that collections had. Those that are created later have higher ones, also under the name of one that was dropped. */
+export interface NewestCollections {
+  readonly source: number;
+  readonly target: number;
+}
+
 export class CollectionRoutes {
   private readonly mapping: CollectionMapping;
   private readonly filters: ReadonlyMap<string, DocumentFilter>;
@@ -46,15 +52,16 @@ export class CollectionRoutes {
     for (const [name, id] of collectionsIn(manifest)) this.targets.set(name, id);
   }
 
-  /** The highest id of a collection that the target has. */
-  get newestTarget(): number {
-    return Math.max(0, ...this.targets.values());
+  /** The highest id of a collection of each side. */
+  get newest(): NewestCollections {
+    return { source: Math.max(0, ...this.names.keys()), target: Math.max(0, ...this.targets.values()) };
   }
 
-  /** The ids of the routes to collections of the target with an id above this one. */
-  toTargetsAbove(targetId: number): string[] {
-    const routes = [...this.names.keys()].flatMap((sourceId) => this.routesOf(sourceId) ?? []);
-    return routes.filter((route) => route.targetId > targetId).map(({ id }) => id);
+  /** The ids of the routes between collections that the source had already, and that the target has created since. */
+  toCreatedTargets(before: NewestCollections): string[] {
+    const sources = [...this.names.keys()].filter((sourceId) => sourceId <= before.source);
+    const routes = sources.flatMap((sourceId) => this.routesOf(sourceId) ?? []);
+    return routes.filter(({ targetId }) => targetId > before.target).map(({ id }) => id);
   }
 
   /** Empty: the mapping excludes the collection. Undefined: the collection is not known; the source's manifest must be read again. */

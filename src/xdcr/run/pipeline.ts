@@ -70,6 +70,8 @@ export class OutboundPipeline implements FollowerHandler {
   private rereading: Promise<void> | null = null;
   /** The manifests of both sides that were read last, as text. */
   private manifests = '';
+  /** The highest id of a collection that the source had then. Nothing of later ones has been replicated. */
+  private newestSource = Number.POSITIVE_INFINITY;
 
   constructor(options: OutboundPipelineOptions) {
     this.options = options;
@@ -297,9 +299,11 @@ export class OutboundPipeline implements FollowerHandler {
   /** What was replicated to a collection that the target has dropped is missing in the one that it has created again under that name. */
   private skipCreatedCollections(): void {
     const { resumed } = this.options;
-    const newest = resumed.newestTargetCollection;
-    if (newest !== null) for (const id of this.routes.toTargetsAbove(newest)) this.addSkipped(id);
-    resumed.newestTargetCollection = Math.max(newest ?? 0, this.routes.newestTarget);
+    const { newest } = this.routes;
+    const before = { source: this.newestSource, target: resumed.newestTargetCollection ?? newest.target };
+    for (const id of this.routes.toCreatedTargets(before)) this.addSkipped(id);
+    this.newestSource = newest.source;
+    resumed.newestTargetCollection = Math.max(before.target, newest.target);
   }
 
   private allFollowers(): ChangeFollower[] {
