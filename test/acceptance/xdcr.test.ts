@@ -232,7 +232,7 @@ test('connections are encrypted on demand, with a user who may only receive repl
   await eventually(async () => assert.notDeepEqual((await taskOf(source)).errors, []));
 });
 
-test('documents of a collection that the target lacks follow when it is created there', {
+test('documents of a collection that the target lacks follow when it is created there, also again', {
   timeout,
 }, async () => {
   await using source = await aNode();
@@ -242,6 +242,9 @@ test('documents of a collection that the target lacks follow when it is created 
   for (const name of ['one', 'two']) await store(source, name, range(0, 1000));
   await replicate(source, target);
   await eventually(async () => assert.equal((await contentOf(target)).size, 1000));
+  await createCollections(target, ['two']);
+  assert.equal((await whenEqual(source, target)).size, 2000);
+  await target.request('/pools/default/buckets/b/scopes/s/collections/two', 'DELETE').then(bodyOf);
   await createCollections(target, ['two']);
   assert.equal((await whenEqual(source, target)).size, 2000);
 });
