@@ -100,11 +100,15 @@ describe('the request to join', () => {
   const path = '/node/controller/doJoinCluster';
   const rebalancing = 'Node addition is disallowed while rebalance is in progress';
 
-  it('is repeated while the cluster rebalances or adds another node', async (t) => {
-    const busy = ['cannot acquire lock', rebalancing, rebalancing].map((text): Answer => [400, [text]]);
+  it('is repeated after growing pauses while the cluster rebalances or adds another node', async (t) => {
+    const refusals = ['cannot acquire lock', ...Array<string>(5).fill(rebalancing)];
+    const busy = refusals.map((text): Answer => [400, [text]]);
     const target = await aServer(t, { [path]: [...busy, [200, '']] });
     const lines: string[] = [];
-    await requestJoin(target, {}, (line) => lines.push(line));
+    const pauses: number[] = [];
+    const sleep = async (ms: number): Promise<void> => void pauses.push(ms);
+    await requestJoin(target, {}, (line) => lines.push(line), { sleep });
+    assert.deepEqual(pauses, [500, 1_000, 2_000, 4_000, 8_000, 8_000]);
     assert.deepEqual(lines, [
       'This node joins as soon as the cluster can add it: cannot acquire lock',
       `This node joins as soon as the cluster can add it: ${rebalancing}`,

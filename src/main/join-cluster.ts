@@ -1,7 +1,7 @@
 // `divan node --join`: makes the new node of this process join a cluster, and rebalances the cluster. Loaded only for that option.
 import { type RestReply, type RestTarget, rest } from '#client/rest.adapter.ts';
 import { joiningRefusals } from '#cluster/refusals/joining.refusals.ts';
-import { realClock } from '#ports/clock.ts';
+import { type Clock, realClock } from '#ports/clock.ts';
 import { UsageError } from './options.ts';
 import type { OpenedNode, RunningNode } from './running-node.ts';
 import { StartError } from './start-error.ts';
@@ -21,6 +21,7 @@ interface Credentials {
 
 const joinTimeoutMs = 120_000;
 const pollMs = 500;
+const pauseMaxMs = 8_000;
 /** How long the progress of the rebalance may be unreadable before the start goes on without it. */
 const unreadableMs = 60_000;
 /** How long a rebalance is requested again while other nodes are being added. */
@@ -69,14 +70,18 @@ export async function requestJoin(
   target: RestTarget,
   fields: Readonly<Record<string, string>>,
   print = printToUser,
+  clock: Pick<Clock, 'sleep'> = realClock,
 ): Promise<void> {
-  for (let shown = ''; ; await realClock.sleep(pollMs)) {
+  let shown = '';
+  // The pauses grow: a rebalance may take hours, and each refused request is a line of the log.
+  for (let pauseMs = pollMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
     const answer = await rest(target, 'POST', '/node/controller/doJoinCluster', fields);
     if (answer.status === 200) return;
     const text = textOf(answer.body);
     if (!busyTexts.includes(text)) throw new StartError(`--join: ${text}`);
     if (text !== shown) print(`This node joins as soon as the cluster can add it: ${text}`);
     shown = text;
+    await clock.sleep(pauseMs);
   }
 }
 
