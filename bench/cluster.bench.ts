@@ -116,10 +116,15 @@ const writes = { inFlight: 64, durable: false };
 const sharesOf = (ports: readonly number[]): number[] =>
   Array.from({ length: vbucketCount }, (_, vb) => ports[vb % ports.length] ?? 0);
 
+/** How long writes are measured before a rebalance. */
+const beforeRebalanceMs = 4_000;
+/** After this time without requests, the threads of a node have collected their garbage. */
+const untilIdleMs = 40_000;
+
 /** Rounds of each load; the first warms up. */
 const roundsOf = (smoke: boolean): number => (smoke ? 2 : 8);
 
-/** The same load in turn on two nodes that are no cluster and on two nodes of a cluster. */
+/** Measures one load in turn on two nodes that are no cluster and on two nodes of a cluster. */
 async function pair(seconds: number, rounds: number): Promise<void> {
   await using one = await NodeProcess.start({ args: firstArgs });
   await using other = await NodeProcess.start({ args: firstArgs });
@@ -218,7 +223,7 @@ async function rebalancedUnderWrites(
   // A vbucket that is written without a pause moves late: a copy joins only when it has every write at that moment.
   const writers = new ShardWriters(nodes, bucket, sample, smoke ? 20 : 0);
   try {
-    await wait(smoke ? 300 : 4_000);
+    await wait(smoke ? 300 : beforeRebalanceMs);
     const before = writers.figures();
     const beganMs = performance.now();
     await rebalance(nodes[0]);
@@ -290,7 +295,7 @@ async function measureThreeNodes(smoke: boolean): Promise<void> {
   const port = portOf(third.ready.node.kv);
   await untilWritten([third], { bucket, vb: (await activesOf(first, bucket)).indexOf(port) });
   print('three nodes from nothing', `first document after ${timeSince(beganMs)} (limit 3000 ms)`);
-  await wait(smoke ? 1_000 : 40_000);
+  await wait(smoke ? 1_000 : untilIdleMs);
   print(
     'idle memory',
     `${[first, second, third].map(({ pid }) => residentMb(pid).toFixed(0)).join(', ')} MB resident (limit 175 a node)`,

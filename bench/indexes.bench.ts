@@ -19,7 +19,10 @@ import { addressOf, adminAccount } from '../test/support/wire-clients.ts';
 import { streamChanges } from './support/hotels.ts';
 
 const collection = 8;
+/** Documents of one request. */
 const batch = 2_000;
+/** How long the index thread has to drop the other indexes. */
+const untilDroppedMs = 2_000;
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const count = smoke ? 5_000 : 200_000;
@@ -55,7 +58,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   }
   for (const kept of [0, 1, 4]) {
     host.apply(desiredIndexes(definitions.slice(0, kept)));
-    await wait(2_000);
+    await wait(untilDroppedMs);
     const changes = Math.min(count, 100_000);
     await measured(`changes followed by ${kept} indexes`, changes, async () => {
       await write(client, changes, 1_000 + kept);

@@ -5,8 +5,10 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeRequest } from '../src/wire/output.ts';
+import { Status } from '../src/wire/status.ts';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
 import { Opcode } from '../test/support/opcodes.ts';
+import { HeaderOffset } from './support/header-offsets.ts';
 import { residentMb, threadsMs } from './support/server-usage.ts';
 
 const bucketQuotaMb = 100;
@@ -136,8 +138,9 @@ const loggedIn = (port: number): Promise<Socket> =>
     const socket = connect(port, '127.0.0.1', () => socket.write(login));
     socket.once('error', reject);
     socket.once('data', (reply: Buffer) => {
-      if (reply.readUInt16BE(6) === 0) resolve(socket);
-      else reject(new Error(`the login was answered with status ${reply.readUInt16BE(6)}`));
+      const status = reply.readUInt16BE(HeaderOffset.status);
+      if (status === Status.success) resolve(socket);
+      else reject(new Error(`the login was answered with status ${status}`));
     });
   });
 

@@ -255,6 +255,11 @@ async function shortDuringLong(node: NodeProcess, client: QueryConnection, secon
   console.log(`USE KEYS beside a long query: ${latencyText(times)} (goal 10 ms median)`);
 }
 
+/** How long a node has after a statement to collect its garbage. */
+const untilCollectedMs = 2_000;
+/** After this time without requests, the threads of a node have collected their garbage and released the memory. */
+const untilIdleMs = 35_000;
+
 async function memory(node: NodeProcess, client: QueryConnection, count: number) {
   const fivefold = `FROM ${keyspace} d UNNEST [1, 2, 3, 4, 5] AS t`;
   for (const [what, statement] of [
@@ -263,7 +268,7 @@ async function memory(node: NodeProcess, client: QueryConnection, count: number)
     ['distinct rows', `SELECT DISTINCT d.name, t ${fivefold}`],
     ['groups', `SELECT d.name, t, COUNT(*) ${fivefold} GROUP BY d.name, t`],
   ] as const) {
-    await wait(2_000);
+    await wait(untilCollectedMs);
     const before = residentMb(node.pid);
     resetPeak(node.pid);
     await client.run({ statement });
@@ -276,7 +281,7 @@ async function idle() {
   const resident: number[] = [];
   for (const services of ['kv', 'kv,index,n1ql']) {
     await using node = await NodeProcess.start({ args: ['--bucket', 'b', '--services', services] });
-    await wait(35_000);
+    await wait(untilIdleMs);
     resident.push(residentMb(node.pid));
   }
   const [without = 0, having = 0] = resident;

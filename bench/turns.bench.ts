@@ -79,9 +79,12 @@ async function measureAdministration(
   await watched(service, port, `${command} of ${count} documents`, async () => {
     service.send(command);
     await nextMessage(service);
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await new Promise((resolve) => setTimeout(resolve, afterCommandMs));
   });
 }
+
+/** How long turns are measured after the answer to a command, whose work goes on. */
+const afterCommandMs = 2_000;
 
 /** Measures the turns of the service during `act`, and the reads of another client. */
 async function watched(

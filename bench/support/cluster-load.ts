@@ -12,6 +12,7 @@ import { clientFeatures } from '../../test/support/client-features.ts';
 import { words } from '../../test/support/data-client.ts';
 import { administrator } from '../../test/support/node-process.ts';
 import { failIfClosed } from './fail-if-closed.ts';
+import { HeaderOffset } from './header-offsets.ts';
 
 export interface ClusterLoad {
   bucket: string;
@@ -82,7 +83,7 @@ class Writer {
 
   #frame(slot: number): Buffer {
     const frame = Buffer.from(this.#frames[this.#next++ % this.#frames.length] as Buffer);
-    frame.writeUInt32BE(slot, 12);
+    frame.writeUInt32BE(slot, HeaderOffset.opaque);
     this.#sentMs[slot] = performance.now();
     return frame;
   }
@@ -92,12 +93,13 @@ class Writer {
     const requests: Buffer[] = [];
     let at = 0;
     while (all.length - at >= headerBytes) {
-      const bytes = headerBytes + all.readUInt32BE(at + 8);
+      const bytes = headerBytes + all.readUInt32BE(at + HeaderOffset.bodyBytes);
       if (all.length - at < bytes) break;
-      const status = all.readUInt16BE(at + 6);
-      if (this.#frames.length > 0) requests.push(this.#answered(all.readUInt32BE(at + 12), status));
+      const status = all.readUInt16BE(at + HeaderOffset.status);
+      if (this.#frames.length > 0)
+        requests.push(this.#answered(all.readUInt32BE(at + HeaderOffset.opaque), status));
       else if (status === Status.success) this.#waiting?.();
-      else throw new Error(`opcode ${all[at + 1]} was answered with status ${status}`);
+      else throw new Error(`opcode ${all[at + HeaderOffset.opcode]} was answered with status ${status}`);
       at += bytes;
     }
     this.#rest = all.subarray(at);

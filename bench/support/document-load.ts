@@ -9,6 +9,7 @@ import { Status } from '../../src/wire/status.ts';
 import { administrator } from '../../test/support/node-process.ts';
 import { Opcode } from '../../test/support/opcodes.ts';
 import { failIfClosed } from './fail-if-closed.ts';
+import { HeaderOffset } from './header-offsets.ts';
 
 export interface DocumentLoad {
   port: number;
@@ -101,7 +102,7 @@ class Loader {
       extras: Buffer.alloc(8),
       value: this.#values[index % valueCount] as Buffer,
     });
-    frame.writeUInt32BE(index, 12);
+    frame.writeUInt32BE(index, HeaderOffset.opaque);
     return frame;
   }
 
@@ -109,9 +110,9 @@ class Loader {
     const all = this.#incomplete.length === 0 ? data : Buffer.concat([this.#incomplete, data]);
     let at = 0;
     while (all.length - at >= headerBytes) {
-      const bytes = headerBytes + all.readUInt32BE(at + 8);
+      const bytes = headerBytes + all.readUInt32BE(at + HeaderOffset.bodyBytes);
       if (all.length - at < bytes) break;
-      this.#answered(all.readUInt32BE(at + 12), all.readUInt16BE(at + 6));
+      this.#answered(all.readUInt32BE(at + HeaderOffset.opaque), all.readUInt16BE(at + HeaderOffset.status));
       at += bytes;
     }
     this.#incomplete = all.subarray(at);

@@ -6,6 +6,7 @@ import { headerBytes } from '../../src/wire/frame.ts';
 import { encodeRequest, type RequestParts } from '../../src/wire/output.ts';
 import { usualFeatures } from '../../test/support/client-features.ts';
 import { Opcode } from '../../test/support/opcodes.ts';
+import { HeaderOffset } from './header-offsets.ts';
 
 export type ProtocolName = 'divan' | 'memcached' | 'redis';
 
@@ -57,9 +58,10 @@ function binary({ protocol, username = 'admin', bucket = 'b', durable }: Protoco
   return {
     headerBytes,
     bodyBytes(header, at) {
-      const status = header.readUInt16BE(at + 6);
-      if (status !== 0) throw new Error(`opcode ${header[at + 1]} was answered with status ${status}`);
-      return header.readUInt32BE(at + 8);
+      const status = header.readUInt16BE(at + HeaderOffset.status);
+      if (status !== 0)
+        throw new Error(`opcode ${header[at + HeaderOffset.opcode]} was answered with status ${status}`);
+      return header.readUInt32BE(at + HeaderOffset.bodyBytes);
     },
     get: (key) => encodeRequest(get(key)),
     set: (key, value) =>

@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { headerBytes } from '../../src/wire/frame.ts';
 import { Status } from '../../src/wire/status.ts';
 import { failIfClosed } from './fail-if-closed.ts';
+import { HeaderOffset } from './header-offsets.ts';
 import { type LoadProtocol, protocolOf } from './load-protocols.ts';
 
 export interface MixedLoad {
@@ -110,7 +111,7 @@ class SerialConnection {
     this.#socket.write(request);
     const status = await this.#answer.promise;
     if (!expected.includes(status))
-      throw new Error(`opcode ${request[1]} was answered with status ${status}`);
+      throw new Error(`opcode ${request[HeaderOffset.opcode]} was answered with status ${status}`);
   }
 
   close(): void {
@@ -122,11 +123,11 @@ class SerialConnection {
     const isInHeader = this.#headerLength < headerBytes;
     this.#headerLength += added;
     if (this.#headerLength < headerBytes) return;
-    if (isInHeader) this.#missing = this.#header.readUInt32BE(8);
+    if (isInHeader) this.#missing = this.#header.readUInt32BE(HeaderOffset.bodyBytes);
     this.#missing -= chunk.length - added;
     if (this.#missing > 0) return;
     this.#headerLength = 0;
-    this.#answer.resolve(this.#header.readUInt16BE(6));
+    this.#answer.resolve(this.#header.readUInt16BE(HeaderOffset.status));
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aCloud } from '../../test/support/a-cloud.ts';
 
-test('answers 500 without details for every operation once its database is closed', async () => {
+test('the cloud answers 500 without details for every operation once its database is closed', async () => {
   const { store, cloud, errors } = await aCloud();
   const headers = { authorization: `Bearer ${cloud.startToken.token}` };
   const { paths } = (await cloud.api.inject('/openapi.json')).json();

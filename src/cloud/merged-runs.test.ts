@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { MergedRuns } from './merged-runs.ts';
 
-test('serves all requests that come during a run with one more run, separately for each key', async () => {
+test('all requests that come during a run are served by one more run, separately for each key', async () => {
   const runs = new MergedRuns();
   const gate = deferred<void>();
   const begun: string[] = [];
@@ -22,7 +22,7 @@ test('serves all requests that come during a run with one more run, separately f
   assert.equal(begun.at(-1), 'again');
 });
 
-test('rejects every waiting request when its run fails, and runs again for later ones', async () => {
+test('a failed run rejects every request that waits for it, and later requests have another run', async () => {
   const runs = new MergedRuns();
   const fail = async () => {
     throw new Error('no');

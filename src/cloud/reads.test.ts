@@ -26,7 +26,7 @@ async function aTestCloud(t: TestContext, change: Parameters<typeof aCloud>[0] =
 
 const uuid = (digit: number): string => `${digit}0000000-0000-4000-8000-000000000000`;
 
-test('answers with the present rows after every change', async (t) => {
+test('the cloud answers with the present rows after every change', async (t) => {
   const { project, names, store } = await aTestCloud(t);
   assert.deepEqual([await names(), await names()], [[], []]);
   for (let i = 0; i < 5; i++) {
@@ -38,7 +38,7 @@ test('answers with the present rows after every change', async (t) => {
   assert.deepEqual(await names(), [0, 1, 2, 4].map(uuid));
 });
 
-test('answers each caller by its permissions, and links only to the server’s own names', async (t) => {
+test('the cloud answers each caller by its permissions, and links only to the server’s own names', async (t) => {
   const { project, names, issue, get } = await aTestCloud(t);
   for (const id of [uuid(1), uuid(2)]) await project(id);
   const viewers = [uuid(1), uuid(2)].map((projectId) => issue({ role: 'projectViewer', projectId }));
@@ -68,7 +68,7 @@ test('answers each caller by its permissions, and links only to the server’s o
   }
 });
 
-test('refuses a token as soon as it expires, is revoked or its project is deleted', async (t) => {
+test('the cloud refuses a token as soon as it expires, is revoked or its project is deleted', async (t) => {
   const { project, issue, get, clock, tokens, store } = await aTestCloud(t);
   await project(uuid(1));
   const { token: short } = await issue({ expiresAt: clock.wallMs() + 1_000 });
@@ -87,7 +87,7 @@ test('refuses a token as soon as it expires, is revoked or its project is delete
   assert.equal(await status(orphan), 403);
 });
 
-test('checks the signature and the time of every signed request', async (t) => {
+test('the cloud checks the signature and the time of every signed request', async (t) => {
   const { issue, cloud, clock } = await aTestCloud(t);
   const { accessKey, secretKey } = await issue({});
   const send = async (at: number, secret = secretKey): Promise<number> => {
@@ -104,7 +104,7 @@ test('checks the signature and the time of every signed request', async (t) => {
   assert.equal(await send(clock.wallMs()), 200);
 });
 
-test('counts every request against the limit of its token', async (t) => {
+test('the cloud counts every request against the limit of its token', async (t) => {
   const { get } = await aTestCloud(t, { requestsPerSecond: 2 });
   for (let i = 0; i < 10; i++) assert.equal((await get('/v2/projects')).status, 200);
   assert.equal((await get('/v2/projects')).status, 429);
@@ -118,7 +118,7 @@ async function operationsFromStore(): Promise<Operation[]> {
   return declared.filter((operation) => operation?.fromStore);
 }
 
-test('caches only reads that depend on the store alone, not on the time or a node', async (t) => {
+test('the cloud caches only reads that depend on the store alone, not on the time or a node', async (t) => {
   const parts = await aTestCloud(t);
   const { store, clock, project, get } = parts;
   const [id, far] = [uuid(1), clock.wallMs() + 1_000_000];
@@ -178,7 +178,7 @@ test('caches only reads that depend on the store alone, not on the time or a nod
   }
 });
 
-test('shows each item once over all pages, in every sort order', async (t) => {
+test('the cloud shows each item once over all pages, in every sort order', async (t) => {
   const { project, get } = await aTestCloud(t);
   const ids = Array.from({ length: 7 }, (_, at) => uuid(at + 1));
   for (const id of ids) await project(id);

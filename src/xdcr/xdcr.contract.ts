@@ -62,7 +62,7 @@ export interface DataPathSettings {
   readonly filterExpiration: boolean;
   /** Deletions that the filter expression matches are sent in spite of `filterDeletion`. */
   readonly filterDeletionsWithExpression: boolean;
-  /** The same for expirations. */
+  /** Expirations that the filter expression matches are sent in spite of `filterExpiration`. */
   readonly filterExpirationsWithExpression: boolean;
   /** Documents with staged changes are not sent; otherwise they are sent without these changes. */
   readonly filterBypassUncommittedTxn: boolean;

@@ -4,7 +4,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ApiError } from '../answers/api-error.ts';
 import { RateLimit } from './rate-limit.ts';
 
-test('admits a burst of five seconds’ requests, then requests at the configured rate', () => {
+test('the rate limit admits a burst of five seconds’ requests, then requests at the configured rate', () => {
   const clock = new ManualClock();
   const limit = new RateLimit(2, clock);
   for (let i = 0; i < 10; i++) limit.take('a');
@@ -18,7 +18,7 @@ test('admits a burst of five seconds’ requests, then requests at the configure
   assert.throws(() => limit.take('a'));
 });
 
-test('names the seconds that a client must wait in the header Retry-After', () => {
+test('a refusal names the seconds that the client must wait in the header Retry-After', () => {
   const clock = new ManualClock();
   const limit = new RateLimit(0.25, clock);
   limit.take('a');

@@ -17,13 +17,13 @@ const vectors: [method: string, target: string, timestamp: string, signature: st
   ],
 ];
 
-test('computes the signatures that openssl computes', () => {
+test('signatures are those that openssl computes', () => {
   for (const [method, target, timestamp, signature] of vectors) {
     assert.equal(signatureOf(secret, method, target, timestamp), signature);
   }
 });
 
-test('accepts a signature over the path, or over the whole URL of this host', () => {
+test('the check accepts a signature over the path, or over the whole URL of this host', () => {
   const method = 'GET';
   const timestamp = '1700000000';
   const signed = { method, target: '/v2/clouds', host: 'localhost:8080', timestamp };
@@ -36,7 +36,7 @@ test('accepts a signature over the path, or over the whole URL of this host', ()
   }
 });
 
-test('refuses a signature for another path, query, method, time, host or key', () => {
+test('the check refuses a signature for another path, query, method, time, host or key', () => {
   const signed = { method: 'GET', target: '/v2/clouds?page=1', host: 'here', timestamp: '1700000000' };
   const others = [
     signatureOf(secret, 'GET', '/v2/clouds', '1700000000'),
@@ -51,7 +51,7 @@ test('refuses a signature for another path, query, method, time, host or key', (
   for (const other of others) assert.equal(isSignature(other, secret, signed), false, other);
 });
 
-test('accepts seconds and milliseconds, up to five minutes early or late', () => {
+test('the check accepts times in seconds and milliseconds, up to five minutes early or late', () => {
   assert.equal(timestampProblem('1700000000', now), null);
   assert.equal(timestampProblem('1700000000000', now), null);
   assert.equal(timestampProblem('1700000300', now), null);

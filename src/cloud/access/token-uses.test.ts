@@ -5,7 +5,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { TokenUses } from './token-uses.ts';
 import { TokenStore } from './tokens.store.ts';
 
-test('writes uses together ten seconds after the first, those of one token at most once a minute, and unwritten ones at the stop', async (t) => {
+test('uses of tokens are written together ten seconds after the first, those of one token at most once a minute, and unwritten ones at the stop', async (t) => {
   const clock = new ManualClock();
   const parts = await aCloud({ clock });
   t.after(() => parts.cloud.stop());

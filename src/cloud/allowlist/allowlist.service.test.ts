@@ -61,7 +61,7 @@ async function aService(t: TestContext) {
   return { service, entries, cluster, node, clock, listed, pass };
 }
 
-test('once a node answers again, removes the entries that were removed, replaced or expired meanwhile', async (t) => {
+test('once a node answers again, the allowlist service removes the entries that were removed, replaced or expired meanwhile', async (t) => {
   const { service, cluster, node, listed, pass } = await aService(t);
   await service.replace(cluster, [permanent('10.1.0.0/16'), permanent('10.2.0.0/16'), temporary]);
   assert.deepEqual(node.admitted, ['10.1.0.0/16', '10.2.0.0/16', '10.9.0.0/16']);
@@ -81,7 +81,7 @@ test('once a node answers again, removes the entries that were removed, replaced
   assert.deepEqual(node.admitted, []);
 });
 
-test('admits an entry that was removed and added again while the node did not answer', async (t) => {
+test('the allowlist service admits an entry that was removed and added again while the node did not answer', async (t) => {
   const { service, cluster, node, listed, pass } = await aService(t);
   await service.append(cluster, permanent('10.1.0.0/16'));
   node.isDead = true;
@@ -95,7 +95,7 @@ test('admits an entry that was removed and added again while the node did not an
   assert.deepEqual([node.admitted, await listed()], [['10.1.0.0/16'], ['10.1.0.0/16 active']]);
 });
 
-test('replaces the whole list any number of times while the node does not answer', async (t) => {
+test('the allowlist service replaces the whole list any number of times while the node does not answer', async (t) => {
   const { service, entries, cluster, node, pass } = await aService(t);
   node.isDead = true;
   for (let round = 0; round < 10; round++)
@@ -111,7 +111,7 @@ test('replaces the whole list any number of times while the node does not answer
   assert.equal(node.admitted[0], '10.9.0.0/32');
 });
 
-test('logs one warning for an unreachable node, also after several attempts', async (t) => {
+test('the allowlist service logs one warning for an unreachable node, also after several attempts', async (t) => {
   const { service, cluster, node, pass } = await aService(t);
   node.isDead = true;
   await service.append(cluster, permanent('10.1.0.0/16'));
@@ -119,7 +119,7 @@ test('logs one warning for an unreachable node, also after several attempts', as
   assert.equal(node.warnings, 1);
 });
 
-test('keeps the expiry time of an entry that is sent back as it was read, and restarts it for another duration', async (t) => {
+test('the allowlist service keeps the expiry time of an entry that is sent back as it was read, and restarts it for another duration', async (t) => {
   const { service, cluster, node, listed, pass } = await aService(t);
   const short = { ...temporary, duration: '1m0s' };
   const two = [temporary, { ...short, cidrBlock: '10.8.0.0/16' }];
@@ -141,7 +141,7 @@ test('keeps the expiry time of an entry that is sent back as it was read, and re
   assert.deepEqual(node.admitted, ['10.9.0.0/16']);
 });
 
-test('keeps expired entries expired when the clock is set back', async (t) => {
+test('the allowlist service keeps expired entries expired when the clock is set back', async (t) => {
   const { service, cluster, node, clock, listed, pass } = await aService(t);
   await service.append(cluster, temporary);
   await pass(6_000);
@@ -152,7 +152,7 @@ test('keeps expired entries expired when the clock is set back', async (t) => {
   assert.deepEqual(node.admitted, ['10.1.0.0/16']);
 });
 
-test('sends two hundred concurrent additions in a few updates, and answers each when the node admits it', async (t) => {
+test('the allowlist service sends two hundred concurrent additions in a few updates, and answers each when the node admits it', async (t) => {
   const { service, cluster, node } = await aService(t);
   const blocks = Array.from({ length: 200 }, (_, at) => `10.${at}.0.0/16`);
   await Promise.all(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { durationMs } from './duration.ts';
 
-test('parses durations in Go notation', () => {
+test('durations in Go notation are parsed', () => {
   for (const [text, ms] of [
     ['1h0m0s', 3_600_000],
     ['90m', 5_400_000],
@@ -16,7 +16,7 @@ test('parses durations in Go notation', () => {
   }
 });
 
-test('refuses other texts, negative durations and numbers of more than nine digits', () => {
+test('texts of another form, negative durations and numbers of more than nine digits are refused', () => {
   for (const text of ['', '1', 'h', '-1h', '1 h', '1h ', '1d', '1e3s', '1h,5m', '9999999999h']) {
     assert.equal(durationMs(text), null, text);
   }

@@ -12,7 +12,7 @@ test('links to the neighbouring pages, with the other query parameters', () => {
   assert.equal(hrefs.next, 'http://cloud:8080/v2/projects?sortBy=name.desc&page=3&perPage=10');
 });
 
-test('has one page for an empty list, and links to the last page from beyond the end', () => {
+test('an empty list has one page, and a page beyond the end has a link to the last one', () => {
   assert.deepEqual(cursorOf({ page: 1, perPage: 10 }, 0, url).pages, {
     page: 1,
     perPage: 10,
@@ -22,12 +22,12 @@ test('has one page for an empty list, and links to the last page from beyond the
   assert.equal(cursorOf({ page: 9, perPage: 10 }, 35, url).pages.previous, 4);
 });
 
-test('has a next page until the page with the last item', () => {
+test('every page but the one with the last item has a link to the next', () => {
   assert.equal(cursorOf({ page: 1, perPage: 10 }, 10, url).pages.next, undefined);
   assert.equal(cursorOf({ page: 1, perPage: 10 }, 11, url).pages.next, 2);
 });
 
-test('accepts pages from 1 and at most 100 items a page, by default 10', () => {
+test('a request may ask for pages from 1 on, and for at most 100 items a page, by default 10', () => {
   assert.deepEqual(schema.parse({}), { page: 1, perPage: 10 });
   assert.equal(schema.parse({ perPage: '100' }).perPage, 100);
   for (const wrong of [
@@ -42,7 +42,7 @@ test('accepts pages from 1 and at most 100 items a page, by default 10', () => {
   }
 });
 
-test('sorts by a key of the list and a direction that must be given', () => {
+test('a list is sorted by one of its keys and a direction that must be given', () => {
   assert.deepEqual(schema.parse({ sortBy: 'name.desc' }).sortBy, { key: 'name', direction: 'desc' });
   for (const wrong of ['name', 'name.down', 'secret.asc', '.asc', 'name.asc.desc']) {
     assert.match(schema.safeParse({ sortBy: wrong }).error?.message ?? '', /keys id, name/, wrong);

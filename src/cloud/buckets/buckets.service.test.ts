@@ -66,7 +66,7 @@ const requests = [
   { name: 'b', memoryQuota: 110 },
 ];
 
-test('changes none of several buckets if the node’s validation refuses one', async () => {
+test('the service of buckets changes none of several buckets if the node’s validation refuses one', async () => {
   const node = new FakeNode();
   node.refused = 'b';
   const seen: number[] = [];
@@ -82,7 +82,7 @@ test('changes none of several buckets if the node’s validation refuses one', a
   assert.deepEqual(seen, []);
 });
 
-test('undoes earlier changes if the node refuses a later one, and names those that it could not undo', async () => {
+test('the service of buckets undoes earlier changes if the node refuses a later one, and names those that it could not undo', async () => {
   const node = new FakeNode();
   node.refusesValidation = false;
   node.refused = 'c';
@@ -97,7 +97,7 @@ test('undoes earlier changes if the node refuses a later one, and names those th
   assert.deepEqual([...node.quotas.values()], [100, 110, 200]);
 });
 
-test('undoes also a change that the node made without confirming it', async () => {
+test('the service of buckets undoes also a change that the node made without confirming it', async () => {
   for (const status of [null, 503]) {
     const node = new FakeNode();
     node.unconfirmed = { name: 'c', status };
@@ -106,14 +106,14 @@ test('undoes also a change that the node made without confirming it', async () =
   }
 });
 
-test('changes buckets whose quota shrinks before those whose quota grows', async () => {
+test('the service of buckets changes buckets whose quota shrinks before those whose quota grows', async () => {
   const node = new FakeNode();
   node.quotas.set('b', 600);
   const first = await updateBuckets(client(node), requests);
   assert.deepEqual([first.memoryQuota, [...node.quotas.values()]], [400, [100, 110, 400]]);
 });
 
-test('deletes the access to a bucket when a repeated deletion gets 404, since the unanswered first one deleted the bucket', async () => {
+test('the service of buckets deletes the access to a bucket when a repeated deletion gets 404, since the unanswered first one deleted the bucket', async () => {
   const removed: string[] = [];
   const noted: string[] = [];
   const users = {

@@ -10,7 +10,7 @@ async function aTestCloud(t: TestContext) {
   return { ...parts, tokens: new TokenStore(parts) };
 }
 
-test('reports to a caller its role, its project, when its token expires, and the address that an allowlist needs', async (t) => {
+test('the cloud reports to a caller its role, its project, when its token expires, and the address that an allowlist needs', async (t) => {
   const { get, cloud, tokens, clock, store } = await aTestCloud(t);
   const own = { tokenId: cloud.startToken.id, role: 'organizationOwner', address: '127.0.0.1' };
   assert.deepEqual(await get('/v3/caller'), { status: 200, body: own });
@@ -34,7 +34,7 @@ test('reports to a caller its role, its project, when its token expires, and the
   });
 });
 
-test('refuses an unknown token with 401', async (t) => {
+test('the cloud refuses an unknown token with 401', async (t) => {
   const { get } = await aTestCloud(t);
   assert.equal((await get('/v3/caller', { token: 'unknown' })).status, 401);
 });

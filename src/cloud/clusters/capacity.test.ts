@@ -5,7 +5,7 @@ import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
 import { Capacity } from './capacity.ts';
 
-test('gives the nodes of all clusters together no more memory than the capacity', async (t) => {
+test('the nodes of all clusters together get no more memory than the capacity', async (t) => {
   const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
   await migrate(store);

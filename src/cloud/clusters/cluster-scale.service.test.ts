@@ -19,7 +19,7 @@ const server = {
   storage: { type: 'GP3' as const, size: 50 },
 };
 
-test('replaces an operation that ended with the cluster ready but was not recorded as done, as after a kill', async (t) => {
+test('a change of servers replaces an operation that ended with the cluster ready but was not recorded as done, as after a kill', async (t) => {
   const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
   await migrate(store);

@@ -5,7 +5,7 @@ import type { OperationsStore } from '../operations/operations.store.ts';
 import type { ClusterNodes } from './cluster-nodes.ts';
 import { ReadyClusters } from './ready-cluster.ts';
 
-test('finds no cluster that was deleted while the body of a request arrived', async () => {
+test('the look-up of a ready cluster finds none that was deleted while the body of a request arrived', async () => {
   const nodes = { clients: async () => [], founderClient: () => Promise.reject(new Error('no nodes')) };
   const ready = new ReadyClusters({
     nodes: nodes as unknown as ClusterNodes,

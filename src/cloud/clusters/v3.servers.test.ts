@@ -9,7 +9,7 @@ const server = (compute: string) => ({
   storage: { type: 'GP3' as const, size: 50 },
 });
 
-test('gives an instance its memory, and refuses names that are no instance of the provider', () => {
+test('an instance has its memory, and names that are no instance of the provider are refused', () => {
   assert.equal(groupOf(server('m5.xlarge'), 'aws').memoryGib, 16);
   for (const compute of ['Standard_D4s_v3', 'constructor', 'toString', '__proto__'])
     assert.throws(() => groupOf(server(compute), 'aws'), {

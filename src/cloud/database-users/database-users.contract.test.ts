@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { problemsOf } from '../http/problems.ts';
 import { CreateDatabaseUser, UpdateDatabaseUser, V3CreateClusterUser } from './database-users.contract.ts';
 
-test('accepts each role of an entry once, and as many entries as a node gives roles', () => {
+test('the schema accepts each role of an entry once, and as many entries as a node gives roles', () => {
   const entry = (...bucketAccess: string[]) => ({ bucketName: 'b', bucketAccess });
   const reader = entry('data_reader');
   for (const { body } of [CreateDatabaseUser, UpdateDatabaseUser, V3CreateClusterUser]) {

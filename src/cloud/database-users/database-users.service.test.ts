@@ -64,7 +64,7 @@ async function aService(t: TestContext) {
   return { store, node, cluster, clock, unconfirmed, server, row };
 }
 
-test('creates a user once, also if two servers get the request at the same time', async (t) => {
+test('the service of database users creates a user once, also if two servers get the request at the same time', async (t) => {
   const { node, cluster, server } = await aService(t);
   const gate = deferred<void>();
   node.before = () => gate.promise;
@@ -76,7 +76,7 @@ test('creates a user once, also if two servers get the request at the same time'
   assert.deepEqual([...node.roles.keys()], ['u']);
 });
 
-test('creates users up to the limit of a cluster, and another after one was deleted', async (t) => {
+test('the service of database users creates users up to the limit of a cluster, and another after one was deleted', async (t) => {
   const { store, node, cluster, server } = await aService(t);
   const users = Array.from({ length: usersMax - 1 }, (_, i) => ({
     cluster_id: 'c',
@@ -96,7 +96,7 @@ test('creates users up to the limit of a cluster, and another after one was dele
   await server().create(cluster, { ...newUser, username: 'more' });
 });
 
-test('deletes the row of a user whose creation failed at the node', async (t) => {
+test('the service of database users deletes the row of a user whose creation failed at the node', async (t) => {
   const { node, cluster, server } = await aService(t);
   node.before = () => Promise.reject(new Error('no'));
   const users = server();
@@ -104,7 +104,7 @@ test('deletes the row of a user whose creation failed at the node', async (t) =>
   assert.deepEqual(await users.list(cluster), []);
 });
 
-test('creates a user again whose creation was interrupted, unless the node has the user', async (t) => {
+test('the service of database users creates a user again whose creation was interrupted, unless the node has the user', async (t) => {
   const { store, node, cluster, clock, server } = await aService(t);
   const users = server();
   const interrupted = { username: 'u', user_id: 'old', access: '[]', created_at: clock.wallMs() };
@@ -121,7 +121,7 @@ test('creates a user again whose creation was interrupted, unless the node has t
   assert.deepEqual([...node.roles.keys()], ['u']);
 });
 
-test('changes a password alone without a write to its store, which may be full', async (t) => {
+test('the service of database users changes a password alone without a write to its store, which may be full', async (t) => {
   const { store, node, cluster, server } = await aService(t);
   const users = server();
   const access = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];
@@ -134,7 +134,7 @@ test('changes a password alone without a write to its store, which may be full',
   await assert.rejects(users.update(cluster, 'u', { access: [] }), /full/);
 });
 
-test('leaves the same access at the node and in the list, whatever the order of the node’s answers', async (t) => {
+test('the service of database users leaves the same access at the node and in the list, whatever the order of the node’s answers', async (t) => {
   const { node, cluster, server } = await aService(t);
   const users = server();
   await users.create(cluster, newUser);
@@ -196,7 +196,7 @@ async function pass(clock: ManualClock, ms: number): Promise<void> {
   }
 }
 
-test('retries a user that a node refuses at growing intervals, and gives up with the reason', async (t) => {
+test('the service of database users retries a user that a node refuses at growing intervals, and gives up with the reason', async (t) => {
   const { store, node, cluster, clock, server, row } = await aService(t);
   const users = server();
   await users.create(cluster, newUser);
@@ -239,7 +239,7 @@ test('users lose the access to a bucket whose deletion the node did not answer, 
   assert.deepEqual([...node.roles], [['u', 'data_reader[*]']]);
 });
 
-test('deletes a user whose creation the node answered with an error of its own, once the node accepts the deletion', async (t) => {
+test('the service of database users deletes a user whose creation the node answered with an error of its own, once the node accepts the deletion', async (t) => {
   const { store, node, cluster, server } = await aService(t);
   const users = server();
   node.errorStatus = 503;
@@ -254,7 +254,7 @@ test('deletes a user whose creation the node answered with an error of its own, 
   await users.confirm(cluster, 'u');
 });
 
-test('deletes a user after its creation has ended, so that none is left at the node', async (t) => {
+test('the service of database users deletes a user after its creation has ended, so that none is left at the node', async (t) => {
   const { store, node, cluster, server } = await aService(t);
   const gate = deferred<void>();
   const begun = deferred<void>();
@@ -274,7 +274,7 @@ test('deletes a user after its creation has ended, so that none is left at the n
   assert.deepEqual([rows, [...node.roles.keys()]], [[], []]);
 });
 
-test('deletes the access to a deleted bucket from users of that cluster, but not access to all buckets or to others', async (t) => {
+test('the service of database users deletes the access to a deleted bucket from users of that cluster, but not access to all buckets or to others', async (t) => {
   const { cluster, server } = await aService(t);
   const users = server();
   const access = ['*', 'b', 'B'].map((bucketName) => ({
@@ -289,7 +289,7 @@ test('deletes the access to a deleted bucket from users of that cluster, but not
   assert.deepEqual((await users.list(cluster))[0]?.access, [access[0], access[2]]);
 });
 
-test('gives the roles of the query service to each user, except to those whose access the node refuses', async (t) => {
+test('the service of database users gives the roles of the query service to each user, except to those whose access the node refuses', async (t) => {
   const { node, cluster, server } = await aService(t);
   const users = server();
   const access = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];

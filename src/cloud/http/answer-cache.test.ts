@@ -34,7 +34,7 @@ function anApi() {
   return { backend, api, get };
 }
 
-test('computes a cacheable answer once for each version of the store, and other answers each time', async () => {
+test('the cache of answers computes a cacheable answer once for each version of the store, and other answers each time', async () => {
   const { backend, get } = anApi();
   assert.deepEqual([await get('/fresh'), await get('/fresh')], [1, 2]);
   assert.deepEqual([await get('/cached'), await get('/cached')], [3, 3]);
@@ -44,7 +44,7 @@ test('computes a cacheable answer once for each version of the store, and other 
   assert.deepEqual(await Promise.all([get('/cached?y'), get('/cached?y'), get('/cached?y')]), [6, 6, 6]);
 });
 
-test('does not cache refusals', async () => {
+test('the cache of answers does not cache refusals', async () => {
   const { backend, get } = anApi();
   backend.fails = true;
   assert.equal((await get('/cached')).errorType, 'ValidationError');
@@ -52,7 +52,7 @@ test('does not cache refusals', async () => {
   assert.equal(await get('/cached'), 1);
 });
 
-test('sends a cached answer exactly as a computed one', async () => {
+test('the cache of answers sends a cached answer exactly as a computed one', async () => {
   const { api } = anApi();
   const headersOf = async (method: 'GET' | 'HEAD') => {
     const { statusCode, body, headers } = await api.inject({ method, url: '/cached' });
@@ -64,7 +64,7 @@ test('sends a cached answer exactly as a computed one', async () => {
   assert.deepEqual(await headersOf('HEAD'), [200, '', 'application/json', '1']);
 });
 
-test('does not send links with an address that another client used', async () => {
+test('the cache of answers does not send links with an address that another client used', async () => {
   const versions = new StoreVersions({ read: () => 'a' });
   const caller = new Caller({ tokenId: 't', role: 'reader', projectId: null, expiresAt: null });
   const answers = { 200: { doc: 'Its own URL', body: z.string() } };

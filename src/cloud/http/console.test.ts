@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { aCloud } from '../../../test/support/a-cloud.ts';
 
-test('serves the console at the root, with the scripts that it names, and no other files', async (t) => {
+test('the cloud serves the console at the root, with the scripts that it names, and no other files', async (t) => {
   const { cloud } = await aCloud();
   t.after(() => cloud.stop());
   const get = (url: string, headers = {}) => cloud.api.inject({ url, headers });

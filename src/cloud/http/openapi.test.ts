@@ -22,7 +22,7 @@ function anApi() {
   });
 }
 
-test('describes the operations in a valid document, with the published names of schemas', async () => {
+test('the cloud describes its operations in a valid document, with the published names of schemas', async () => {
   const document = (await anApi().inject('/openapi.json')).json();
   const { valid, errors } = await new Validator().validate(structuredClone(document));
   assert.ok(valid, JSON.stringify(errors));
@@ -40,13 +40,13 @@ test('describes the operations in a valid document, with the published names of 
   for (const [, name] of references) assert.ok(document.components.schemas[name as string], name);
 });
 
-test('shows the operations on a page that loads nothing from other servers', async () => {
+test('the cloud shows its operations on a page that loads nothing from other servers', async () => {
   const page = await anApi().inject('/docs/api');
   assert.match(page.body, /projects\/create|\/v2\/projects/);
   assert.match(String(page.headers['content-security-policy']), /default-src 'none'/);
 });
 
-test('serves the manual to clients without a token', async () => {
+test('the cloud serves the manual to clients without a token', async () => {
   const api = anApi();
   const page = await api.inject('/docs/guides/cloud');
   assert.equal(page.statusCode, 200);

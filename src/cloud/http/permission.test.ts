@@ -16,7 +16,7 @@ const operation = (method: 'GET' | 'DELETE') =>
     replies: { 204: { doc: 'Done' } },
   });
 
-test('answers a token of one project for objects of other projects exactly as for unknown ones', () => {
+test('the cloud answers a token of one project for objects of other projects exactly as for unknown ones', () => {
   for (const role of ['projectViewer', 'projectOwner'] as const)
     for (const method of ['GET', 'DELETE'] as const) {
       const caller = new Caller({ tokenId: 't', role, projectId: 'mine', expiresAt: null });
@@ -28,7 +28,7 @@ test('answers a token of one project for objects of other projects exactly as fo
     }
 });
 
-test('says which role a change needs to a token that may only read the project', () => {
+test('the refusal of a change tells a token that may only read the project which role the change needs', () => {
   const caller = new Caller({ tokenId: 't', role: 'projectViewer', projectId: 'p', expiresAt: null });
   assert.throws(
     () => requireSubject(operation('DELETE'), caller, 'cluster c', aClusterRow()),

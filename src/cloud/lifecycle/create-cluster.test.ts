@@ -43,7 +43,7 @@ async function aNewCluster(t: TestContext, size: number) {
   return { store, clock, nodes, cluster };
 }
 
-test('chooses another address for a node when another program uses the first', async (t) => {
+test('the creation of a cluster chooses another address for a node when another program uses the first', async (t) => {
   const { store, clock, nodes, cluster } = await aNewCluster(t, 1);
   const started: string[] = [];
   const removed: string[] = [];
@@ -68,7 +68,7 @@ test('chooses another address for a node when another program uses the first', a
   assert.equal((await nodes.rowsOf('c'))[0]?.address, '127.64.0.2');
 });
 
-test('starts no more nodes once the creation of the cluster is cancelled', async (t) => {
+test('the creation of a cluster starts no more nodes once it is cancelled', async (t) => {
   const { store, clock, nodes, cluster } = await aNewCluster(t, 9);
   const cancellation = new AbortController();
   const { signal } = cancellation;

@@ -139,7 +139,7 @@ class Fixture {
 
 const gibOf = ({ compute }: Server): number => ({ 'm5.xlarge': 16, 'm5.8xlarge': 128 })[compute] ?? 0;
 
-test('creates and scales a cluster, although the process is killed before or after any one of its effects', async (t) => {
+test('the cloud creates and scales a cluster, although the process is killed before or after any one of its effects', async (t) => {
   const runOperation = async (kill: SimulatedNodes['kill']): Promise<number> => {
     const fixture = await Fixture.create(t);
     fixture.simulated.kill = kill;
@@ -160,7 +160,7 @@ test('creates and scales a cluster, although the process is killed before or aft
       await t.test(`killed ${side} effect ${at}`, () => runOperation({ at, side }).then(() => {}));
 });
 
-test('gives each node its services, and the founder the data service although another group comes first', async (t) => {
+test('the cloud gives each node its services, and the founder the data service although another group comes first', async (t) => {
   const fixture = await Fixture.create(t);
   await fixture.createCluster(server(1, ['query', 'index']), server(2));
   await fixture.assertWhole(3);
@@ -198,7 +198,7 @@ test('when a cluster gets the query service, its users get the query roles', asy
   );
 });
 
-test('refuses a change by which the first node would leave, and names the instance of that node', async (t) => {
+test('the cloud refuses a change by which the first node would leave, and names the instance of that node', async (t) => {
   const fixture = await Fixture.create(t);
   await fixture.createCluster(server(1), server(1, ['data'], 'm5.8xlarge'));
   assert.equal(await fixture.scale(server(1, ['data'], 'm5.8xlarge'), server(1)), false);
@@ -218,7 +218,7 @@ test('refuses a change by which the first node would leave, and names the instan
   );
 });
 
-test('ejects a node that was added before its address was lost', async (t) => {
+test('the cloud ejects a node that was added before its address was lost', async (t) => {
   const fixture = await Fixture.create(t);
   await fixture.createCluster(server(1));
   const [founder] = await fixture.nodes.endpoints(await fixture.cluster());
@@ -231,7 +231,7 @@ test('ejects a node that was added before its address was lost', async (t) => {
   await fixture.assertWhole(2);
 });
 
-test('brings a node that was failed over back when the same servers are requested', async (t) => {
+test('the cloud brings a node that was failed over back when the same servers are requested', async (t) => {
   const fixture = await Fixture.create(t);
   await fixture.createCluster(server(3));
   const [, second] = await fixture.nodes.endpoints(await fixture.cluster());
@@ -242,7 +242,7 @@ test('brings a node that was failed over back when the same servers are requeste
   await fixture.assertWhole(3);
 });
 
-test('starts no operation for the servers that a cluster has, even while its founder does not respond', async (t) => {
+test('the cloud starts no operation for the servers that a cluster has, even while its founder does not respond', async (t) => {
   const fixture = await Fixture.create(t);
   await fixture.createCluster(server(2));
   assert.equal(await fixture.scale(server(2)), false);

@@ -6,7 +6,7 @@ import { UnresponsiveNodeError } from './refusals.ts';
 
 const answering = (requestHealth: () => Promise<string>) => ({ requestHealth }) as unknown as NodeClient;
 
-test('reports a node that does not answer as unhealthy, with the reason', async () => {
+test('the health check reports a node that does not answer as unhealthy, with the reason', async () => {
   const unresponsive = answering(() => Promise.reject(new UnresponsiveNodeError('it is being started')));
   const { health, reason, nodeStats } = await healthOf([unresponsive], ['127.64.0.1']);
   assert.deepEqual(
@@ -15,7 +15,7 @@ test('reports a node that does not answer as unhealthy, with the reason', async 
   );
 });
 
-test('throws for a programming error or a malformed answer instead of reporting an unhealthy node', async () => {
+test('the health check throws for a programming error or a malformed answer instead of reporting an unhealthy node', async () => {
   const fault = answering(() => Promise.reject(new TypeError('a bug')));
   await assert.rejects(healthOf([fault], ['127.64.0.1']), TypeError);
   await assert.rejects(healthOf([answering(async () => 'what is this')], ['127.64.0.1']), SyntaxError);
@@ -71,7 +71,7 @@ test('a cluster is healthy only with all nodes active, documents balanced, and a
   }
 });
 
-test('asks the other nodes while the first does not answer', async () => {
+test('the health check asks the other nodes while the first does not answer', async () => {
   const dead = answering(() => Promise.reject(new UnresponsiveNodeError('it is being started')));
   const nodes = [node('a:1', { status: 'unhealthy' }), node('b:1')];
   const { health, reason, nodeStats } = await healthOf([dead, dead, about({ nodes })], ['a', 'b']);

@@ -87,7 +87,7 @@ class Fixture {
   }
 }
 
-test('runs an operation once, on any one of several workers', async (t) => {
+test('an operation runs once, on any one of several workers', async (t) => {
   let runs = 0;
   const fixture = await Fixture.create(t, [{ name: 'only', run: async () => void runs++ }]);
   await fixture.cluster('c');
@@ -100,7 +100,7 @@ test('runs an operation once, on any one of several workers', async (t) => {
   assert.equal(runs, ids.length);
 });
 
-test('runs an operation at once that is requested while the worker looks up when to poll next', async (t) => {
+test('the worker runs an operation at once that is requested while the worker looks up when to poll next', async (t) => {
   const fixture = await Fixture.create(t, [{ name: 'only', run: async () => {} }]);
   await fixture.cluster('c');
   const requested = Promise.withResolvers<string>();
@@ -121,7 +121,7 @@ test('runs an operation at once that is requested while the worker looks up when
   await eventually(async () => assert.equal(await fixture.stateOf(id), 'done'));
 });
 
-test('writes nothing more about an operation that another worker took over after the lease expired', async (t) => {
+test('the worker writes nothing more about an operation that another worker took over after the lease expired', async (t) => {
   const fixture = await Fixture.create(t, [{ name: 'only', run: async () => {} }]);
   await fixture.cluster('c');
   const id = await fixture.request('c');
@@ -139,7 +139,7 @@ test('writes nothing more about an operation that another worker took over after
   assert.equal(await fixture.operations.record(id, 'other', { state: 'done' }), true);
 });
 
-test('renews the lease while a step runs', async (t) => {
+test('the worker renews the lease while a step runs', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const fixture = await Fixture.create(t, [{ name: 'long', run: () => promise }]);
   await fixture.cluster('c');
@@ -156,7 +156,7 @@ test('renews the lease while a step runs', async (t) => {
   await eventually(async () => assert.equal(await fixture.stateOf(id), 'done'));
 });
 
-test('cancels a running step once another worker has taken over its operation', async (t) => {
+test('the worker cancels a running step once another worker has taken over its operation', async (t) => {
   let reason: Error | null = null;
   const run = async (_cluster: unknown, cancellation: AbortSignal): Promise<void> => {
     await new Promise((resolve) => cancellation.addEventListener('abort', resolve));
@@ -178,7 +178,7 @@ test('cancels a running step once another worker has taken over its operation', 
   assert.deepEqual([await fixture.stateOf(id), (await fixture.operation(id))?.owner], ['open', 'b']);
 });
 
-test('retries a failing step with back-off, and fails the operation with the reason after its deadline', async (t) => {
+test('the worker retries a failing step with back-off, and fails the operation with the reason after its deadline', async (t) => {
   let tries = 0;
   const run = async (): Promise<void> => {
     tries++;
@@ -204,7 +204,7 @@ for (const [hours, direction] of [
   [-5, 'back'],
   [5, 'forward'],
 ] as const)
-  test(`continues an operation when the clock is set ${direction} by hours`, async (t) => {
+  test(`the worker continues an operation when the clock is set ${direction} by hours`, async (t) => {
     let tries = 0;
     const run = async (): Promise<void> => {
       if (++tries < 3) throw new Error('not yet');
@@ -222,7 +222,7 @@ for (const [hours, direction] of [
     assert.deepEqual([tries, await fixture.stateOf(id)], [3, 'done']);
   });
 
-test('fails an operation after the maximum number of attempts, also while the clock is set back', async (t) => {
+test('the worker fails an operation after the maximum number of attempts, also while the clock is set back', async (t) => {
   const fixture = await Fixture.create(t, [{ name: 'write', run: () => Promise.reject(new Error('never')) }]);
   await fixture.cluster('c');
   const id = await fixture.request('c');
@@ -235,7 +235,7 @@ test('fails an operation after the maximum number of attempts, also while the cl
   });
 });
 
-test('cancels an operation that another replaces, and never runs two operations on a cluster at once', async (t) => {
+test('the worker cancels an operation that another replaces, and never runs two operations on a cluster at once', async (t) => {
   let inside = 0;
   let tries = 0;
   const run = async (_cluster: unknown, cancellation: AbortSignal): Promise<void> => {
@@ -259,7 +259,7 @@ test('cancels an operation that another replaces, and never runs two operations 
   assert.deepEqual([state, last_error], ['failed', 'deleted']);
 });
 
-test('cancels a replaced operation also while the maximum number of operations runs', async (t) => {
+test('the worker cancels a replaced operation also while the maximum number of operations runs', async (t) => {
   const seen = new Set<string>();
   const run = async ({ id }: { id: string }, cancellation: AbortSignal): Promise<void> => {
     if (seen.has(id)) return;
@@ -285,7 +285,7 @@ test('cancels a replaced operation also while the maximum number of operations r
   });
 });
 
-test('deletes old operations of deleted clusters, and none of existing clusters', async (t) => {
+test('the worker deletes old operations of deleted clusters, and none of existing clusters', async (t) => {
   const fixture = await Fixture.create(t, [{ name: 'only', run: async () => {} }]);
   await fixture.cluster('there');
   const requested = await fixture.request('there');
@@ -305,7 +305,7 @@ test('deletes old operations of deleted clusters, and none of existing clusters'
   ]);
 });
 
-test('returns to the step that the plan names if the earlier process ended in a later step', async (t) => {
+test('the worker returns to the step that the plan names if the earlier process ended in a later step', async (t) => {
   const runs: string[] = [];
   const steps = ['place', 'start', 'probe'].map((name) => ({ name, run: async () => void runs.push(name) }));
   const fixture = await Fixture.create(t, steps, 'start');

@@ -5,7 +5,7 @@ import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { migrate } from './migrations.ts';
 import { openSqlite } from './sqlite.adapter.ts';
 
-test('makes the only node of each cluster of an earlier version a member of its cluster', async (t) => {
+test('a migration makes the only node of each cluster of an earlier version a member of its cluster', async (t) => {
   const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
   await migrate(store);

@@ -23,7 +23,7 @@ async function aStore(t: TestContext) {
 
 const project = (id: string) => ({ id, name: id, created_at: 0 });
 
-test('reads its own writes and those of another process at once', async (t) => {
+test('the store reads its own writes and those of another process at once', async (t) => {
   const { store, path, names } = await aStore(t);
   assert.deepEqual(await names(), []);
   await store.insertInto('projects').values(project('a')).execute();
@@ -36,7 +36,7 @@ test('reads its own writes and those of another process at once', async (t) => {
   other.close();
 });
 
-test('keeps nothing of a transaction that was rolled back', async (t) => {
+test('the store keeps nothing of a transaction that was rolled back', async (t) => {
   const { store, names } = await aStore(t);
   const undone = store.transaction().execute(async (transaction) => {
     await transaction.insertInto('projects').values(project('a')).execute();

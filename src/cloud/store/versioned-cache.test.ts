@@ -20,7 +20,7 @@ function aStore() {
 
 const returning = (text: string) => async () => text;
 
-test('computes a value once in a version, and again in the next', async () => {
+test('the cache computes a value once in a version, and again in the next', async () => {
   const cache = aCache();
   const { store, now } = aStore();
   assert.equal(await cache.getOrCompute(await now(), 'k', returning('first')), 'first');
@@ -35,7 +35,7 @@ test('computes a value once in a version, and again in the next', async () => {
   assert.equal(cache.find(await now(), 'k'), 'second');
 });
 
-test('stores a value in the version of its request, also if a newer version exists by then', async () => {
+test('the cache stores a value in the version of its request, also if a newer version exists by then', async () => {
   const cache = aCache();
   const { store, now } = aStore();
   const result = Promise.withResolvers<string>();
@@ -47,7 +47,7 @@ test('stores a value in the version of its request, also if a newer version exis
   assert.equal(cache.find(next, 'k'), undefined);
 });
 
-test('computes once for concurrent callers, and does not cache a failure', async () => {
+test('the cache computes a value once for concurrent callers, and does not cache a failure', async () => {
   const cache = aCache();
   const { now } = aStore();
   const version = await now();
@@ -65,7 +65,7 @@ test('computes once for concurrent callers, and does not cache a failure', async
   assert.equal(await cache.getOrCompute(version, 'k', returning('now')), 'now');
 });
 
-test('caches the newest entries up to both limits, and no value that is too large', async () => {
+test('the cache keeps the newest entries up to both limits, and no value that is too large', async () => {
   const { now } = aStore();
   const version = await now();
   const few = aCache({ entriesMax: 3 });

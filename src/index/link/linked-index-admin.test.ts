@@ -4,7 +4,7 @@ import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { IndexCatalog } from '../scan/index-catalog.ts';
 import { LinkedIndexAdmin } from './linked-index-admin.ts';
 
-test('refuses an index that was dropped, or whose collection was dropped, before its creation was answered', async () => {
+test('the creation of an index is refused if the index or its collection was dropped before the answer', async () => {
   const calls = { call: <T>() => Promise.resolve({ kind: 'created', id: 'abc' } as T) };
   const admin = new LinkedIndexAdmin(calls, new IndexCatalog());
   const created = admin.create({ name: 'i' } as never, {

@@ -10,7 +10,7 @@ export const writerCacheKib = 1024;
 export const readerCacheKib = 512;
 /** Pages in the write-ahead log at which a commit checkpoints it. */
 export const checkpointPages = 2_000;
-/** The same for a file whose disk has been full: the logs of several indexes would fill a small disk again. */
+/** `checkpointPages` of a file whose disk has been full: the logs of several indexes would fill a small disk again. */
 export const smallDiskCheckpointPages = 250;
 /** The log shrinks to this size once no reader needs it. */
 export const logBytesMax = 2 * checkpointPages * pageBytes;

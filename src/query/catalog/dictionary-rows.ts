@@ -15,7 +15,7 @@ export function dictionaryRows(source: RowSource): PlainRow[] {
   });
 }
 
-/** The same rows: a node keeps all statistics in memory. */
+/** The rows of `system:dictionary_cache`, those of `dictionaryRows` with the name of this node: a node keeps all statistics in memory. */
 export function dictionaryCacheRows(source: RowSource): PlainRow[] {
   const { name: node } = source.service.deps.node();
   return dictionaryRows(source).map(({ id, value }) => ({ id, value: { ...(value as object), node } }));

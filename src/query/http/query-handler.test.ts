@@ -54,7 +54,7 @@ async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
   };
 }
 
-test('reads a large body only from an authenticated client', async () => {
+test('the handler reads a large body only from an authenticated client', async () => {
   using server = await served();
   assert.equal(await server.ask(2 * mib), 413);
   assert.equal(await server.ask(2 * mib, login.replace('Basic ', 'Basic x')), 413);
@@ -62,7 +62,7 @@ test('reads a large body only from an authenticated client', async () => {
   assert.equal(await server.ask(10), 401);
 });
 
-test('limits the memory of all request bodies together until their requests end', async () => {
+test('the handler limits the memory of all request bodies together until their requests end', async () => {
   using server = await served({ bodyBytesMax: 3 * mib });
   const unfinished = server.open(false, login);
   unfinished.on('error', () => {});
@@ -94,7 +94,7 @@ test('each request of a connection is authenticated by its own credentials', asy
   agent.destroy();
 });
 
-test('authenticates a connection once, and again after a change of accounts', async () => {
+test('the handler authenticates a connection once, and again after a change of accounts', async () => {
   using server = await served();
   const { authority } = server;
   let authentications = 0;

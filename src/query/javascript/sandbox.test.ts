@@ -32,7 +32,7 @@ function thrown(reply: JavaScriptReply): unknown {
   return JSON.parse(reply.kind === 'thrown' ? reply.exception : '');
 }
 
-test('calls a function with JSON values, and with undefined where an argument is missing', () => {
+test('the sandbox calls a function with JSON values, and with undefined where an argument is missing', () => {
   assert.deepEqual(returned(call('function f(a, b) { return [b, a]; }', [{ x: [1.5, 'é'] }, null])), [
     null,
     { x: [1.5, 'é'] },
@@ -45,7 +45,7 @@ test('calls a function with JSON values, and with undefined where an argument is
   assert.deepEqual(returned(call('function f() { return new Date(0); }')), '1970-01-01T00:00:00.000Z');
 });
 
-test('interrupts endless loops, of code and of regular expressions', () => {
+test('the sandbox interrupts endless loops, of code and of regular expressions', () => {
   for (const body of [
     'for (;;);',
     'try { for (;;); } finally { return 1; }',
@@ -79,7 +79,7 @@ test('bounds memory, the stack and the result', () => {
   assert.equal(returned(call('function f() { return 1; }')), 1);
 });
 
-test('has nothing outside of the language: no input and output, no timers, no modules', () => {
+test('code in the sandbox has nothing outside of the language: no input and output, no timers, no modules', () => {
   const names = 'fetch process require console setTimeout Buffer std os WebAssembly Worker Deno'.split(' ');
   const types = names.map((name) => `typeof ${name}`).join();
   assert.deepEqual(
@@ -127,7 +127,7 @@ test('global variables last until a call sends a library again, or fails', () =>
   assert.equal(sandbox.run(again).kind, 'broken');
 });
 
-test('reports an exception with its place, and refuses a name that is no function of the library', () => {
+test('the sandbox reports an exception with its place, and refuses a name that is no function of the library', () => {
   const reply = call('function f() {\n  throw new TypeError("no");\n}');
   assert.equal(thrown(reply), 'TypeError: no');
   assert.match(reply.kind === 'thrown' ? (reply.stack ?? '') : '', /at f \(functions\/lib\.js:2:/);
@@ -144,7 +144,7 @@ test('reports an exception with its place, and refuses a name that is no functio
   assert.equal(asynchronous.kind === 'refused' && asynchronous.type, 'Not supported');
 });
 
-test('checks the syntax of a library without running it', () => {
+test('the sandbox checks the syntax of a library without running it', () => {
   const checkLibrary = (code: string) => sandbox.run({ kind: 'check', library: { file, code } });
   assert.deepEqual(checkLibrary('function f() {} throw new Error("not run");'), { kind: 'checked' });
   const wrong = checkLibrary('function f() {\n  const q = SELECT 1;\n}');

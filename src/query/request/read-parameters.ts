@@ -35,7 +35,7 @@ export function readParameters(sent: SentRequest): QueryRequest {
   return checked(request, sent);
 }
 
-/** The same for a large body. @throws SqlError of the group 1000 */
+/** Reads the parameters of a request with a large body, in steps. @throws SqlError of the group 1000 */
 export function* readLargeParameters(sent: SentRequest): WorkSteps<QueryRequest> {
   checkSent(sent);
   const isBodyRead = sent.method === 'POST' && (isJson(sent) || isForm(sent));

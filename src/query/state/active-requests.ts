@@ -21,7 +21,7 @@ export interface ActiveRequest {
   readonly userAgent: string;
   /** When the request arrived (the published `requestTime`), in milliseconds since 1970. */
   readonly requestTimeMs: number;
-  /** The same by the monotonic clock. */
+  /** When the request arrived, by the monotonic clock. */
   readonly receivedMs: number;
   /** When its execution began, by the monotonic clock; 0 while the request is queued. */
   executionStartMs: number;

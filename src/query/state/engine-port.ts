@@ -5,11 +5,11 @@ import type { Value } from '#sqlpp/values/value.ts';
 
 export interface Engine {
   prepare(text: string, context: PrepareContext): PreparedStatement;
-  /** The same in steps, for long statements. */
+  /** Prepares a long statement in steps. */
   prepareSteps(text: string, context: PrepareContext): WorkSteps<PreparedStatement>;
   execute(prepared: PreparedStatement, context: ExecuteContext): Execution;
   /** The value as JSON text for answers. */
   textOf(value: Value): string;
-  /** The same in parts, some of which may be empty, for a value whose text takes long; null for others. */
+  /** The JSON text of a value whose text takes long, in parts, some of which may be empty; null for other values. */
   partsOf(value: Value): Iterable<string> | null;
 }

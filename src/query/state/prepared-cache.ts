@@ -18,7 +18,7 @@ export interface PreparedEntry {
   lastUsedMs: number;
   /** Milliseconds of all runs, from the request to the end of the answer. */
   elapsedMs: number;
-  /** The same without the wait for a place of the service. */
+  /** `elapsedMs` without the waits for a place of the service. */
   serviceMs: number;
   shortestMs: number;
   longestMs: number;

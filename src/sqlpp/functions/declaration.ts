@@ -43,7 +43,7 @@ export interface FunctionDeclaration {
   /** One sentence. */
   readonly doc: string;
   readonly run: Implementation;
-  /** The same in steps; null: the arguments are small, so that `run` takes less time. */
+  /** Computes what `run` does, in steps; null: the arguments are small, so that `run` takes less time. */
   readonly steps?: StepsOf | undefined;
 }
 
@@ -63,8 +63,8 @@ export type FunctionGroup =
   | 'token'
   | 'type';
 
-/** Any number of arguments. */
-const many = 32_767;
+/** The maximum of functions that take any number of arguments, as published. */
+const manyArguments = 32_767;
 
 interface Options {
   readonly synonyms?: readonly string[];
@@ -110,6 +110,6 @@ function countsOf(signature: string): { minimum: number; maximum: number } {
   const hasMore = optional.some((part) => part.includes('…'));
   return {
     minimum,
-    maximum: hasMore ? many : minimum + optional.reduce((sum, part) => sum + count(part), 0),
+    maximum: hasMore ? manyArguments : minimum + optional.reduce((sum, part) => sum + count(part), 0),
   };
 }

@@ -49,7 +49,10 @@ export type Operator =
 
 /** A clause that a scan may apply in place of this operator. */
 export interface MaybePushed {
-  /** Absent: this operator applies the clause. Else the scan does, unless one of these bounds of it is an array or an object: then its spans are wider than the predicates. */
+  /**
+   * Absent: this operator applies the clause. Present: the scan applies the clause, unless one of these bounds of the scan is an array or an object,
+   * for which its spans are wider than the predicates.
+   */
   readonly unlessNested?: NestableBounds;
 }
 

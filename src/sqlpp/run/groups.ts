@@ -50,7 +50,7 @@ export class Groups {
   /** The number of each group, by its key. */
   readonly #numbers = new Map<string, number>();
   // Columns in place of an object for each group: the objects would take as much memory again as the values in them.
-  /** For each group its keys, then those of the next. */
+  /** The keys of the first group, then those of the second one, and so on. */
   #keys: Value[] = [];
   /** The states of the aggregates of each group. */
   #states: AggregateState[] = [];

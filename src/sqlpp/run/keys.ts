@@ -1,15 +1,18 @@
-// Makes the keys of maps from lists of values: equal lists have the same text.
+// Makes the keys of maps from lists of values: texts that are equal for lists that count as equal.
 import { identityOf, shownIdentityOf, shownIdentityOfAll } from '../values/identity.ts';
 import { resolveDeep } from '../values/json-parse.ts';
 import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
 
-/** The same for lists that collate equal. */
+/** A text that lists have in common if they collate equal. */
 export function valueKey(values: readonly Value[]): string {
   if (values.length === 1) return identityOf(resolveDeep(values[0]));
   return identityOf(values.map((value) => resolveDeep(value)));
 }
 
-/** The same for lists that have the same JSON text in an answer, where MISSING in an array is null: for DISTINCT, GROUP BY and set operations. */
+/**
+ * A text that lists have in common if they have the same JSON text in an answer, where MISSING in an array is null: for DISTINCT, GROUP BY and
+ * set operations.
+ */
 export function groupKey(values: readonly Value[]): string {
   if (values.length === 1) return shownIdentityOf(resolveDeep(values[0]));
   return shownIdentityOfAll(values.map((value) => resolveDeep(value)));

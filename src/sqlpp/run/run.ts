@@ -38,7 +38,7 @@ export interface SubqueryProgram {
   readonly block: Block;
   readonly resultSlot: number;
   readonly pull: Pull;
-  /** Whether it calls CURL() or functions in other languages, also in SQL++ functions. */
+  /** Whether the query calls CURL() or functions in other languages, also in SQL++ functions. */
   readonly callsOut: boolean;
 }
 

@@ -10,12 +10,12 @@ export function identityOf(value: Value): string {
   return identityText(value, Number.POSITIVE_INFINITY);
 }
 
-/** The same for values that answers show alike: in arrays, MISSING counts as NULL. */
+/** A text that values have in common if answers show them alike: in arrays, MISSING counts as NULL. */
 export function shownIdentityOf(value: Value): string {
   return identityText(value, 0);
 }
 
-/** The same for a list of values that answers show one by one: MISSING differs from NULL in the list, but not in arrays within it. */
+/** A text that lists have in common if answers show their values alike: MISSING differs from NULL in the list, but not in arrays within the list. */
 export function shownIdentityOfAll(values: readonly Value[]): string {
   return identityText(values, 1);
 }

@@ -14,7 +14,7 @@ export const noCollection = -1;
 
 /** A pair of a source collection and the target collection that takes its documents. */
 export interface Route {
-  /** The same in every process while both collections and the rule are the same. */
+  /** Made of both collections and the rule, so that it is equal in every process. */
   readonly id: string;
   readonly targetId: number;
   /** Only documents that it matches take the route. */
