@@ -189,9 +189,9 @@ function compressAlone(count: number): number {
   const blocks = Array.from({ length: Math.ceil(count / 1_000) }, (_, block) =>
     Buffer.from(Array.from({ length: 1_000 }, (_, n) => textOf(block * 1_000 + n)).join('')),
   );
-  const before = process.cpuUsage();
+  const cpuBefore = process.cpuUsage();
   for (const block of blocks) zstdCompressSync(block, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
-  const { user, system } = process.cpuUsage(before);
+  const { user, system } = process.cpuUsage(cpuBefore);
   return (user + system) / 1_000;
 }
 

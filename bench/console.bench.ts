@@ -78,12 +78,12 @@ async function scroll(page: Page, documents: number): Promise<void> {
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
     await frame();
     const times = [];
-    let before = await frame();
+    let beforeMs = await frame();
     while (element.scrollTop + element.clientHeight < element.scrollHeight - 1) {
       element.scrollTop += ${framePixels};
-      const now = await frame();
-      times.push(now - before);
-      before = now;
+      const nowMs = await frame();
+      times.push(nowMs - beforeMs);
+      beforeMs = nowMs;
     }
     times.sort((a, b) => a - b);
     return { count: times.length, longestMs: times.at(-1) ?? 0, p99Ms: times[Math.floor(times.length * 0.99)] ?? 0 };
@@ -98,12 +98,12 @@ async function scroll(page: Page, documents: number): Promise<void> {
 async function pageWork(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
-  const total = async () => {
+  const totalSeconds = async () => {
     const { metrics } = await session.send('Performance.getMetrics');
     return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
   };
-  const before = await total();
-  return async () => (await total()) - before;
+  const secondsBefore = await totalSeconds();
+  return async () => (await totalSeconds()) - secondsBefore;
 }
 
 /** Records the frames of the page until its variable `stopFrames` is set. */
@@ -111,11 +111,11 @@ function recordFrames(page: Page): Promise<Frames> {
   return page.evaluate<Frames>(`(async () => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
     const times = [];
-    let before = await frame();
+    let beforeMs = await frame();
     while (!globalThis.stopFrames) {
-      const now = await frame();
-      times.push(now - before);
-      before = now;
+      const nowMs = await frame();
+      times.push(nowMs - beforeMs);
+      beforeMs = nowMs;
     }
     times.sort((a, b) => a - b);
     return { count: times.length, longestMs: times.at(-1) ?? 0, p99Ms: times[Math.floor(times.length * 0.99)] ?? 0 };
@@ -127,9 +127,9 @@ const text = ({ count, longestMs, p99Ms }: Frames): string =>
 
 async function idle(page: Page, node: NodeProcess, ms: number): Promise<void> {
   const share = async () => {
-    const [cpuMs, start] = [processMs(node.pid), performance.now()];
+    const [cpuBeforeMs, startedMs] = [processMs(node.pid), performance.now()];
     await new Promise((resolve) => setTimeout(resolve, ms));
-    return (processMs(node.pid) - cpuMs) / (performance.now() - start);
+    return (processMs(node.pid) - cpuBeforeMs) / (performance.now() - startedMs);
   };
   await goTo(page, 'Overview');
   const open = await share();

@@ -121,9 +121,9 @@ async function fill(port: number, count: number): Promise<void> {
   const value = Buffer.alloc(valueBytes, 'v');
   for (let i = 0; i < count; i += setsPerBatch) {
     const sets = Array.from({ length: setsPerBatch }, (_, j) => quietSetOf(i + j, value));
-    const before = writer.replies;
+    const repliesBefore = writer.replies;
     writer.socket.write(Buffer.concat([...sets, encodeRequest({ opcode: Opcode.noop })]));
-    await writer.until(() => writer.replies > before);
+    await writer.until(() => writer.replies > repliesBefore);
   }
   writer.socket.destroy();
 }

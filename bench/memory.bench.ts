@@ -31,13 +31,15 @@ async function measure(title: string, count: number, vbOf: (i: number) => number
   const bucket = new Bucket({ type: 'ephemeral', vbucketCount: vbuckets, ...options });
   await bucket.start();
   globalThis.gc?.();
-  const before = process.memoryUsage().rss;
+  const residentBytesBefore = process.memoryUsage().rss;
   const { payload, longestMs } = fill(bucket, count, vbOf);
-  const rss = process.memoryUsage().rss - before;
+  const residentBytes = process.memoryUsage().rss - residentBytesBefore;
   const allowed = payload + metadataBytes * count;
   console.log(`${title}: ${count} documents of ${valueBytes} B, keys and values ${mib(payload)} MiB`);
-  console.log(`  mem_used ${mib(bucket.documents.memUsed)} MiB, resident ${mib(rss)} MiB`);
-  console.log(`  resident / (keys + values + ${metadataBytes} B each): ${(rss / allowed).toFixed(2)}`);
+  console.log(`  mem_used ${mib(bucket.documents.memUsed)} MiB, resident ${mib(residentBytes)} MiB`);
+  console.log(
+    `  resident / (keys + values + ${metadataBytes} B each): ${(residentBytes / allowed).toFixed(2)}`,
+  );
   console.log(`  longest write: ${longestMs.toFixed(2)} ms`);
   await bucket.destroy();
 }

@@ -269,11 +269,11 @@ async function memory(node: NodeProcess, client: QueryConnection, count: number)
     ['groups', `SELECT d.name, t, COUNT(*) ${fivefold} GROUP BY d.name, t`],
   ] as const) {
     await wait(untilCollectedMs);
-    const before = residentMb(node.pid);
+    const residentBeforeMb = residentMb(node.pid);
     resetPeak(node.pid);
     await client.run({ statement });
-    const more = peakMb(node.pid) - before;
-    console.log(`${(5 * count).toLocaleString('en')} ${what}: at most ${more.toFixed(0)} MB more resident`);
+    const moreMb = peakMb(node.pid) - residentBeforeMb;
+    console.log(`${(5 * count).toLocaleString('en')} ${what}: at most ${moreMb.toFixed(0)} MB more resident`);
   }
 }
 

@@ -53,9 +53,9 @@ async function measured(
   await clock.run(4_000);
   const [active] = nodes as [ReplicatedNode];
   await write(active, batches / 2, durability);
-  const before = process.threadCpuUsage();
+  const cpuBefore = process.threadCpuUsage();
   await write(active, batches, durability);
-  const { system, user } = process.threadCpuUsage(before);
+  const { system, user } = process.threadCpuUsage(cpuBefore);
   for (const node of nodes) node.crash();
   return (system + user) / (batches * batchSize);
 }

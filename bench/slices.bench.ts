@@ -27,9 +27,9 @@ class MeasuringClock extends ManualClock {
   }
 
   private measure(fire: () => void): void {
-    const before = process.threadCpuUsage();
+    const cpuBefore = process.threadCpuUsage();
     fire();
-    const { user, system } = process.threadCpuUsage(before);
+    const { user, system } = process.threadCpuUsage(cpuBefore);
     this.longestUs = Math.max(this.longestUs, user + system);
   }
 }

@@ -110,23 +110,23 @@ async function backfill(count: number): Promise<Measured & { memory: string[] }>
   await untilIdle([source]);
   await source.request('/pools/default/remoteClusters', 'POST', referenceTo(target)).then(bodyOf);
   const nodes = [source, target];
-  const [before, startMs] = [cpuMs(nodes), performance.now()];
+  const [cpuBeforeMs, startedMs] = [cpuMs(nodes), performance.now()];
   await createReplication(source, { statsInterval: '1000' });
   const memory: string[] = [];
   const sampleMs = Math.max(1_000, count / 200);
   let sampledMs = 0;
   for (;;) {
     await sleep(250);
-    const nowMs = performance.now() - startMs;
-    if (nowMs - sampledMs >= sampleMs) {
+    const elapsedMs = performance.now() - startedMs;
+    if (elapsedMs - sampledMs >= sampleMs) {
       memory.push([source, target].map(({ pid }) => residentMb(pid).toFixed(0)).join('/'));
-      sampledMs = nowMs;
+      sampledMs = elapsedMs;
     }
     if ((await itemsOf(target)) === count) break;
   }
-  const seconds = (performance.now() - startMs) / 1000;
+  const seconds = (performance.now() - startedMs) / 1000;
   await untilIdle(nodes);
-  return { ...measured(count, seconds, cpuMs(nodes) - before), memory };
+  return { ...measured(count, seconds, cpuMs(nodes) - cpuBeforeMs), memory };
 }
 
 async function itemsOf(node: NodeProcess): Promise<number> {

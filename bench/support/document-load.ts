@@ -130,10 +130,10 @@ async function load({ port, bucket, count, window }: DocumentLoad): Promise<Docu
     value: Buffer.from(`\0${username}\0${password}`),
   });
   await loader.ask({ opcode: Opcode.selectBucket, key: Buffer.from(bucket) });
-  const [before, startMs] = [process.cpuUsage(), performance.now()];
+  const [cpuBefore, startedMs] = [process.cpuUsage(), performance.now()];
   await loader.setAll(count, window);
-  const seconds = (performance.now() - startMs) / 1000;
-  const { user, system } = process.cpuUsage(before);
+  const seconds = (performance.now() - startedMs) / 1000;
+  const { user, system } = process.cpuUsage(cpuBefore);
   loader.close();
   return { seconds, cpuMs: (user + system) / 1000 };
 }

@@ -87,8 +87,8 @@ async function buildOnPostgres(count: number): Promise<string> {
 }
 
 async function timedBuild(name: string, pid: number, act: () => Promise<unknown>): Promise<string> {
-  const [cpu, began] = [serverMs(pid), performance.now()];
+  const [cpuBeforeMs, startedMs] = [serverMs(pid), performance.now()];
   await act();
-  const [cpuMs, ms] = [serverMs(pid) - cpu, performance.now() - began];
+  const [cpuMs, ms] = [serverMs(pid) - cpuBeforeMs, performance.now() - startedMs];
   return `${name} ${ms.toFixed(0)} ms (${cpuMs} ms of processor time)`;
 }

@@ -176,14 +176,15 @@ async function measure(options: LoadOptions): Promise<string> {
     const batches = options.durable === true ? makeBatches(options, protocol, keys.filter(own)) : shared;
     connection.run(batches, options.pipeline, index * 37);
   }
-  const total = () => connections.reduce((sum, connection) => sum + connection.completed, 0);
+  const completed = () => connections.reduce((sum, connection) => sum + connection.completed, 0);
   const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  // Warms up.
   await wait((options.seconds * 1000) / 4);
-  const [before, startMs] = [total(), performance.now()];
+  const [completedBefore, startedMs] = [completed(), performance.now()];
   await wait(options.seconds * 1000);
-  const rate = ((total() - before) * 1000) / (performance.now() - startMs);
+  const rate = ((completed() - completedBefore) * 1000) / (performance.now() - startedMs);
   for (const connection of connections) connection.close();
-  return `${rate} ${total()}`;
+  return `${rate} ${completed()}`;
 }
 
 console.log(await measure(JSON.parse(process.argv[2] as string) as LoadOptions));

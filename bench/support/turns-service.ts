@@ -41,11 +41,11 @@ const cpuMs = (): number => {
   return (user + system) / 1000;
 };
 const longest: TurnsReport = { longestCpuMs: 0, longestMs: 0 };
-let last = { cpu: cpuMs(), at: performance.now() };
+let last = { cpuMs: cpuMs(), atMs: performance.now() };
 const timer = setInterval(() => {
-  const now = { cpu: cpuMs(), at: performance.now() };
-  longest.longestCpuMs = Math.max(longest.longestCpuMs, now.cpu - last.cpu);
-  longest.longestMs = Math.max(longest.longestMs, now.at - last.at);
+  const now = { cpuMs: cpuMs(), atMs: performance.now() };
+  longest.longestCpuMs = Math.max(longest.longestCpuMs, now.cpuMs - last.cpuMs);
+  longest.longestMs = Math.max(longest.longestMs, now.atMs - last.atMs);
   last = now;
 }, 1);
 

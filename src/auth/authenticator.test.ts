@@ -52,7 +52,7 @@ async function anAuthenticator() {
   return { authenticator, kdf, clock, users, listeners, add, login };
 }
 
-test('accepts the right password, and verifies it only once', async () => {
+test('the authenticator accepts the right password, and verifies it only once', async () => {
   const { add, login, kdf } = await anAuthenticator();
   await add('jane', 'secret1');
   const caller = await login('jane', 'secret1');
@@ -80,7 +80,7 @@ test('verifies again after the password was changed', async () => {
   assert.ok(await login('jane', 'secret2'));
 });
 
-test('refuses a password that was changed while it was verified', async () => {
+test('the authenticator refuses a password that was changed while it was verified', async () => {
   const { add, login, clock, users } = await anAuthenticator();
   await add('jane', 'secret1');
   const answer = login('jane', 'secret1');
@@ -117,7 +117,7 @@ test('delays the answer to each repeated failure of a source and user longer, an
   assert.deepEqual(delays, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
 });
 
-test('answers several connections of one client with a wrong password within three seconds, after any number of failures', async () => {
+test('the authenticator answers several connections of one client with a wrong password within three seconds, after any number of failures', async () => {
   const { login, clock } = await anAuthenticator();
   for (let attempt = 0; attempt < 20; attempt++) await advanceUntilDone(clock, login('jane', 'wrong'));
   const startedMs = clock.monotonicMs();
@@ -167,7 +167,7 @@ test('notifies once when an account is deleted, or its credentials or roles chan
   assert.deepEqual(notified, []);
 });
 
-test('counts all addresses of an IPv6 network as one source', async () => {
+test('the authenticator counts all addresses of an IPv6 network as one source', async () => {
   const { login, clock } = await anAuthenticator();
   const delays: number[] = [];
   for (let attempt = 0; attempt < 4; attempt++) {
@@ -213,7 +213,7 @@ test('verifies for other sources before a source that guesses', async () => {
   await advanceUntilDone(clock, guesses);
 });
 
-test('refuses a login when hundreds are queued', async () => {
+test('the authenticator refuses a login when hundreds are queued', async () => {
   const { login, clock } = await anAuthenticator();
   const attempts = Array.from({ length: 600 }, (_, n) =>
     login(`guess${n}`, 'x').then(String, (e) => e.status),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultPasswordPolicy, nameProblem, passwordProblem } from './identity-rules.ts';
 
-test('refuses names that are empty, long, reserved or hold unsafe characters', (t) => {
+test('names that are empty, long, reserved or hold unsafe characters are refused', (t) => {
   const unsafe =
     'Username must not contain spaces, control or any of ()<>,;:\\"/[]?={} characters and must be valid utf8';
   const table: [string, string | null][] = [
@@ -24,7 +24,7 @@ test('refuses names that are empty, long, reserved or hold unsafe characters', (
 /** The characters of the specification, and the additional ones of published systems. */
 const specials = '@%+\\/\'"!#$^?:,(){}[]~`-_.';
 
-test('names the first rule of the policy that a password breaks', () => {
+test('a refusal names the first rule of the policy that a password breaks', () => {
   const strict = {
     minLength: 6,
     enforceUppercase: true,
@@ -49,7 +49,7 @@ test('names the first rule of the policy that a password breaks', () => {
   assert.equal(passwordProblem('ééééé', defaultPasswordPolicy)?.includes('at least 6'), true);
 });
 
-test('refuses names with invisible characters or mixed scripts', () => {
+test('names with invisible characters or mixed scripts are refused', () => {
   const invisible = 'Username must not contain invisible or combining characters';
   const mixed = 'Username must not mix letters of scripts that look alike';
   for (const name of [

@@ -5,7 +5,7 @@ import { realRandom } from '#ports/random.ts';
 import { realKdf } from './kdf.host.ts';
 import { passwordMatches, storePassword } from './passwords.ts';
 
-test('stores verifiers that accept the proof of a SCRAM client, and no password', async () => {
+test('the stored verifiers accept the proof of a SCRAM client, and contain no password', async () => {
   const stored = await storePassword('pencil', realKdf, realRandom);
   assert.ok(!JSON.stringify(stored).includes('pencil'));
   assert.ok(await passwordMatches(stored, 'pencil', realKdf));

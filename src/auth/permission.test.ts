@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { parsePermission, permissionText } from './permission.ts';
 
-test('parses permissions and refuses other texts', (t) => {
+test('permissions are parsed, and other texts refused', (t) => {
   const valid = [
     'cluster!read',
     'cluster.a.b!write',

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { parseRoles, roleText } from './role-names.ts';
 
-test('parses role lists and reports entries that are not roles', (t) => {
+test('lists of roles are parsed, and entries that are not roles reported', (t) => {
   const table: [string, string[], string[]][] = [
     ['admin', ['admin'], []],
     ['Admin, ro_admin', ['admin', 'ro_admin'], []],

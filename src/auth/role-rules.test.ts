@@ -72,7 +72,7 @@ const matrix: [string, string][] = [
   ['admin.stats_export!read', 'yyyyy....'],
 ];
 
-test('computes the published permissions of every administrative role', (t) => {
+test('every administrative role has its published permissions', (t) => {
   t.plan(matrix.length);
   for (const [permission, expected] of matrix) {
     const computed = columns.map((column) => (can(column, `cluster.${permission}`) ? 'y' : '.')).join('');
@@ -80,7 +80,7 @@ test('computes the published permissions of every administrative role', (t) => {
   }
 });
 
-test('limits a role to its bucket, scope and collection', () => {
+test('a role is limited to its bucket, scope and collection', () => {
   const reader = 'data_reader[t:s:c]';
   assert.ok(can(reader, 'cluster.collection[t:s:c].data.docs!read'));
   assert.ok(!can(reader, 'cluster.collection[t:s:d].data.docs!read'));
@@ -100,7 +100,7 @@ test('limits a role to its bucket, scope and collection', () => {
   assert.ok(!can('data_reader[t:*:*]', 'cluster.bucket[*].data.docs!read'));
 });
 
-test('limits a role to a scope', () => {
+test('a role is limited to a scope', () => {
   assert.ok(can('scope_admin[t:s]', 'cluster.scope[t:s].collections!write'));
   assert.ok(!can('scope_admin[t:s]', 'cluster.scope[t:x].collections!write'));
   assert.ok(!can('scope_admin[t:s]', 'cluster.bucket[t].collections!write'));

@@ -5,7 +5,7 @@ import { SecretBox, UnsealError } from './secret-box.ts';
 
 const box = (fill: number) => new SecretBox(Buffer.alloc(32, fill), realRandom);
 
-test('opens what it sealed, and refuses other texts, purposes and keys', () => {
+test('a secret box opens what it sealed, and refuses other texts, purposes and keys', () => {
   const sealed = box(1).seal('smtp', 'pässword');
   assert.equal(box(1).open('smtp', sealed), 'pässword');
   assert.throws(() => box(1).open('xdcr', sealed));
@@ -15,7 +15,7 @@ test('opens what it sealed, and refuses other texts, purposes and keys', () => {
   assert.throws(() => box(1).open('smtp', changed.toString('base64')));
 });
 
-test('refuses a text with a truncated authentication tag', () => {
+test('a secret box refuses a text with a truncated authentication tag', () => {
   const sealed = Buffer.from(box(1).seal('smtp', ''), 'base64');
   assert.equal(box(1).open('smtp', sealed.toString('base64')), '');
   for (const bytes of [0, 4, 12, 15]) {

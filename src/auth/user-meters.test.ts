@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { readLimits, userLimitNames } from './user-limits.ts';
 import { UserMeters } from './user-meters.ts';
 
-test('limits the concurrent requests of a user, and their number and bytes per minute', () => {
+test('a meter limits the concurrent requests of a user, and their number and bytes per minute', () => {
   let nowMs = 0;
   const meters = new UserMeters({ monotonicMs: () => nowMs });
   const limits = { num_concurrent_requests: 2, num_queries_per_min: 3, egress_mib_per_min: 1 };

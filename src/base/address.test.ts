@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isAddress, plainAddress, sourceOf } from './address.ts';
 
-test('removes the IPv4-mapped prefix of a dual-stack socket and leaves other addresses as they are', () => {
+test('an address of a dual-stack socket loses its IPv4-mapped prefix, and other addresses stay as they are', () => {
   const plain: Record<string, string> = {
     '::ffff:10.1.2.3': '10.1.2.3',
     '::FFFF:127.0.0.1': '127.0.0.1',
@@ -15,7 +15,7 @@ test('removes the IPv4-mapped prefix of a dual-stack socket and leaves other add
   for (const [address, expected] of Object.entries(plain)) assert.equal(plainAddress(address), expected);
 });
 
-test('finds the /64 network of an IPv6 address in every notation', () => {
+test('an IPv6 address has its /64 network in every notation', () => {
   const networks: Record<string, string> = {
     '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::',
     '2001:DB8:1:2::9': '2001:db8:1:2::',

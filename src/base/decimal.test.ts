@@ -4,7 +4,7 @@ import { integerOf, numberOf } from './decimal.ts';
 
 const long = '9'.repeat(1 << 20);
 
-test('parses integers of any length, with an optional sign and surrounding blanks', () => {
+test('integers of any length are parsed, with an optional sign and surrounding blanks', () => {
   for (const [text, value] of [
     ['0', 0],
     [' +7\t', 7],
@@ -18,7 +18,7 @@ test('parses integers of any length, with an optional sign and surrounding blank
     assert.equal(integerOf(text), value, text.slice(0, 40));
 });
 
-test('parses numbers with digits after a decimal point', () => {
+test('numbers with digits after a decimal point are parsed', () => {
   for (const [text, value] of [
     ['0.04', 0.04],
     [' -1.5 ', -1.5],

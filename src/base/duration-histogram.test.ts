@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DurationHistogram, durationBounds } from './duration-histogram.ts';
 
-test('counts a duration in its range between powers of two', () => {
+test('a histogram counts a duration in its range between powers of two', () => {
   const histogram = new DurationHistogram();
   for (const milliseconds of [0, 0.0005, 0.001, 0.0015, 0.003, 1, 1.02, 1.024, 1e12, -1]) {
     histogram.add(milliseconds);
@@ -20,7 +20,7 @@ test('counts a duration in its range between powers of two', () => {
   );
 });
 
-test('reports cumulative counts below each bound, and the sum', () => {
+test('a histogram reports cumulative counts below each bound, and the sum', () => {
   const histogram = new DurationHistogram();
   for (const milliseconds of [0.01, 0.02, 3, 3, 60_000]) histogram.add(milliseconds);
   const { counts, sum } = histogram.figures();

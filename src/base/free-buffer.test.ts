@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { freeBuffer } from './free-buffer.ts';
 
-test('gives the memory of a large buffer back, and leaves memory that others share', () => {
+test('the memory of a large buffer is freed, and memory that buffers share is not', () => {
   const before = process.memoryUsage().arrayBuffers;
   for (let round = 0; round < 100; round++) freeBuffer(Buffer.alloc(1 << 20, round));
   assert.ok(process.memoryUsage().arrayBuffers - before < 8 << 20);

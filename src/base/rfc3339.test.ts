@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rfc3339Ms } from './rfc3339.ts';
 
-test('reads times with a zone, in lower case as well', () => {
+test('times with a zone are read, in lower case as well', () => {
   for (const text of ['2030-01-31T12:00:00Z', '2030-01-31t12:00:00z', '2030-01-31T13:30:00.000+01:30'])
     assert.equal(rfc3339Ms(text), Date.UTC(2030, 0, 31, 12), text);
 });
 
-test('reads nothing else, though JavaScript would', () => {
+test('other texts are no times, though JavaScript would read them', () => {
   for (const text of [
     '',
     '1',

@@ -52,7 +52,7 @@ test('memory without references is collected', async () => {
   assert.ok(collected >= 32, `${collected} of at most ${takenMax} were collected`);
 });
 
-test('answers null when the system has no memory of that size', () => {
+test('the request for memory is answered with null when the system has no memory of that size', () => {
   assert.equal(pagedMemory(2 ** 60), null);
   assert.equal(sharedMemory(2 ** 60), null);
 });

@@ -48,7 +48,7 @@ function raw(port: number, text: string): Promise<string> {
   });
 }
 
-test('refuses forms of very many fields and JSON of very many parts before reading them', async () => {
+test('the server refuses forms of very many fields and JSON of very many parts before reading them', async () => {
   const server = await serve([
     echo({ method: 'POST', path: '/f', bodyKind: 'form' }),
     echo({ method: 'POST', path: '/a', bodyKind: 'anyForm' }),
@@ -70,7 +70,7 @@ test('refuses forms of very many fields and JSON of very many parts before readi
   });
 });
 
-test('refuses a request that names its host twice', async () => {
+test('the server refuses a request that names its host twice', async () => {
   const server = await serve([echo({ method: 'GET', path: '/known' })]);
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const send = (hosts: string) => raw(port, `GET /known HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { realRandom } from '#ports/random.ts';
 import { DataFolder } from './data-folder.ts';
 
-test('stores the administrator of `divan up` encrypted, in a file that only its owner can read', () => {
+test('the data folder has the administrator of `divan up` encrypted, in a file that only its owner can read', () => {
   const parent = mkdtempSync(join(tmpdir(), 'divan-folder-'));
   const path = join(parent, 'data');
   const administrator = { username: 'Administrator', password: 'made-up-password' };

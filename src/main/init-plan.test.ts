@@ -12,7 +12,7 @@ const fileWith = (text: string): string => {
   return path;
 };
 
-test('reads a bucket of an option with its defaults', () => {
+test('a bucket of an option has its defaults', () => {
   const { name, type, ramQuotaMB, replicaNumber } = parseBucketOption('travel');
   assert.deepEqual(
     { name, type, ramQuotaMB, replicaNumber },
@@ -21,13 +21,13 @@ test('reads a bucket of an option with its defaults', () => {
   assert.equal(parseBucketOption('a:ephemeral:256').ramQuotaMB, 256);
 });
 
-test('refuses a bucket of an option and names its wrong part', () => {
+test('the refusal of a bucket of an option names the wrong part', () => {
   assert.throws(() => parseBucketOption('a:disk'), /"disk" in "a:disk" is not a bucket type/);
   assert.throws(() => parseBucketOption('a:ephemeral:x'), /"x" .* is not a number of megabytes/);
   assert.throws(() => parseBucketOption(':ephemeral'), /NAME\[:TYPE\[:QUOTAMB\]\]/);
 });
 
-test('names the path of a wrong value in an init file', () => {
+test('an error names the path of a wrong value in an init file', () => {
   assert.throws(() => readInitFile('/nowhere/init.json'), /cannot read \/nowhere\/init.json/);
   assert.throws(() => readInitFile(fileWith('{')), /is not JSON/);
   assert.throws(
@@ -44,7 +44,7 @@ test('names the path of a wrong value in an init file', () => {
   );
 });
 
-test('stores the numbers of documents with the digits of the init file', () => {
+test('numbers of documents have the digits of the init file', () => {
   const value = '{"id":12345678901234567890,"price":1.10,"far":[1e400]}';
   const { buckets } = readInitFile(
     fileWith(`{"buckets":[{"name":"a"},{"name":"b","documents":[{"key":"k","value":${value}}]}]}`),

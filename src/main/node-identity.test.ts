@@ -38,7 +38,7 @@ test('a folder of a version without node ids gets the id of the only node in its
   assert.equal(folder.nodeId, 'first');
 });
 
-test('refuses a folder whose files belong to different nodes, and changes nothing', async () => {
+test('a node refuses a folder whose files belong to different nodes, and changes nothing', async () => {
   const folder = aFolder();
   await assert.rejects(
     async () => ownIdentity(folder, await withNodes('one', 'two'), realRandom),

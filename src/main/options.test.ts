@@ -43,7 +43,7 @@ test('collects a repeatable option', () => {
   assert.deepEqual(parse(['--bucket', 'a', '--bucket', 'b=c']).bucket, ['a', 'b=c']);
 });
 
-test('names a wrong option or value and the right form', () => {
+test('an error names a wrong option or value and the right form', () => {
   usage(['--rest-prot', '1'], {}, /unknown option --rest-prot; did you mean --rest-port\?/);
   usage(['--rest-port', '70000'], {}, /--rest-port: "70000" is not a port \(0 to 65535/);
   usage(['--rest-port'], {}, /--rest-port needs a value: --rest-port PORT/);
@@ -54,7 +54,7 @@ test('names a wrong option or value and the right form', () => {
   usage(['stray'], {}, /"stray" is not an option/);
 });
 
-test('describes every option', () => {
+test('the help describes every option', () => {
   const text = describeOptions(specs);
   for (const name of Object.keys(specs)) assert.match(text, new RegExp(`--${name} `));
 });

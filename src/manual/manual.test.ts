@@ -23,7 +23,7 @@ test('the contents name every page of docs/, and no other', async () => {
   assert.equal(manual.page('../package.json'), null);
 });
 
-test('loads the manual again after a failure, and once for all requests', async () => {
+test('the site loads the manual again after a failure, and once for all requests', async () => {
   let loads = 0;
   const site = manualSite(realClock, async (clock) => {
     if (++loads === 1) throw new Error('too many open files');
@@ -77,7 +77,7 @@ test('every picture of docs/images is in a page and small, and pages have no oth
   for (const file of files) assert.ok(statSync(file).size < 60_000, `${file}: ${statSync(file).size} bytes`);
 });
 
-test('shows the body of every error as one piece of code', async () => {
+test('the site shows the body of every error as one piece of code', async () => {
   const file = 'docs/reference/errors.md';
   const html = await renderPage(readFileSync(file, 'utf8'), file, realClock);
   const bodies = [...html.matchAll(/<tr>\n<td>([^<]*)<\/td>\n<td>\d+<\/td>\n<td>(.*)<\/td>/g)];
@@ -85,7 +85,7 @@ test('shows the body of every error as one piece of code', async () => {
   for (const [, name, body] of bodies) assert.match(body as string, /^(<code>[^<]+<\/code>)?$/, name);
 });
 
-test('shows pictures of the manual, and no other images', async () => {
+test('the site shows pictures of the manual, and no other images', async () => {
   const images =
     '![A list](../images/a-list.webp) ![](../images/x.svg) ![](https://example.com/a.webp) ![](../../a.webp)';
   const html = await renderPage(images, 'docs/guides/cloud.md', realClock);
@@ -121,7 +121,7 @@ test('splits a page at its headings, but not in code', () => {
   ]);
 });
 
-test('finds the parts that have all words, those with the words in their heading first', () => {
+test('the search finds the parts that have all words, those with the words in their heading first', () => {
   const page = { path: 'p', file: 'docs/p.md', title: 'Page' };
   const index = new ManualIndex();
   index.add(

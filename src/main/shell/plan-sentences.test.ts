@@ -15,7 +15,7 @@ async function sentencesOf(statement: string): Promise<string> {
   return planSentences((row as { plan: unknown }).plan).join('\n');
 }
 
-test('names the index, what bounds it, and what is read', async () => {
+test('a plan in sentences names the index, what bounds it, and what is read', async () => {
   assert.equal(
     await sentencesOf('SELECT c FROM t WHERE a = 1 AND b > 2 AND c = 3 ORDER BY c LIMIT 5'),
     [
@@ -28,7 +28,7 @@ test('names the index, what bounds it, and what is read', async () => {
   );
 });
 
-test('says when no document is read, and when nothing is sorted', async () => {
+test('a plan in sentences says when no document is read, and when nothing is sorted', async () => {
   const text = await sentencesOf('SELECT a, b FROM t WHERE a > 1 ORDER BY a');
   assert.match(
     text,
@@ -38,7 +38,7 @@ test('says when no document is read, and when nothing is sorted', async () => {
   assert.doesNotMatch(text, /Reads the documents/);
 });
 
-test('says that a collection is read as a whole, and what may help', async () => {
+test('a plan in sentences says that a collection is read as a whole, and what may help', async () => {
   assert.match(
     await sentencesOf('SELECT * FROM u WHERE x = 1'),
     /^Reads the whole of u, because no index serves/,
@@ -49,7 +49,7 @@ test('says that a collection is read as a whole, and what may help', async () =>
   );
 });
 
-test('has sentences for arrays, joins, groups and changes', async () => {
+test('a plan has sentences for arrays, joins, groups and changes', async () => {
   assert.match(
     await sentencesOf('SELECT * FROM t WHERE ANY x IN tags SATISFIES x = "y" END'),
     /Takes each document once/,

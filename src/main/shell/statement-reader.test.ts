@@ -18,7 +18,7 @@ test('a comment after a statement begins no statement, but an open comment or te
   }
 });
 
-test('ends statements where the tokens of the whole text have a semicolon, however the text arrives', () => {
+test('the reader ends statements where the tokens of the whole text have a semicolon, however the text arrives', () => {
   const random = prng(41);
   const characters = [...';\'"`\\-/*+\n\r a1[]{},('];
   for (let round = 0; round < 20_000; round++) {
@@ -39,7 +39,7 @@ function statementsIn(text: string): string[] {
     .filter((statement) => scan(statement).kinds.length > 1);
 }
 
-test('reads a statement of a megabyte with many lines', () => {
+test('the reader reads a statement of a megabyte with many lines', () => {
   // About 40 ms; in quadratic time some minutes.
   const reader = new StatementReader();
   for (let n = 0; n < 10_000; n++) {

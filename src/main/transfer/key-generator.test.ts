@@ -29,7 +29,7 @@ test('a UUID follows from the seed and the number of the record, so that a repea
   assert.equal(new Set([uuid, keyOf('#UUID#', 4), keyOf('#UUID#', 3, 't')]).size, 3);
 });
 
-test('says why a record gets no key', () => {
+test('the generator says why a record gets no key', () => {
   for (const name of ['absent', 'address', 'list', 'none', 'name.length', 'constructor'])
     assert.throws(() => keyOf(`%${name}%`), new RegExp(`no text or number in its field "${name}"`));
   assert.throws(() => new KeyGenerator('%id%').keyOf(null, 0, ''), /no text or number/);

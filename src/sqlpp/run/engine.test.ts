@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query, runPrepared } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { memoryQuotaExceeded } from '../../../test/support/sql-errors.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import { jsonText } from '../values/json-text.ts';
 import type { ExecuteContext } from './engine.ts';
@@ -394,6 +395,6 @@ test('results of functions in another language count as memory until their row i
   assert.deepEqual(await ask(`SELECT RAW SUM(LENGTH(f(v))) FROM ${range} v`), [3_000_000]);
   await assert.rejects(
     ask(`SELECT RAW ARRAY_SUM(ARRAY LENGTH(f(v)) FOR v IN ${range} END)`),
-    (error: { code?: number }) => error.code === 5500,
+    memoryQuotaExceeded,
   );
 });

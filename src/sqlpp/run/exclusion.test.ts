@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { outOfRange } from '../../../test/support/sql-errors.ts';
 
 const run = (text: string): Promise<unknown[]> => query(new MemoryDatastore(), text);
 
@@ -35,5 +36,5 @@ test('EXCLUDE visits a number of members that does not grow with the product of 
 test('very many stars of a large object are refused', async () => {
   const object = 'OBJECT TO_STRING(v):v FOR v IN ARRAY_RANGE(0, 30000) END';
   const stars = Array<string>(1_000).fill('t.*').join();
-  await assert.rejects(run(`SELECT ${stars} FROM [${object}] AS t`), { code: 5035 });
+  await assert.rejects(run(`SELECT ${stars} FROM [${object}] AS t`), outOfRange);
 });

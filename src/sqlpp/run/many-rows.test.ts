@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
-
-const memoryQuotaExceeded = { code: 5500 };
+import { memoryQuotaExceeded } from '../../../test/support/sql-errors.ts';
 
 test('a step of WITH RECURSIVE has any number of rows', async () => {
   const statement = `

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { memoryQuotaExceeded } from '../../../test/support/sql-errors.ts';
 import type { Value } from '../values/value.ts';
 import type { ExecuteContext, PrepareContext } from './engine.ts';
 
@@ -134,5 +135,5 @@ test('memory of a subquery that failed does not count if the loop did not need t
   const given = { memoryQuotaBytes: 500_000 };
   const { rows } = await run(`SELECT RAW [${any(5)}, (SELECT RAW 1)[0]]`, given);
   assert.deepEqual(rows, [[true, 1]]);
-  await assert.rejects(run(`SELECT RAW ${any(6)}`, given), { code: 5500 });
+  await assert.rejects(run(`SELECT RAW ${any(6)}`, given), memoryQuotaExceeded);
 });
