@@ -53,6 +53,7 @@ export function holdForDisk(request: Request, outputEnd: number): AfterFrame {
   heldReply.partial = request.partial;
   request.partial = null;
   heldReply.sinceMs = resumed && resumed.sinceMs >= 0 ? resumed.sinceMs : nowMs;
+  heldReply.heavy = resumed && reusable(resumed.heavy);
   heldReply.documents = documents;
   documents.awaitDisk((fetched) => {
     if (typeof fetched === 'object') heldReply.fetched = fetched;
@@ -77,6 +78,7 @@ export function holdForHeavyWork(request: Request, outputEnd: number): AfterFram
   heldReply.frame = connection.takeFrame(frame);
   const { job, document = null, stamp = null } = work(heldReply.frame);
   const answer: HeavyAnswer = { result: null, document, stamp, attempts };
+  heldReply.lacksRoom = resumed !== null && hasNoRoom(resumed);
   heldReply.heavy = answer;
   connection.heavyCount++;
   const owner = {
@@ -146,5 +148,14 @@ export const orderOf = ({ command, framing, session }: Request): ReplyOrder =>
  * A fetched document may be evicted again before the command is rerun. If memory had no room for it at all, another fetch
  * would not help.
  */
-const mayFetchAgain = ({ fetched, sinceMs }: HeldReply, nowMs: number): boolean =>
-  fetched?.lacksRoom !== true && (sinceMs < 0 || nowMs - sinceMs < retryMs);
+const mayFetchAgain = (resumed: HeldReply, nowMs: number): boolean =>
+  !hasNoRoom(resumed) && (resumed.sinceMs < 0 || nowMs - resumed.sinceMs < retryMs);
+
+const hasNoRoom = ({ fetched, lacksRoom }: HeldReply): boolean => lacksRoom || fetched?.lacksRoom === true;
+
+/**
+ * What the next run may use of heavy work that was done: the attempts count, so that reads of the disk and heavy work do not alternate for ever. A
+ * result with a stamp was changed when it was used: it has the CAS and the seqno that the mutation would have got.
+ */
+const reusable = (heavy: HeavyAnswer | null): HeavyAnswer | null =>
+  heavy && heavy.stamp !== null ? { ...heavy, result: null } : heavy;

@@ -50,6 +50,8 @@ export class HeldReply {
   fetched: FetchedDocument | null = null;
   /** The bucket's documents, which fetched `fetched` and provide it to the next run. */
   documents: Documents | null = null;
+  /** Memory had no room for the document that was fetched for the last run. */
+  lacksRoom = false;
   /** The heavy work of the last run. */
   heavy: HeavyAnswer | null = null;
   /** When the frame began to wait for the disk, negative if it did not. */
