@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
+import { realClock } from '#ports/clock.ts';
+import { realRandom } from '#ports/random.ts';
 import { aCloud } from '../../test/support/a-cloud.ts';
+import { signatureOf, timestampHeader } from './access/signature.ts';
+import { TokenStore } from './access/tokens.store.ts';
+import { migrate } from './store/migrations.ts';
+import { openSqlite } from './store/sqlite.adapter.ts';
 
 test('the cloud answers 500 without details for every operation once its database is closed', async () => {
   const { store, cloud, errors } = await aCloud();
@@ -21,4 +28,37 @@ test('the cloud answers 500 without details for every operation once its databas
   assert.ok(errors.includes('request.failed'));
   assert.equal((await cloud.api.inject('/v2/status')).statusCode, 200);
   await cloud.stop();
+});
+
+test('accepts an access key with its signature, and refuses more text after the signature', async (t) => {
+  const { cloud, clock } = await aCloud();
+  t.after(() => cloud.stop());
+  const { accessKey, secretKey } = cloud.startToken;
+  const timestamp = String(clock.wallMs());
+  const signed = `Bearer ${accessKey}:${signatureOf(secretKey, 'GET', '/v3/caller', timestamp)}`;
+  const statusFor = async (authorization: string) => {
+    const headers = { authorization, [timestampHeader]: timestamp };
+    return (await cloud.api.inject({ url: '/v3/caller', headers })).statusCode;
+  };
+  assert.deepEqual([await statusFor(signed), await statusFor(`${signed}:more`)], [200, 401]);
+});
+
+test('keeps of the tokens of starts only the valid one and the one that it replaced', async (t) => {
+  const { store, state } = openSqlite(':memory:');
+  await migrate(store);
+  const secrets = new SecretBox(realRandom.bytes(secretKeyBytes), realRandom);
+  const tokens = new TokenStore({ store, secrets, clock: realClock, random: realRandom });
+  const origin = 'start:here';
+  const issued = [];
+  for (let start = 0; start < 3; start++) {
+    await tokens.revoke({ origin });
+    issued.push(await tokens.issue({ role: 'reader', projectId: null, origin, expiresAt: null }));
+  }
+  const { cloud, get } = await aCloud({ store, state, secrets });
+  t.after(() => cloud.stop());
+  const kept = (await tokens.list()).map(({ id, revoked_at }) => ({ id, isValid: revoked_at === null }));
+  const previous = { id: issued[2]?.id, isValid: false };
+  assert.deepEqual(new Set(kept), new Set([previous, { id: cloud.startToken.id, isValid: true }]));
+  assert.equal((await get('/v3/caller')).status, 200);
+  assert.equal((await get('/v3/caller', { token: issued[2]?.token ?? '' })).status, 401);
 });

@@ -166,9 +166,10 @@ async function stopAll(
   await store.destroy();
 }
 
-/** Issues the token of this start, after it has revoked that of an earlier one. */
+/** Issues the token of this start, after it has revoked that of the start before, and deleted those of earlier ones. */
 async function startTokenOf(tokens: TokenStore, home: string): Promise<NewToken> {
   const origin = `start:${home}`;
+  await tokens.deleteRevoked(origin);
   await tokens.revoke({ origin });
   return await tokens.issue({ role: 'organizationOwner', projectId: null, origin, expiresAt: null });
 }

@@ -114,7 +114,8 @@ function credentialsOf({ authorization }: AuthenticatedRequest): Credentials {
   if (authorization === undefined) throw unauthorized(`an Authorization header is needed: ${forms}`);
   const credentials = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
   if (credentials === undefined) throw unauthorized(`the Authorization header must be ${forms}`);
-  const [tokenOrAccessKey, signature] = credentials.split(':', 2) as [string, string?];
+  const [tokenOrAccessKey, signature, more] = credentials.split(':') as [string, string?, string?];
+  if (more !== undefined) throw unauthorized(`the Authorization header must be ${forms}`);
   const key = signature === undefined ? hashOf(tokenOrAccessKey) : `access key ${tokenOrAccessKey}`;
   return { key, tokenOrAccessKey, signature };
 }

@@ -135,6 +135,15 @@ export class TokenStore {
     return Number((await chosen.executeTakeFirst()).numUpdatedRows);
   }
 
+  /** Deletes tokens of an origin that were revoked earlier. */
+  async deleteRevoked(origin: string): Promise<void> {
+    await this.options.store
+      .deleteFrom('tokens')
+      .where('origin', '=', origin)
+      .where('revoked_at', 'is not', null)
+      .execute();
+  }
+
   list(): Promise<TokenRow[]> {
     return this.options.store.selectFrom('tokens').selectAll().orderBy('created_at').orderBy('id').execute();
   }

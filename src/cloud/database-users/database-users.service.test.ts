@@ -8,6 +8,7 @@ import { realRandom } from '#ports/random.ts';
 import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
+import { UnresponsiveNodeError } from '../node-client/refusals.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
 import { DatabaseUsersService, usersMax } from './database-users.service.ts';
@@ -20,6 +21,8 @@ const newUser = { username: 'u', password: 'p', access: [] };
 class FakeNode {
   readonly roles = new Map<string, string>();
   before: (method: string) => Promise<void> = async () => {};
+  /** Runs after the node applied a request, before its answer arrives. */
+  answered: () => Promise<void> = async () => {};
   /** The status of an answer that says neither that the request was applied nor that it was not. */
   errorStatus: number | null = null;
   /** The user whose changes the node refuses. */
@@ -42,6 +45,7 @@ class FakeNode {
     if (method === 'PUT') this.roles.set(name, fields?.roles ?? '');
     else if (!this.roles.has(name)) return { status: 404, body: '' };
     if (method === 'DELETE') this.roles.delete(name);
+    await this.answered();
     return {
       status: this.errorStatus ?? 200,
       body: this.errorStatus === null ? '' : 'The change may be lost',
@@ -195,6 +199,131 @@ async function pass(clock: ManualClock, ms: number): Promise<void> {
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+test('a node gets the stored access again after the store failed to write a change', async (t) => {
+  const { store, node, cluster, clock, unconfirmed, server } = await aService(t);
+  const users = server();
+  const access = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];
+  await users.create(cluster, { ...newUser, access });
+  await users.create(cluster, { ...newUser, username: 'deleted', access });
+  clock.advance(minuteMs);
+  for (const change of ['update', 'delete'])
+    await sql`create trigger ${sql.raw(`no_${change}`)} before ${sql.raw(change)} on database_users begin select raise(abort, 'full'); end`.execute(
+      store,
+    );
+  await assert.rejects(users.update(cluster, 'u', { access: [] }), /full/);
+  await assert.rejects(users.delete(cluster, 'deleted'), /full/);
+  assert.deepEqual([...node.roles], [['u', '']]);
+  for (const change of ['update', 'delete']) await sql`drop trigger ${sql.raw(`no_${change}`)}`.execute(store);
+  unconfirmed.start((_row, username) => users.confirm(cluster, username));
+  t.after(() => unconfirmed.stop());
+  await pass(clock, 34_000);
+  assert.deepEqual([...node.roles], [['u', 'data_reader[b]']]);
+  assert.deepEqual(
+    (await users.list(cluster)).map(({ username }) => username),
+    ['u'],
+  );
+  assert.deepEqual(await store.selectFrom('user_doubts').selectAll().execute(), []);
+});
+
+test('leaves the same access at the node and in the list if two servers change a user at the same time', async (t) => {
+  const { store, node, cluster, clock, unconfirmed, server } = await aService(t);
+  const home = server();
+  await home.create(cluster, newUser);
+  const elsewhere = new UnconfirmedUserChanges({ store, home: 'elsewhere', clock, log: silentLog });
+  const other = new DatabaseUsersService({ store, unconfirmed: elsewhere, clock, random: realRandom });
+  const access = (role: 'data_reader' | 'data_writer') => [{ bucketName: 'b', bucketAccess: [role] }];
+  const gate = deferred<void>();
+  const begun = deferred<void>();
+  node.answered = () => {
+    begun.resolve();
+    return gate.promise;
+  };
+  const change = other.update(cluster, 'u', { access: access('data_reader') });
+  await begun.promise;
+  node.answered = async () => {};
+  await home.update(cluster, 'u', { access: access('data_writer') });
+  gate.resolve();
+  await change;
+  assert.deepEqual((await home.list(cluster))[0]?.access, access('data_reader'));
+  unconfirmed.start((_row, username) => home.confirm(cluster, username));
+  t.after(() => unconfirmed.stop());
+  await pass(clock, 4_000);
+  assert.deepEqual([...node.roles], [['u', 'data_reader[b]']]);
+
+  // A new password is sent with the access that is stored at the time.
+  await pass(clock, 40_000);
+  const late = deferred<void>();
+  const sent = deferred<void>();
+  node.before = () => {
+    sent.resolve();
+    return late.promise;
+  };
+  const password = home.update(cluster, 'u', { password: 'new', access: null });
+  await sent.promise;
+  node.before = async () => {};
+  await other.update(cluster, 'u', { access: access('data_writer') });
+  late.resolve();
+  await password;
+  await pass(clock, 4_000);
+  assert.deepEqual([...node.roles], [['u', 'data_writer[b]']]);
+});
+
+test('keeps a user that another server creates while this one deletes an earlier user of the name', async (t) => {
+  const { node, cluster, server } = await aService(t);
+  const users = server();
+  await users.create(cluster, newUser);
+  const gate = deferred<void>();
+  const begun = deferred<void>();
+  node.answered = () => {
+    begun.resolve();
+    return gate.promise;
+  };
+  const deletion = users.delete(cluster, 'u');
+  await begun.promise;
+  node.answered = async () => {};
+  const other = server();
+  await other.delete(cluster, 'u');
+  await other.create(cluster, newUser);
+  gate.resolve();
+  await deletion;
+  assert.deepEqual(
+    [(await users.list(cluster)).map(({ username }) => username), [...node.roles.keys()]],
+    [['u'], ['u']],
+  );
+});
+
+test('confirms the users of a cluster one after the other, and asks a node that does not answer once a check', async (t) => {
+  const { clock, unconfirmed, row } = await aService(t);
+  const names = ['a', 'b', 'c'];
+  for (const name of names) await unconfirmed.note(row.id, name);
+  const begun: string[] = [];
+  const gate = deferred<void>();
+  let isDead = true;
+  unconfirmed.start(async (_row, username) => {
+    begun.push(username);
+    if (isDead) throw new UnresponsiveNodeError('stalled');
+    await gate.promise;
+  });
+  t.after(() => unconfirmed.stop());
+  await pass(clock, 2_000);
+  assert.deepEqual(begun, ['a']);
+  isDead = false;
+  await pass(clock, 2_000);
+  assert.deepEqual(begun, ['a', 'a']);
+  gate.resolve();
+  await pass(clock, 2_000);
+  assert.deepEqual(begun, ['a', ...names]);
+});
+
+test('forgets the unconfirmed changes of a deleted cluster', async (t) => {
+  const { store, clock, unconfirmed } = await aService(t);
+  await unconfirmed.note('deleted', 'u');
+  unconfirmed.start(() => Promise.reject(new Error('there is no such cluster')));
+  t.after(() => unconfirmed.stop());
+  await pass(clock, 2_000);
+  assert.deepEqual(await store.selectFrom('user_doubts').selectAll().execute(), []);
+});
 
 test('the service of database users retries a user that a node refuses at growing intervals, and gives up with the reason', async (t) => {
   const { store, node, cluster, clock, server, row } = await aService(t);

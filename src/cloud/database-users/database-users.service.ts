@@ -37,7 +37,7 @@ export interface UserChange {
 
 export interface DatabaseUsersOptions {
   store: Store;
-  unconfirmed: Pick<UnconfirmedUserChanges, 'note'>;
+  unconfirmed: Pick<UnconfirmedUserChanges, 'begin' | 'forget' | 'isHomeOf' | 'note' | 'stored'>;
   clock: Clock;
   random: Random;
 }
@@ -118,7 +118,7 @@ export class DatabaseUsersService {
       if (user === undefined) return requireDeleted(answer);
       // The node does not have the user: an unanswered deletion took effect, or another process of the cloud is still creating the user.
       const wasDeleted = answer.status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
-      if (wasDeleted) await this.deleteRow(cluster, username);
+      if (wasDeleted) await this.deleteRow(user);
       else await this.putStored(cluster, user);
     });
   }
@@ -156,9 +156,9 @@ export class DatabaseUsersService {
     if (!(await this.insert(user)) && !(await this.takeOver(cluster, user)))
       throw invalid(`username: cluster ${cluster.row.id} has a user "${request.username}" already`);
     try {
-      await this.putToNode(cluster, request.username, request);
+      await this.recorded(cluster, request.username, () => this.putToNode(cluster, request.username, request));
     } catch (error) {
-      await this.deleteRow(cluster, request.username);
+      await this.deleteRow(user);
       throw error;
     }
   }
@@ -204,15 +204,42 @@ export class DatabaseUsersService {
     if (change.userId !== undefined && change.userId !== user.user_id)
       throw invalid('userId: cannot be changed');
     const access = change.access ?? accessIn(user);
-    await this.putToNode(cluster, username, { password: change.password, access });
-    // A change of the password alone needs no write, which could fail although the node has the new password.
-    if (change.access !== null) await this.storeAccess(cluster, username, access);
+    const toNode = () => this.putToNode(cluster, username, { password: change.password, access });
+    // A change of the password alone leaves the access as it is stored. It needs no write, which a full disk would refuse.
+    if (change.access === null && this.options.unconfirmed.isHomeOf(cluster.row)) return toNode();
+    await this.recorded(cluster, username, toNode, (transaction) =>
+      this.storeAccess(cluster, username, access, transaction),
+    );
   }
 
   private async deleteNow(cluster: ReadyCluster, username: string): Promise<void> {
-    await this.findOrThrow(cluster, username);
-    requireDeleted(await this.send(cluster, username, 'DELETE'));
-    await this.deleteRow(cluster, username);
+    const user = await this.findOrThrow(cluster, username);
+    const toNode = async () => requireDeleted(await this.send(cluster, username, 'DELETE'));
+    await this.recorded(cluster, username, toNode, (transaction) => this.deleteRow(user, transaction));
+  }
+
+  /**
+   * Changes the user of the node and then its row. The change is recorded first, so that the node gets the stored user again if the
+   * write fails or the process ends in between.
+   */
+  private async recorded(
+    { row }: ReadyCluster,
+    username: string,
+    toNode: () => Promise<void>,
+    toStore: (transaction: Store) => Promise<void> = async () => {},
+  ): Promise<void> {
+    const { store, unconfirmed } = this.options;
+    const change = await unconfirmed.begin(row, username);
+    try {
+      await toNode();
+    } catch (error) {
+      if (isRefusal(error)) await unconfirmed.forget(change);
+      throw error;
+    }
+    await store.transaction().execute(async (transaction) => {
+      await toStore(transaction);
+      await unconfirmed.stored(change, transaction);
+    });
   }
 
   private async removeAccess(cluster: ReadyCluster, username: string, bucketName: string): Promise<void> {
@@ -262,8 +289,9 @@ export class DatabaseUsersService {
     { row }: ReadyCluster,
     username: string,
     access: readonly Access[],
+    store: Store = this.options.store,
   ): Promise<void> {
-    await this.options.store
+    await store
       .updateTable('database_users')
       .set({ access: JSON.stringify(access) })
       .where('cluster_id', '=', row.id)
@@ -271,11 +299,14 @@ export class DatabaseUsersService {
       .execute();
   }
 
-  private async deleteRow({ row }: ReadyCluster, username: string): Promise<void> {
-    await this.options.store
+  /** Leaves the row of a user that another server has created under the same name since. */
+  private async deleteRow(
+    { cluster_id, username, user_id, created_at }: DatabaseUserRow,
+    store: Store = this.options.store,
+  ): Promise<void> {
+    await store
       .deleteFrom('database_users')
-      .where('cluster_id', '=', row.id)
-      .where('username', '=', username)
+      .where((e) => e.and({ cluster_id, username, user_id, created_at }))
       .execute();
   }
 

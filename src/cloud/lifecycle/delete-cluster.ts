@@ -28,8 +28,9 @@ async function deleteRows({ store }: PlanParts, { id }: ClusterRow): Promise<voi
   await store.transaction().execute(async (transaction) => {
     await lockRow(transaction, 'clusters', id);
     await transaction.deleteFrom('allowlist').where('cluster_id', '=', id).execute();
-    await transaction.deleteFrom('user_doubts').where('cluster_id', '=', id).execute();
+    // In the order in which a change of a user locks them, so that PostgreSQL finds no deadlock.
     await transaction.deleteFrom('database_users').where('cluster_id', '=', id).execute();
+    await transaction.deleteFrom('user_doubts').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('nodes').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('clusters').where('id', '=', id).execute();
   });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
+import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -10,6 +11,7 @@ import { Capacity } from '../clusters/capacity.ts';
 import { ClusterScaleService } from '../clusters/cluster-scale.service.ts';
 import { groupOfEach, newNodeRows } from '../clusters/node-rows.ts';
 import { DatabaseUsersService } from '../database-users/database-users.service.ts';
+import { UnconfirmedUserChanges } from '../database-users/unconfirmed-user-changes.ts';
 import { OperationsStore } from '../operations/operations.store.ts';
 import type { Plan } from '../operations/step.ts';
 import { migrate } from '../store/migrations.ts';
@@ -48,7 +50,7 @@ class Fixture {
       { store, secrets, clock, provisioner, home: 'here', operatorAddress: undefined },
       simulated,
     );
-    const unconfirmed = { note: async () => {} };
+    const unconfirmed = new UnconfirmedUserChanges({ store, home: 'here', clock, log: silentLog });
     const databaseUsers = new DatabaseUsersService({ store, unconfirmed, clock, random: realRandom });
     const allowlist = { apply: async () => {} };
     this.parts = { store, clock, provisioner, nodes: this.nodes, allowlist, databaseUsers };
