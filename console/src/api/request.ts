@@ -1,4 +1,5 @@
 // Requests to the server that the console came from, and the errors that pages show.
+import { jsonWithExactIntegers } from '../../../src/base/exact-json.ts';
 
 /** A method and a path, whose parameters stand as `:name` or `{name}`. */
 export type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
@@ -24,6 +25,8 @@ export interface CallOptions {
   readonly json?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Whole numbers of the answer that a double cannot hold exactly become raw JSON with their digits. */
+  readonly exactIntegers?: boolean;
 }
 
 /** What differs between the servers that have a console. */
@@ -55,7 +58,7 @@ export async function send(server: Server, route: Call, options: CallOptions): P
     throw new ApiError(0, `The connection to the ${server.name} ended before its answer was complete.`);
   });
   const isJson = response.headers.get('content-type')?.startsWith('application/json');
-  const body: unknown = isJson && text !== '' ? parsed(text) : text;
+  const body: unknown = isJson && text !== '' ? parsed(text, options) : text;
   if (response.ok) return { body, headers: response.headers };
   if (response.status === 401) for (const listener of listeners) listener();
   throw server.refusal(response.status, body);
@@ -104,9 +107,9 @@ const defined = (fields: NonNullable<CallOptions['query']>): Record<string, stri
       .map(([name, value]) => [name, String(value)]),
   );
 
-function parsed(text: string): unknown {
+function parsed(text: string, { exactIntegers = false }: CallOptions): unknown {
   try {
-    return JSON.parse(text);
+    return exactIntegers ? jsonWithExactIntegers(text) : JSON.parse(text);
   } catch {
     return text;
   }

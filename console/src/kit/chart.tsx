@@ -1,5 +1,6 @@
 // A line chart of time series, drawn as SVG, with its newest values as text.
 import { useId } from 'preact/hooks';
+import { chartScale } from './chart-scale.ts';
 import { time } from './format.ts';
 
 export interface Series {
@@ -27,9 +28,9 @@ export function Chart({ title, series, format, from, to }: ChartProps) {
   const values = shown.flatMap(({ points }) =>
     points.flatMap(([, value]) => (value === null ? [] : [value])),
   );
-  const highest = Math.max(...values, 0) || 1;
+  const { lowest, highest, heightOf } = chartScale(values);
   const x = (at: number) => left + ((at - from) / Math.max(1, to - from)) * (width - left);
-  const y = (value: number) => (height - top - bottom) * (1 - value / highest) + top;
+  const y = (value: number) => (height - top - bottom) * (1 - heightOf(value)) + top;
   return (
     <figure class="chart" aria-labelledby={id}>
       <figcaption id={id}>{title}</figcaption>
@@ -39,6 +40,7 @@ export function Chart({ title, series, format, from, to }: ChartProps) {
         <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
           <line class="grid" x1={left} x2={width} y1={y(0)} y2={y(0)} />
           <line class="grid" x1={left} x2={width} y1={y(highest)} y2={y(highest)} />
+          {lowest < 0 && <line class="grid" x1={left} x2={width} y1={y(lowest)} y2={y(lowest)} />}
           {shown.map(({ name, points }, index) => (
             <polyline
               key={name}
@@ -54,6 +56,7 @@ export function Chart({ title, series, format, from, to }: ChartProps) {
       )}
       <p class="row quiet times">
         <span>{time(from * 1000)}</span>
+        {lowest < 0 && <span>lowest {format(lowest)}</span>}
         <span>highest {format(values.length === 0 ? 0 : Math.max(...values))}</span>
       </p>
       <ul class="legend">

@@ -14,9 +14,9 @@ const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 export function size(bytes: number | undefined): string {
   const value = bytes ?? 0;
-  const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, value)) / 10));
+  const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, Math.abs(value))) / 10));
   const scaled = value / 1024 ** step;
-  return `${scaled.toFixed(step > 0 && scaled < 10 ? 1 : 0)} ${units[step]}`;
+  return `${scaled.toFixed(step > 0 && Math.abs(scaled) < 10 ? 1 : 0)} ${units[step]}`;
 }
 
 export function duration(seconds: number): string {

@@ -1,5 +1,6 @@
 // A JSON value as a tree whose parts are opened one by one; what is closed is not in the page.
 import { useState } from 'preact/hooks';
+import { isRawJson } from '../../../src/base/exact-json.ts';
 import { Button } from './controls.tsx';
 
 /** Members shown at once, and how many more a button adds. */
@@ -8,7 +9,7 @@ const textCharsMax = 2_000;
 
 export function Tree({ name, value, isOpen = false }: { name: string; value: unknown; isOpen?: boolean }) {
   const [opened, setOpened] = useState(isOpen);
-  if (typeof value !== 'object' || value === null)
+  if (typeof value !== 'object' || value === null || isRawJson(value))
     return (
       <li>
         <span class="quiet">{name}: </span>

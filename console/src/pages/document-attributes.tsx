@@ -1,4 +1,5 @@
 // The expiry and the extended attributes of a document, changed by a statement: documents over REST have no way to set them.
+import { exactObject } from '../../../src/base/exact-json.ts';
 import { ApiError } from '../api/client.ts';
 import type { StoredDocument } from '../api/types.ts';
 import { Button, Field } from '../kit/controls.tsx';
@@ -22,7 +23,8 @@ export function Attributes({ path, stored, onSaved }: AttributesProps) {
   const save = () =>
     change(path, stored, {
       ...(isExpiryChanged && { expiration: secondsOf(form.values.expires) }),
-      xattrs: JSON.parse(form.values.xattrs) as AttributeValues,
+      // Numbers reach the server with the digits that were typed.
+      xattrs: exactObject(form.values.xattrs) ?? {},
     });
   const names = Object.keys(xattrs).sort();
   return (

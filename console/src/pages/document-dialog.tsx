@@ -31,7 +31,8 @@ export function DocumentDialog({ path, documentKey, onClose }: DocumentDialogPro
   const load = async () => {
     if (documentKey === null) return;
     try {
-      setStored(await call<StoredDocument>(routes.document, { path: { ...path, document: documentKey } }));
+      const document = { ...path, document: documentKey };
+      setStored(await call<StoredDocument>(routes.document, { path: document, exactIntegers: true }));
     } catch (error) {
       setProblem(notFoundText(asApiError(error)));
     }

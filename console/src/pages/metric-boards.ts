@@ -110,5 +110,5 @@ export function customChart({ metric, labels, window, combination }: CustomChart
 }
 
 function perSecond(value: number): string {
-  return value >= 100 ? count(value) : value.toFixed(2);
+  return Math.abs(value) >= 100 ? count(value) : value.toFixed(2);
 }

@@ -1,5 +1,6 @@
 // The rows of a statement: as a table, as a tree, or as JSON.
 import { useState } from 'preact/hooks';
+import { isRawJson } from '../../../src/base/exact-json.ts';
 import { Button } from '../kit/controls.tsx';
 import { count } from '../kit/format.ts';
 import { type Column, Table } from '../kit/table.tsx';
@@ -74,7 +75,7 @@ function columnsOf(rows: readonly unknown[]): readonly Column<NumberedRow>[] {
 }
 
 const isObject = (row: unknown): row is Readonly<Record<string, unknown>> =>
-  typeof row === 'object' && row !== null && !Array.isArray(row);
+  typeof row === 'object' && row !== null && !Array.isArray(row) && !isRawJson(row);
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 

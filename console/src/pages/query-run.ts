@@ -17,7 +17,10 @@ interface Answer {
   readonly metrics?: { readonly elapsedTime: string; readonly mutationCount?: number };
 }
 
-/** Cancels the statement when the signal is aborted. `parameters` is the text of a JSON object, or empty. */
+/**
+ * Cancels the statement when the signal is aborted. `parameters` is the text of a JSON object, or empty. In rows, whole numbers that a
+ * double cannot hold exactly are raw JSON.
+ */
 export async function runStatement(
   statement: string,
   parameters: string,
@@ -25,7 +28,11 @@ export async function runStatement(
 ): Promise<Outcome> {
   // Numbers reach the server with the digits that were typed.
   const named = parameters.trim() === '' ? {} : exactObject(parameters);
-  const answer = await call<Answer>(routes.query, { json: { ...named, statement }, signal });
+  const answer = await call<Answer>(routes.query, {
+    json: { ...named, statement },
+    signal,
+    exactIntegers: true,
+  });
   const problem = problemIn(answer);
   if (problem) throw problem;
   const { results = [], warnings = [], metrics } = answer;
@@ -67,7 +74,7 @@ export function savedStatements(): Readonly<Record<string, string>> {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(savedKey) ?? '{}');
     const entries = Object.entries(stored ?? {}).filter(([, text]) => typeof text === 'string');
-    return Object.fromEntries(entries.sort(([a], [b]) => a.localeCompare(b)).slice(0, savedMax));
+    return Object.fromEntries(entries.sort(([a], [b]) => a.localeCompare(b)));
   } catch {
     return {};
   }
@@ -76,6 +83,8 @@ export function savedStatements(): Readonly<Record<string, string>> {
 /** Saves a statement under the name, or removes the saved one (null); returns all saved statements. */
 export function saveStatement(name: string, statement: string | null): Readonly<Record<string, string>> {
   const { [name]: _, ...others } = savedStatements();
+  if (statement !== null && Object.keys(others).length >= savedMax)
+    throw new Error(`There are ${savedMax} saved statements, which is the most: forget one of them first.`);
   const all = statement === null ? others : { ...others, [name]: statement };
   localStorage.setItem(savedKey, JSON.stringify(all));
   return savedStatements();

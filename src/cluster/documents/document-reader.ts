@@ -1,4 +1,5 @@
 // Reads one version of a document with its attributes, in the form that published consoles read.
+import { exactJson } from '#base/exact-json.ts';
 import type { BucketClient, FetchedParts } from '#client/bucket-client.ts';
 import { isAttributeName, type PathRead } from '#client/subdoc.ts';
 import { Status } from '#wire/status.ts';
@@ -59,7 +60,7 @@ async function readXattrs(
     if (typeof parts === 'number') return parts;
     if (parts.cas !== cas) return null;
     for (const [index, { status, value }] of parts.results.entries())
-      if (status === Status.success) found.push([some[index] as string, JSON.parse(value.toString())]);
+      if (status === Status.success) found.push([some[index] as string, exactJson(value.toString())]);
   }
   return Object.fromEntries(found);
 }

@@ -1,7 +1,7 @@
 // Sends one statement to a query service and reads its answer. Integers beyond the precision of a double keep their digits.
 import type { ClientRequest } from 'node:http';
 import type { RequestOptions } from 'node:https';
-import { rawJson } from '#base/exact-json.ts';
+import { jsonWithExactIntegers } from '#base/exact-json.ts';
 import { connectionProblem } from '#client/connection-problem.ts';
 import { type Clock, realClock } from '#ports/clock.ts';
 import { http, https } from '#ports/node-http.ts';
@@ -166,17 +166,9 @@ function post(
 
 function parsedAnswer(body: string): QueryAnswer | null {
   try {
-    const answer = JSON.parse(
-      body,
-      exactly as (key: string, value: unknown) => unknown,
-    ) as QueryAnswer | null;
+    const answer = jsonWithExactIntegers(body) as QueryAnswer | null;
     return typeof answer?.status === 'string' ? answer : null;
   } catch {
     return null;
   }
 }
-
-const exactly = (_key: string, value: unknown, { source }: { source?: string }): unknown =>
-  typeof value === 'number' && source !== undefined && Number.isInteger(value) && !Number.isSafeInteger(value)
-    ? rawJson(source)
-    : value;

@@ -1,4 +1,5 @@
 // Rows as text: a table, or one line of JSON per row.
+import { isRawJson } from '#base/exact-json.ts';
 
 export const jsonLines = (rows: readonly unknown[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
@@ -38,6 +39,3 @@ export const printable = (text: string): string =>
         ? '\\n'
         : `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
-
-/** TypeScript's library does not declare this function yet. */
-const isRawJson = (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON;

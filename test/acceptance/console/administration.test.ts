@@ -51,15 +51,18 @@ describe('the console', { skip: needs('chromium') }, () => {
     await page.getByText('The statement has no rows.').waitFor();
     await page.getByLabel('Parameters').fill('{"$name": "Air A", "$large": 9007199254740993}');
     await run(
-      'SELECT t.name, {"n": 1} AS o FROM travel AS t WHERE t.name = $name AND $large = 9007199254740993',
+      'SELECT t.name, {"n": 1} AS o, $large AS l FROM travel AS t WHERE t.name = $name AND $large = 9007199254740993',
     );
     await page.getByRole('cell', { name: 'Air A' }).waitFor();
     await page.getByRole('cell', { name: '{"n":1}' }).waitFor();
+    await page.getByRole('cell', { name: '9007199254740993' }).waitFor();
     await page.getByRole('button', { name: 'JSON', exact: true }).click();
     await page.getByText('"name": "Air A"').waitFor();
+    await page.getByText('"l": 9007199254740993').waitFor();
     await page.getByRole('button', { name: 'Tree', exact: true }).click();
-    await page.getByText('0 (2 fields)').click();
+    await page.getByText('0 (3 fields)').click();
     await page.getByText('name: "Air A"').waitFor();
+    await page.getByText('l: 9007199254740993').waitFor();
     await assertAccessible(page, 'results');
     await page.getByRole('button', { name: 'Explain' }).click();
     const plan = page.getByRole('region', { name: 'Plan' });

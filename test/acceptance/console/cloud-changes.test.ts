@@ -92,7 +92,7 @@ describe('a cluster in the console of the cloud', { skip: needs('chromium') }, (
     await press(dialog, 'Create');
     await page.getByRole('rowheader', { name: 'travel' }).waitFor();
     await press(page, 'Edit travel');
-    const memory = dialog.getByLabel('Memory in MB');
+    const memory = dialog.getByLabel('Memory in MiB');
     await memory.fill('99');
     await press(dialog, 'Save');
     await assertProblem(dialog, memory, 'must be a whole number of at least 100');

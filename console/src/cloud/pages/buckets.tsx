@@ -25,7 +25,7 @@ export function Buckets({ cluster: { id } }: PartProps) {
   };
   const columns: readonly Column<Bucket>[] = [
     { label: 'Name', value: ({ name }) => name },
-    { label: 'Memory in MB on each node', isNumber: true, value: ({ memoryQuota }) => memoryQuota },
+    { label: 'Memory in MiB on each node', isNumber: true, value: ({ memoryQuota }) => memoryQuota },
     { label: 'Copies', isNumber: true, value: ({ replicas }) => replicas },
     { label: 'Conflicts', value: ({ conflictResolution }) => conflictNames[conflictResolution] },
     {
@@ -100,7 +100,7 @@ function CreateDialog({ cluster, onClose }: DialogProps) {
   return (
     <FormDialog title="Create a bucket" action="Create" form={form} onSubmit={submit} onClose={onClose}>
       <Field label="Bucket name" {...form.text('name')} required />
-      <Field label="Memory in MB on each node" type="number" {...form.text('memoryQuota')} required />
+      <Field label="Memory in MiB on each node" type="number" {...form.text('memoryQuota')} required />
       <Select
         label="Copies on other nodes"
         {...form.choice('replicas')}
@@ -134,7 +134,7 @@ function EditDialog({ cluster, bucket, onClose }: DialogProps & { bucket: Bucket
   return (
     <FormDialog title={`Edit ${bucket.name}`} action="Save" form={form} onSubmit={submit} onClose={onClose}>
       <Field
-        label="Memory in MB on each node"
+        label="Memory in MiB on each node"
         type="number"
         {...form.text('memoryQuota')}
         problem={problemOf('memoryQuota')}

@@ -12,7 +12,8 @@ import { call, change } from '../api/client.ts';
 import { type Cluster, type Health, routes } from '../api/routes.ts';
 import { isChanging, wordsOf } from '../status.tsx';
 import type { PartProps } from './cluster-part.ts';
-import { groupsOf, type Provider, ServerGroups, serversOf } from './server-groups.tsx';
+import { groupsOf, type Provider, serversOf } from './cluster-servers.ts';
+import { ServerGroups } from './server-groups.tsx';
 
 const healthEveryMs = 10_000;
 

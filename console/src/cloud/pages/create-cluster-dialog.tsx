@@ -8,7 +8,15 @@ import { useResource } from '../../kit/use-resource.ts';
 import { go } from '../../shell/router.ts';
 import { call, change } from '../api/client.ts';
 import { routes } from '../api/routes.ts';
-import { type Group, newGroup, type Provider, ServerGroups, serversOf } from './server-groups.tsx';
+import {
+  type Group,
+  namesInstances,
+  newGroup,
+  type Provider,
+  serversInCloud,
+  serversOf,
+} from './cluster-servers.ts';
+import { ServerGroups } from './server-groups.tsx';
 
 const defaultRegion: Readonly<Record<Provider, string>> = {
   aws: 'us-east-1',
@@ -88,6 +96,7 @@ export function CreateClusterDialog({ projectId, onClose }: CreateClusterDialogP
       <ServerGroups
         provider={values.provider}
         groups={values.groups}
+        hasInstances={isHosted || namesInstances(values.provider)}
         onChange={(groups) => form.set('groups', groups)}
         problemOf={problemOf}
       />
@@ -173,12 +182,7 @@ function createHosted({ clusterName, description, projectId, provider, region, C
 }
 
 function createInCloud({ clusterName, projectId, environment, provider, groups }: Values) {
-  const servers = serversOf(groups).map(({ size, services, compute, storage }) => ({
-    size,
-    services,
-    ...(provider === 'aws' && { aws: { instanceSize: compute, ebsSizeGib: storage.size } }),
-    ...(provider === 'azure' && { azure: { instanceSize: compute, volumeType: 'P4' as const } }),
-  }));
+  const servers = serversInCloud(groups, provider);
   return change(routes.createInCloud, {
     body: { name: clusterName, cloudId: environment, projectId, servers },
   });

@@ -1,61 +1,23 @@
 // The nodes of a cluster: groups with the same instance and services.
-import { awsInstances, azureInstances, gcpInstances } from '../../../../src/cloud/clusters/instances.ts';
 import { Button, Checkbox, Field, Select } from '../../kit/controls.tsx';
-import type { Cluster } from '../api/routes.ts';
-
-export type Provider = 'aws' | 'azure' | 'gcp';
-
-const instances: Readonly<Record<Provider, Readonly<Record<string, number>>>> = {
-  aws: awsInstances,
-  azure: azureInstances,
-  gcp: gcpInstances,
-};
-const defaultInstance = { aws: 'm5.xlarge', azure: 'Standard_D4s_v3', gcp: 'n2-standard-4' } as const;
-const offeredServices = ['data', 'index', 'query'] as const;
-const storageTypes = ['GP3', 'IO2', 'PD-SSD'] as const;
-const storageMinGib = 50;
-
-type Service = (typeof offeredServices)[number];
-
-export interface Group {
-  readonly size: string;
-  readonly compute: string;
-  readonly services: readonly string[];
-  readonly storage: { readonly type: string; readonly IOPS: number; readonly size: number };
-}
-
-export const newGroup = (provider: Provider): Group => ({
-  size: '1',
-  compute: defaultInstance[provider],
-  services: offeredServices,
-  storage: { type: 'GP3', IOPS: 3_000, size: storageMinGib },
-});
-
-/** The groups of a cluster as the fields of a form. */
-export const groupsOf = ({ servers }: Pick<Cluster, 'servers'>): Group[] =>
-  servers.map((server) => ({ ...server, size: String(server.size) }));
-
-/** The groups in the form of the v3 API. A cluster that was made through v2 may have storage that v3 does not name. */
-export const serversOf = (groups: readonly Group[]) =>
-  groups.map(({ size, compute, services, storage }) => ({
-    size: Number(size),
-    compute,
-    services: services as Service[],
-    storage: {
-      type: storageTypes.find((type) => type === storage.type) ?? 'GP3',
-      IOPS: storage.IOPS,
-      size: Math.max(storageMinGib, storage.size),
-    },
-  }));
+import { type Group, instances, newGroup, offeredServices, type Provider } from './cluster-servers.ts';
 
 interface ServerGroupsProps {
   readonly provider: Provider;
   readonly groups: readonly Group[];
+  /** False: the API has no field for the instance, and each node gets the default one. */
+  readonly hasInstances?: boolean;
   readonly onChange: (groups: readonly Group[]) => void;
   readonly problemOf: (field: string) => string | undefined;
 }
 
-export function ServerGroups({ provider, groups, onChange, problemOf }: ServerGroupsProps) {
+export function ServerGroups({
+  provider,
+  groups,
+  hasInstances = true,
+  onChange,
+  problemOf,
+}: ServerGroupsProps) {
   const change = (at: number, part: Partial<Group>) =>
     onChange(groups.map((group, index) => (index === at ? { ...group, ...part } : group)));
   return (
@@ -78,13 +40,15 @@ export function ServerGroups({ provider, groups, onChange, problemOf }: ServerGr
                 problem={problem('size')}
                 required
               />
-              <Select
-                label="Instance"
-                value={group.compute}
-                onChange={(compute) => change(at, { compute })}
-                options={instanceOptions(provider, group.compute)}
-                problem={problem('compute') ?? problem('instanceSize')}
-              />
+              {hasInstances && (
+                <Select
+                  label="Instance"
+                  value={group.compute}
+                  onChange={(compute) => change(at, { compute })}
+                  options={instanceOptions(provider, group.compute)}
+                  problem={problem('compute') ?? problem('instanceSize')}
+                />
+              )}
             </div>
             <Services group={group} onChange={(services) => change(at, { services })} />
             {problem('services') && <p class="problem">{problem('services')}</p>}
@@ -96,6 +60,9 @@ export function ServerGroups({ provider, groups, onChange, problemOf }: ServerGr
           </fieldset>
         );
       })}
+      {!hasInstances && (
+        <p class="quiet">In a {provider} cloud every node gets the default instance of 16 GiB.</p>
+      )}
       <Button onClick={() => onChange([...groups, newGroup(provider)])}>Add group</Button>
       {problemOf('servers') && <p class="problem">{problemOf('servers')}</p>}
     </>
