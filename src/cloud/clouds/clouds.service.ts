@@ -64,6 +64,13 @@ export class CloudsService {
 
   /** Throws if the name exists. */
   async add(cloud: NewCloud): Promise<CloudRow> {
+    const row = await this.addMissing(cloud);
+    if (row === null) throw invalid(`name: there is a cloud "${cloud.name}" already`);
+    return row;
+  }
+
+  /** Null if the name exists. */
+  async addMissing(cloud: NewCloud): Promise<CloudRow | null> {
     const { store, clock, random } = this.options;
     const row = { ...cloud, id: random.uuid(), status: 'ready', created_at: clock.wallMs() };
     const { numInsertedOrUpdatedRows } = await store
@@ -71,8 +78,7 @@ export class CloudsService {
       .values(row)
       .onConflict((conflict) => conflict.column('name').doNothing())
       .executeTakeFirst();
-    if (numInsertedOrUpdatedRows !== 1n) throw invalid(`name: there is a cloud "${cloud.name}" already`);
-    return row;
+    return numInsertedOrUpdatedRows === 1n ? row : null;
   }
 
   list(): Promise<CloudRow[]> {

@@ -52,7 +52,7 @@ export class ClustersService {
     { id }: ClusterRow,
     { name, description }: { name?: string | undefined; description?: string | undefined },
   ): Promise<void> {
-    await this.options.store
+    const { numUpdatedRows } = await this.options.store
       .updateTable('clusters')
       .set({
         ...(name !== undefined && { name }),
@@ -60,7 +60,8 @@ export class ClustersService {
         updated_at: this.options.clock.wallMs(),
       })
       .where('id', '=', id)
-      .execute();
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) throw notFound(`there is no cluster ${id}`);
   }
 
   /** Changes the stored support plan, which has no effect. Omitted fields stay unchanged. */

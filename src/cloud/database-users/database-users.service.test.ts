@@ -214,7 +214,8 @@ test('a node gets the stored access again after the store failed to write a chan
   await assert.rejects(users.update(cluster, 'u', { access: [] }), /full/);
   await assert.rejects(users.delete(cluster, 'deleted'), /full/);
   assert.deepEqual([...node.roles], [['u', '']]);
-  for (const change of ['update', 'delete']) await sql`drop trigger ${sql.raw(`no_${change}`)}`.execute(store);
+  for (const change of ['update', 'delete'])
+    await sql`drop trigger ${sql.raw(`no_${change}`)}`.execute(store);
   unconfirmed.start((_row, username) => users.confirm(cluster, username));
   t.after(() => unconfirmed.stop());
   await pass(clock, 34_000);

@@ -156,7 +156,9 @@ export class DatabaseUsersService {
     if (!(await this.insert(user)) && !(await this.takeOver(cluster, user)))
       throw invalid(`username: cluster ${cluster.row.id} has a user "${request.username}" already`);
     try {
-      await this.recorded(cluster, request.username, () => this.putToNode(cluster, request.username, request));
+      await this.recorded(cluster, request.username, () =>
+        this.putToNode(cluster, request.username, request),
+      );
     } catch (error) {
       await this.deleteRow(user);
       throw error;

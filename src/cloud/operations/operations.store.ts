@@ -153,13 +153,22 @@ export class OperationsStore {
     return numUpdatedRows === 1n;
   }
 
-  /** Releases the leases of an ended process: only one process works for a home at a time. */
-  async releaseAll(home: string): Promise<void> {
-    await this.options.store
-      .updateTable('operations')
-      .set({ owner: null, lease_until: 0 })
-      .where('home', '=', home)
+  /**
+   * Releases the leases of an ended process: only one process works for a home at a time. Adds the time without a process, which begins
+   * with the last write, to the time limit of the operations.
+   */
+  async takeOver(home: string): Promise<void> {
+    const { store, clock } = this.options;
+    const now = clock.wallMs();
+    const open = store.updateTable('operations').where('home', '=', home).where('state', '=', 'open');
+    await open
+      .set((e) => ({
+        deadline: e('deadline', '+', e(e.val(now), '-', e.ref('updated_at'))),
+        updated_at: now,
+      }))
+      .where('updated_at', '<', now)
       .execute();
+    await open.set({ owner: null, lease_until: 0 }).execute();
   }
 
   /** Resets open operations that an earlier process left in one of the steps `from` to the step `to`. */

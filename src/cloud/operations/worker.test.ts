@@ -305,6 +305,31 @@ test('the worker deletes old operations of deleted clusters, and none of existin
   ]);
 });
 
+test('gives an operation the rest of its time after hours without a process', async (t) => {
+  let tries = 0;
+  const run = async (): Promise<void> => {
+    if (++tries < 10) throw new Error('not yet');
+  };
+  const fixture = await Fixture.create(t, [{ name: 'join', run }]);
+  await fixture.cluster('c');
+  const id = await fixture.request('c');
+  await fixture.operations.claim(id, 'ended');
+  fixture.clock.advance(20_000);
+  await fixture.operations.record(id, 'ended', {});
+  for (const hours of [5, 7]) {
+    fixture.clock.setWall(hours * 3_600_000);
+    await fixture.operations.takeOver(home);
+    await fixture.operations.takeOver(home);
+  }
+  const { deadline } = (await fixture.operation(id)) ?? {};
+  assert.equal(deadline, fixture.clock.wallMs() + timeLimitMs - 20_000);
+  await fixture.worker('new').start();
+  await eventually(async () => {
+    fixture.clock.advance(1_000);
+    assert.equal(await fixture.stateOf(id), 'done');
+  });
+});
+
 test('the worker returns to the step that the plan names if the earlier process ended in a later step', async (t) => {
   const runs: string[] = [];
   const steps = ['place', 'start', 'probe'].map((name) => ({ name, run: async () => void runs.push(name) }));

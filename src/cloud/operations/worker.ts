@@ -56,7 +56,7 @@ export class Worker {
 
   async start(): Promise<void> {
     const { operations, plans, home } = this.options;
-    await operations.releaseAll(home);
+    await operations.takeOver(home);
     for (const [kind, { steps, resumeAt }] of Object.entries(plans)) {
       if (resumeAt === undefined) continue;
       const remainingSteps = steps.slice(steps.findIndex(({ name }) => name === resumeAt) + 1);

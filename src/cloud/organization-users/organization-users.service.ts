@@ -28,6 +28,13 @@ export class OrganizationUsersService {
 
   /** Throws if another user has the e-mail address. */
   async add(user: NewOrganizationUser): Promise<OrganizationUserRow> {
+    const row = await this.addMissing(user);
+    if (row === null) throw invalid(`email: there is a user ${user.email} already`);
+    return row;
+  }
+
+  /** Null if a user has the e-mail address. */
+  async addMissing(user: NewOrganizationUser): Promise<OrganizationUserRow | null> {
     const { store, clock, random } = this.options;
     const row = { ...user, id: random.uuid(), created_at: clock.wallMs() };
     const { numInsertedOrUpdatedRows } = await store
@@ -35,8 +42,7 @@ export class OrganizationUsersService {
       .values(row)
       .onConflict((conflict) => conflict.column('email').doNothing())
       .executeTakeFirst();
-    if (numInsertedOrUpdatedRows !== 1n) throw invalid(`email: there is a user ${user.email} already`);
-    return row;
+    return numInsertedOrUpdatedRows === 1n ? row : null;
   }
 
   /** `which`: the id or the e-mail address. */

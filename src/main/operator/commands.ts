@@ -149,9 +149,9 @@ export const operatorCommands: readonly OperatorCommand[] = [
     const state = (row: (typeof rows)[number]) =>
       row.revokedAt !== null
         ? `revoked ${row.revokedAt}`
-        : row.expiresAt !== null
-          ? `until ${row.expiresAt}`
-          : 'valid';
+        : row.expiresAt === null
+          ? 'valid'
+          : `${Date.parse(row.expiresAt) <= realClock.wallMs() ? 'expired' : 'until'} ${row.expiresAt}`;
     return {
       value: rows,
       lines: rows.map(
