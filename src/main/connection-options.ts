@@ -3,7 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { httpUrl } from './cloud-options.ts';
-import { kinds, UsageError } from './options.ts';
+import { environmentName, kinds, UsageError } from './options.ts';
 
 /** `service`: what listens at the address; `user`: which user the command needs. */
 export const connectionOptions = (address: string, service: string, user: string) =>
@@ -74,22 +74,26 @@ interface GivenPassword {
 const passwordBytesMax = 10_000;
 const authorityBytesMax = 1_000_000;
 
-/** The password from the option, the file, standard input or the environment. @throws UsageError if there is none */
-export function passwordOf(given: GivenPassword): string {
+/**
+ * The password from the option, the file, standard input or the environment. `prefix`: of the names of the options. @throws UsageError if
+ * there is none
+ */
+export function passwordOf(given: GivenPassword, prefix = ''): string {
   const { password, 'password-file': file } = given;
+  const option = `--${prefix}password-file`;
   if (file === undefined) {
     if (password !== undefined) return password;
     throw new UsageError(
-      'the password is missing: set DIVAN_PASSWORD, or give --password-file PATH (-: standard input)',
+      `the password is missing: set ${environmentName(`${prefix}password`)}, or give ${option} PATH (-: standard input)`,
     );
   }
   if (password !== undefined)
-    throw new UsageError('--password and --password-file are given; give one of them');
-  const [line = ''] = contentOf('--password-file', file, passwordBytesMax).split(/\r?\n/);
-  if (line === '')
     throw new UsageError(
-      `--password-file: the first line of ${file === '-' ? 'standard input' : file} is empty`,
+      `--${prefix}password (or ${environmentName(`${prefix}password`)}) and ${option} are given; give one of them`,
     );
+  const [line = ''] = contentOf(option, file, passwordBytesMax).split(/\r?\n/);
+  if (line === '')
+    throw new UsageError(`${option}: the first line of ${file === '-' ? 'standard input' : file} is empty`);
   return line;
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -20,4 +20,13 @@ test('the data folder has the administrator of `divan up` encrypted, in a file t
   }
   assert.equal(statSync(path).mode & 0o777, 0o700);
   rmSync(parent, { recursive: true });
+});
+
+test('reads the id of a folder without the line end that an editor added', (t) => {
+  const path = mkdtempSync(join(tmpdir(), 'divan-folder-'));
+  t.after(() => rmSync(path, { recursive: true }));
+  const folder = DataFolder.open(path, realRandom);
+  const id = folder.id();
+  writeFileSync(join(path, 'folder.id'), `${id}\n`);
+  assert.equal(folder.id(), id);
 });

@@ -97,7 +97,8 @@ export class DataFolder {
   id(existingId: () => string | null = () => null): string {
     const path = join(this.path, idFile);
     if (!existsSync(path)) writePrivate(path, existingId() ?? this.random.uuid());
-    return readFileSync(path, 'utf8');
+    // An operator may have written it, with a line end.
+    return readFileSync(path, 'utf8').trim();
   }
 
   /** The id of the node that this folder belongs to; null until `keepNodeId` was called. */

@@ -7,13 +7,18 @@ const variable = 'DIVAN_BACKUP_PASSPHRASE';
 const fileBytesMax = 4_096;
 
 /** Undefined if there is none. @throws ArchiveError for a file that cannot be read */
-export function backupPassphrase(file?: string): string | undefined {
-  if (file === undefined) return process.env[variable];
+export function backupPassphrase(file?: string, environment = process.env): string | undefined {
+  const given = environment[variable];
+  // An empty variable is an empty passphrase, which is refused: a backup that should be encrypted must not be written without.
+  if (file === undefined) return given === undefined ? undefined : withoutLineEnd(given);
   const text = textOf(file);
   if (text.length > fileBytesMax)
     throw new ArchiveError(`--passphrase-file: the passphrase must have at most ${fileBytesMax} characters`);
-  return text.replace(/\r?\n$/, '');
+  return withoutLineEnd(text);
 }
+
+/** A file ends with a line end, also one that was put into the variable. */
+const withoutLineEnd = (text: string): string => text.replace(/\r?\n$/, '');
 
 function textOf(file: string): string {
   try {

@@ -113,7 +113,7 @@ function newPasswordOf(options: GivenNewPassword): string | undefined {
   if (password === undefined && file === undefined) return undefined;
   if (file === '-' && options['password-file'] === '-')
     throw new UsageError('--new-password-file and --password-file: both name standard input');
-  return passwordOf({ password, 'password-file': file });
+  return passwordOf({ password, 'password-file': file }, 'new-');
 }
 
 interface GivenDescription {

@@ -224,7 +224,7 @@ function remotePassword(options: GivenRemotePassword): string | undefined {
   if (password === undefined && file === undefined) return undefined;
   if (file === '-' && options['password-file'] === '-')
     throw new UsageError('--remote-password-file and --password-file: both name standard input');
-  return passwordOf({ password, 'password-file': file });
+  return passwordOf({ password, 'password-file': file }, 'remote-');
 }
 
 function contentOf(option: string, path: string | undefined): string | undefined {
