@@ -61,6 +61,25 @@ async function aService(t: TestContext) {
   return { service, entries, cluster, node, clock, listed, pass };
 }
 
+test('a node that applies an unanswered update late gets the newest list again', async (t) => {
+  const { node, service, cluster, pass } = await aService(t);
+  await service.append(cluster, permanent('10.1.0.0/16'));
+  const old = node.admitted;
+  node.isDead = true;
+  await service.remove(cluster, '10.1.0.0/16');
+  await pass(2_000);
+  node.isDead = false;
+  await pass(1_500);
+  const newest = node.admitted;
+  assert.ok(!newest.includes('10.1.0.0/16'));
+  node.admitted = old;
+  await pass(31_000);
+  assert.deepEqual(node.admitted, newest);
+  const { updates } = node;
+  await pass(60_000);
+  assert.equal(node.updates, updates);
+});
+
 test('once a node answers again, the allowlist service removes the entries that were removed, replaced or expired meanwhile', async (t) => {
   const { service, cluster, node, listed, pass } = await aService(t);
   await service.replace(cluster, [permanent('10.1.0.0/16'), permanent('10.2.0.0/16'), temporary]);

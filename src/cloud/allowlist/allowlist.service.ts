@@ -13,6 +13,17 @@ const checkEveryMs = 1_000;
 const answerTimeoutMs = 3_000;
 /** The most updates of one call, if other requests change the list meanwhile. */
 const attemptsMax = 20;
+/** When the nodes get a list again after an update that failed: a request that a stalled node did not answer has ended by then. */
+const repeatAfterMs = 30_000;
+
+/** A list that the nodes get again. */
+interface Repeat {
+  readonly cluster: ClusterRow;
+  /** The nodes have not applied a list since the failure. */
+  readonly isFailed: boolean;
+  /** By the monotonic clock. */
+  readonly atMs: number;
+}
 
 export interface AllowlistOptions {
   entries: AllowlistStore;
@@ -29,6 +40,8 @@ export class AllowlistService {
   private readonly options: AllowlistOptions;
   /** Clusters whose nodes could not be updated, so that each failure is logged once. */
   private readonly notApplied = new Set<string>();
+  /** By cluster: a stalled node may apply an unanswered update after a later one, and then admit what was removed. */
+  private readonly repeats = new Map<string, Repeat>();
   private readonly updates: PeriodicTask;
   private readonly applying = new MergedRuns();
 
@@ -84,12 +97,22 @@ export class AllowlistService {
       try {
         await this.applyToNodes(cluster, sent);
       } catch (error) {
+        this.repeats.set(cluster.id, { cluster, isFailed: true, atMs: clock.monotonicMs() });
         await entries.recordStates(rows, ({ state }) => (state === 'pending' ? 'failed' : state));
         throw error;
       }
+      this.applied(cluster);
       await entries.recordStates(rows, (row) => stateOnceApplied(row, nowMs));
       if (sameEntries(sent, admitted(await entries.list(cluster.id), nowMs))) return;
     }
+  }
+
+  private applied(cluster: ClusterRow): void {
+    const nowMs = this.options.clock.monotonicMs();
+    const repeat = this.repeats.get(cluster.id);
+    if (repeat?.isFailed === true)
+      this.repeats.set(cluster.id, { cluster, isFailed: false, atMs: nowMs + repeatAfterMs });
+    else if (repeat !== undefined && repeat.atMs <= nowMs) this.repeats.delete(cluster.id);
   }
 
   private async applyToNodes(cluster: ClusterRow, rows: readonly AllowlistRow[]): Promise<void> {
@@ -116,8 +139,15 @@ export class AllowlistService {
 
   /** Applies the lists that are due, in parallel, so that an unresponsive node does not delay other clusters. */
   private async catchUp(): Promise<void> {
-    const due = await this.options.entries.clustersDue(this.options.home);
+    const { entries, home, clock } = this.options;
+    const due = await entries.clustersDue(home);
     const ids = new Set(due.map(({ id }) => id));
+    const nowMs = clock.monotonicMs();
+    for (const { cluster, atMs } of this.repeats.values()) {
+      if (atMs > nowMs || ids.has(cluster.id)) continue;
+      ids.add(cluster.id);
+      due.push(cluster);
+    }
     for (const id of this.notApplied) if (!ids.has(id)) this.notApplied.delete(id);
     await Promise.all(due.map((cluster) => this.tryToApply(cluster)));
   }

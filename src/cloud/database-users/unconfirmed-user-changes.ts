@@ -75,12 +75,12 @@ export class UnconfirmedUserChanges {
     const nowMs = clock.wallMs();
     const { numInsertedOrUpdatedRows } = await store
       .insertInto('user_doubts')
-      .values({ cluster_id: id, username, told_at: now })
+      .values({ cluster_id: id, username, told_at: nowMs })
       .onConflict((conflict) => conflict.columns(['cluster_id', 'username']).doNothing())
       .executeTakeFirst();
     const isNew = numInsertedOrUpdatedRows === 1n;
     if (!isNew) await this.note(id, username);
-    return { clusterId: id, username, begunMs: isNew ? now : null, isAtHome: this.isHomeOf(cluster) };
+    return { clusterId: id, username, begunMs: isNew ? nowMs : null, isAtHome: this.isHomeOf(cluster) };
   }
 
   /**

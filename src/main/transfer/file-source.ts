@@ -36,8 +36,10 @@ function parserOf({ format, separator }: SourceFile, start: StartPosition): Sour
 export function fileState(path: string): { bytes: number; changed: number } | null {
   if (path === '-') return null;
   try {
-    const { size, mtimeMs } = statSync(path);
-    return { bytes: size, changed: Math.floor(mtimeMs) };
+    const found = statSync(path);
+    if (found.isDirectory()) throw new Error('it is a folder');
+    if (found.isFIFO() || found.isSocket()) throw new Error('a pipe is read as standard input: give -');
+    return { bytes: found.size, changed: Math.floor(found.mtimeMs) };
   } catch (error) {
     throw new UsageError(`FILE: cannot read ${path}: ${(error as Error).message}`);
   }
