@@ -50,8 +50,15 @@ function checkMemory(): Finding {
 function containerFreeBytes(): number {
   const group = /^0::(\/.*)$/m.exec(systemText('/proc/self/cgroup'))?.[1] ?? '/';
   const folder = ['/sys/fs/cgroup', group === '/' ? '' : group].join('');
-  const limit = Number(systemText(`${folder}/memory.max`).trim() || 'max');
-  const used = Number(systemText(`${folder}/memory.current`).trim());
+  const textOf = (name: string): string => systemText(`${folder}/memory.${name}`);
+  return freeInGroup({ max: textOf('max'), current: textOf('current'), stat: textOf('stat') });
+}
+
+/** From the texts of `memory.max`, `memory.current` and `memory.stat`. The system releases inactive pages of its file cache when memory is needed. */
+export function freeInGroup({ max, current, stat }: Readonly<Record<'max' | 'current' | 'stat', string>>) {
+  const limit = Number(max.trim() || 'max');
+  const cached = Number(/^inactive_file (\d+)$/m.exec(stat)?.[1] ?? 0);
+  const used = Math.max(0, Number(current.trim()) - cached);
   return Number.isFinite(limit) && Number.isFinite(used)
     ? Math.max(0, limit - used)
     : Number.POSITIVE_INFINITY;

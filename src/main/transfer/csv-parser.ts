@@ -25,6 +25,8 @@ export class CsvParser implements SourceParser {
   private bytes = 0;
   private state: 'start' | 'plain' | 'quoted' | 'closed' = 'start';
   private problem: string | null = null;
+  /** The first bytes of the file, as long as they may begin a byte order mark; null afterwards. */
+  private head: Buffer | null;
   /** The last byte was a carriage return: the row ends with it, or with the line feed that follows. */
   private isReturned = false;
 
@@ -32,18 +34,18 @@ export class CsvParser implements SourceParser {
     this.offset = offset;
     this.line = line;
     this.firstLine = line;
+    this.head = offset === 0 ? Buffer.alloc(0) : null;
     this.separator = separator.charCodeAt(0);
   }
 
   *push(chunk: Buffer): Iterable<SourceRecord> {
-    for (const byte of chunk) {
+    for (const byte of this.withoutMark(chunk)) {
       if (this.isReturned && byte !== lineFeed) {
         this.line++;
         yield* this.row();
       }
       this.isReturned = false;
-      const at = this.offset++;
-      if (at < byteOrderMark.length && byte === byteOrderMark[at]) continue;
+      this.offset++;
       if (byte === lineFeed) this.line++;
       // A row that is too long may have a quote that is never closed: it ends with its line.
       const mayEnd = this.state !== 'quoted' || this.problem === tooLong;
@@ -54,8 +56,23 @@ export class CsvParser implements SourceParser {
   }
 
   *end(): Iterable<SourceRecord> {
+    const { head } = this;
+    this.head = null;
+    if (head !== null) yield* this.push(head);
     if (this.state === 'quoted') this.problem ??= 'a quote is never closed';
     yield* this.row();
+  }
+
+  /** Drops a byte order mark, which chunks may split; characters of other scripts share some of its bytes. */
+  private withoutMark(chunk: Buffer): Buffer {
+    if (this.head === null) return chunk;
+    const bytes = Buffer.concat([this.head, chunk]);
+    const isShort = bytes.length < byteOrderMark.length;
+    this.head = isShort ? bytes : null;
+    if (isShort) return Buffer.alloc(0);
+    if (!bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)) return bytes;
+    this.offset += byteOrderMark.length;
+    return bytes.subarray(byteOrderMark.length);
   }
 
   private take(byte: number): void {

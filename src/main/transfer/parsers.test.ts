@@ -108,6 +108,16 @@ describe('CSV', () => {
     ]);
   });
 
+  it('keeps the first character, which may share bytes with a byte order mark', () => {
+    for (const first of ['价', '使', '»', 'x'])
+      check(csv, `${first},b\n1,2\n`, [
+        [1, [first, 'b']],
+        [2, ['1', '2']],
+      ]);
+    check(csv, 'a', [[1, ['a']]]);
+    check(csv, '\ufeff', []);
+  });
+
   it('ends rows at carriage returns, also without a line feed', () => {
     check(csv, '\ufeffa,b\rc,"d\re"\r\r\nf,g\r', [
       [1, ['a', 'b']],
