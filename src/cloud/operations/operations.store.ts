@@ -159,14 +159,14 @@ export class OperationsStore {
    */
   async takeOver(home: string): Promise<void> {
     const { store, clock } = this.options;
-    const now = clock.wallMs();
+    const nowMs = clock.wallMs();
     const open = store.updateTable('operations').where('home', '=', home).where('state', '=', 'open');
     await open
       .set((e) => ({
-        deadline: e('deadline', '+', e(e.val(now), '-', e.ref('updated_at'))),
-        updated_at: now,
+        deadline: e('deadline', '+', e(e.val(nowMs), '-', e.ref('updated_at'))),
+        updated_at: nowMs,
       }))
-      .where('updated_at', '<', now)
+      .where('updated_at', '<', nowMs)
       .execute();
     await open.set({ owner: null, lease_until: 0 }).execute();
   }
