@@ -9,7 +9,7 @@ import { RowDecoder } from '../scan/row-decoder.ts';
 import { compileDefinition } from './compile-definition.ts';
 import type { IndexedDocument } from './compiled-definition.ts';
 import { keyPartsOf } from './key-parts.ts';
-import { arrayEntriesMax, RowMaker } from './row-maker.ts';
+import { arrayEntriesMax, RowMaker, rowsBytesMax } from './row-maker.ts';
 
 const documentOf = (value: unknown, rest: Partial<IndexedDocument> = {}): IndexedDocument => ({
   id: 'd',
@@ -123,6 +123,18 @@ test('documents above a limit are left out and counted', () => {
   const long = documentOf({ t: Array.from({ length: arrayEntriesMax + 1 }, () => 0) });
   assert.deepEqual(arrays.keysOf(long, Buffer.from('d')), []);
   assert.equal(arrays.leftOut, 1);
+});
+
+test('a document whose rows repeat a long field too often is left out', () => {
+  const maker = new RowMaker(compileDefinition(aDefinition(['`a`', array('(all `t`)')])));
+  const rowsOf = (count: number) =>
+    maker.keysOf(
+      documentOf({ a: 'x'.repeat(30_000), t: Array.from({ length: count }, (_, n) => n) }),
+      Buffer.from('d'),
+    );
+  const fitting = Math.floor(rowsBytesMax / 30_020);
+  assert.deepEqual([rowsOf(fitting).length, maker.leftOut], [fitting, 0]);
+  assert.deepEqual([rowsOf(fitting + 10).length, maker.leftOut], [0, 1]);
 });
 
 test('a document for which a key takes minutes is left out, and others are indexed', () => {

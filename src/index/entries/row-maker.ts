@@ -1,5 +1,6 @@
 // Computes the keys of a document's index rows.
 import { renewSteps } from '#sqlpp/values/step-limit.ts';
+import { keyName } from '../keys/key-name.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
 import { primaryKey } from '../keys/primary-key.ts';
 import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
@@ -8,6 +9,8 @@ import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './
 export const keyBytesMax = 32 << 10;
 /** A document whose indexed array has more elements is left out of the index. */
 export const arrayEntriesMax = 100_000;
+/** A document whose keys have more bytes together is left out of the index: each row repeats the values of the fields beside an indexed array. */
+export const rowsBytesMax = 32 << 20;
 
 const noRows: readonly Buffer[] = [];
 /** Repeated elements of an ALL array are numbered: up to here in two bytes after the key's components, further ones in three. */
@@ -109,18 +112,21 @@ export class RowMaker {
     const { writer } = this;
     const seen = new Map<string, number>();
     const rows: Buffer[] = [];
+    let rowsBytes = 0;
     for (const element of elements) {
       writer.truncate();
       writer.append(before);
       for (const [position, { isDescending }] of key.parts.entries())
         writer.write(element[position] as never, isDescending);
-      writer.append(after);
-      const row = writer.copy();
-      const name = row.toString('latin1');
+      const name = keyName(writer.view(before.length));
       const times = seen.get(name) ?? 0;
       seen.set(name, times + 1);
-      if (times === 0) rows.push(row);
-      else if (!key.isDistinct) rows.push(Buffer.concat([row, repeatBytes(times)]));
+      if (times > 0 && key.isDistinct) continue;
+      writer.append(after);
+      if (times > 0) writer.append(repeatBytes(times));
+      rows.push(writer.copy());
+      rowsBytes += writer.length;
+      if (rowsBytes > rowsBytesMax) throw new RangeError(`the keys have more than ${rowsBytesMax} bytes`);
     }
     return rows;
   }

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { collate } from '#sqlpp/values/collation.ts';
 import { Binary, newObject, setMember, type Value } from '#sqlpp/values/value.ts';
 import { printedSeed } from '../../../test/support/seed.ts';
+import { keyName } from './key-name.ts';
 import { KeyFormatError, KeyReader } from './key-reader.ts';
 import { KeyTooLongError, KeyWriter } from './key-writer.ts';
 
@@ -170,3 +171,12 @@ function keyOf(tuple: readonly Value[], descending: readonly boolean[] = []): Bu
   for (const [at, value] of tuple.entries()) writer.write(value, descending[at]);
   return writer.copy();
 }
+
+test('long keys have short names, which differ', () => {
+  const longKey = (last: string): Buffer => keyOf([`${'x'.repeat(30_000)}${last}`]);
+  const [one, other] = [longKey('1'), longKey('2')];
+  assert.notEqual(keyName(one), keyName(other));
+  assert.equal(keyName(one), keyName(Buffer.from(one)));
+  assert.ok(keyName(one).length < 100, 'V8 hashes strings of more than 16,383 characters by their length');
+  assert.notEqual(keyName(keyOf(['1'])), keyName(keyOf(['2'])));
+});

@@ -4,6 +4,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { vbucketCount, vbucketOf } from '#client/document-key.ts';
+import { keyName } from '../keys/key-name.ts';
 import { primaryKey } from '../keys/primary-key.ts';
 import {
   applicationId,
@@ -354,9 +355,6 @@ function without(keys: readonly Uint8Array[], others: readonly Uint8Array[]): re
   if (others.length === 0 || keys.length === 0) return keys;
   if (keys.length <= searchedKeysMax || others.length <= searchedKeysMax)
     return keys.filter((key) => !others.some((other) => Buffer.compare(key, other) === 0));
-  const names = new Set(others.map(nameOf));
-  return keys.filter((key) => !names.has(nameOf(key)));
+  const names = new Set(others.map(keyName));
+  return keys.filter((key) => !names.has(keyName(key)));
 }
-
-const nameOf = (key: Uint8Array): string =>
-  Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');
