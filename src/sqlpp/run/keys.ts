@@ -1,5 +1,5 @@
 // Makes the keys of maps from lists of values: texts that are equal for lists that count as equal.
-import { identityOf, shownIdentityOf, shownIdentityOfAll } from '../values/identity.ts';
+import { identityOf, isDigest, shownIdentityOf, shownIdentityOfAll } from '../values/identity.ts';
 import { resolveDeep } from '../values/json-parse.ts';
 import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
 
@@ -18,10 +18,10 @@ export function groupKey(values: readonly Value[]): string {
   return shownIdentityOfAll(values.map((value) => resolveDeep(value)));
 }
 
-/** Computing a key of this length takes longer than comparing the row with the last one that had such a key. */
-const largeCharacters = 64 << 10;
-
-/** Computes the keys of an operator's rows. Consecutive rows may have the same values, as those of one document do: a large key is computed once for them. */
+/**
+ * Computes the keys of an operator's rows. Consecutive rows may have the same values, as those of one document do: the key of large values, a digest, is
+ * computed once for them, since that takes longer than comparing the row with the last one that had such a key.
+ */
 export class RowKeys {
   readonly #keyOf: (values: readonly Value[]) => string;
   #large: { readonly values: readonly Value[]; readonly key: string } | null = null;
@@ -33,7 +33,7 @@ export class RowKeys {
   of(values: readonly Value[]): string {
     if (this.#large !== null && areSame(values, this.#large.values)) return this.#large.key;
     const key = this.#keyOf(values);
-    if (key.length >= largeCharacters) this.#large = { values, key };
+    if (isDigest(key)) this.#large = { values, key };
     return key;
   }
 }

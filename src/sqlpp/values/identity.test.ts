@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { identityOf } from './identity.ts';
+import { identityOf, isDigest, shownIdentityOf } from './identity.ts';
 import { Binary } from './value.ts';
 
 setFlagsFromString('--expose-gc');
@@ -24,4 +24,24 @@ test('arrays of different binary values have different texts', () => {
   const binary = (text: string) => new Binary(Buffer.from(text));
   assert.notEqual(identityOf([binary('a'), binary('b')]), identityOf([binary('abb')]));
   assert.equal(identityOf([binary('a'), binary('b')]), identityOf([binary('a'), binary('b')]));
+});
+
+test('long values have short texts, which differ: V8 hashes longer ones by their length only', () => {
+  const long = 'x'.repeat(20_000);
+  const values = [
+    `${long}1`,
+    `${long}2`,
+    [long, 1],
+    [long, 2],
+    { a: long },
+    `${long}\ud800`,
+    `${long}\ud801`,
+    `${long}\ufffd`,
+  ];
+  const texts = values.map(identityOf);
+  assert.equal(new Set(texts).size, values.length);
+  assert.ok(texts.every((text) => text.length < 100 && isDigest(text)));
+  assert.ok(!isDigest(identityOf('#')));
+  assert.equal(identityOf([long, 1]), identityOf([`${long.slice(1)}x`, 1]));
+  assert.equal(shownIdentityOf([long, undefined]), shownIdentityOf([long, null]));
 });

@@ -1,10 +1,19 @@
 // Texts that are equal exactly for values that collate equal: the keys of maps for caches and joins. DISTINCT, GROUP BY and set operations use a
 // variant, in which values that answers show alike have one text.
+import { hash } from 'node:crypto';
 import { memberNames } from './collation.ts';
 import { resolve } from './json-parse.ts';
 import { contiguous, numberText } from './json-text.ts';
 import { countSteps, countText, writtenSteps } from './step-limit.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
+
+/** V8 hashes longer strings by their length only, so that a map would compare all of one length. */
+const hashedCharactersMax = 16_383;
+/** Begins a digest, and no other identity. */
+const digestMark = '#';
+
+/** Whether the identity is the digest of a text that was too long for a map. */
+export const isDigest = (identity: string): boolean => identity.startsWith(digestMark);
 
 export function identityOf(value: Value): string {
   return identityText(value, Number.POSITIVE_INFINITY);
@@ -25,7 +34,7 @@ function identityText(value: Value, nullFrom: number): string {
   switch (typeof value) {
     case 'string':
       countText(value.length);
-      return `"${value}`;
+      return value.length >= hashedCharactersMax ? digestOf(`"${value}`) : `"${value}`;
     case 'number':
       return value === 0 ? '0' : String(value);
     case 'bigint':
@@ -40,7 +49,7 @@ function identityText(value: Value, nullFrom: number): string {
   let text = '';
   append(value, 0);
   // Maps keep these texts for long.
-  return contiguous(text);
+  return text.length > hashedCharactersMax ? digestOf(text) : contiguous(text);
 
   function append(part: Value, depth: number): void {
     if (typeof part === 'string') {
@@ -70,4 +79,11 @@ function identityText(value: Value, nullFrom: number): string {
     }
     text += '}';
   }
+}
+
+/** Text that is not well-formed is not hashed as UTF-8, in which all unpaired surrogates are the same. */
+function digestOf(text: string): string {
+  const isWellFormed = text.isWellFormed();
+  const digest = hash('sha256', isWellFormed ? text : Buffer.from(text, 'utf16le'), 'base64');
+  return `${digestMark}${isWellFormed ? '8' : '16'}${digest}`;
 }
