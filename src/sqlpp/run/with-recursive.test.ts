@@ -19,3 +19,9 @@ test('a UNION in WITH RECURSIVE is repeated where a subquery of its right side r
     'WITH RECURSIVE r AS (SELECT 1 AS n UNION SELECT x.n + 1 AS n FROM (SELECT r.n FROM r) x WHERE x.n < 3) SELECT RAW r.n FROM r';
   assert.deepEqual(await query(new MemoryDatastore(), statement), [1, 2, 3]);
 });
+
+test('a UNION in WITH RECURSIVE has rows once that answers show alike', async () => {
+  const statement =
+    'WITH RECURSIVE r AS (SELECT RAW [NULL] UNION SELECT RAW [MISSING] FROM r) SELECT RAW r FROM r';
+  assert.deepEqual(await query(new MemoryDatastore(), statement), [[null]]);
+});

@@ -5,7 +5,7 @@ import type { Value } from '../values/value.ts';
 import type { Code } from './code.ts';
 import { type InnerQuery, resultsOf } from './combining.ts';
 import { HeldMemory } from './held-memory.ts';
-import { valueKey } from './keys.ts';
+import { groupKey } from './keys.ts';
 import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 
@@ -16,7 +16,7 @@ const recursiveRowBytes = 64;
 
 /** Whether WITH RECURSIVE has not had the value before. */
 function isNew(memory: HeldMemory, seen: Set<string>, value: Value): boolean {
-  const key = valueKey([value]);
+  const key = groupKey([value]);
   if (seen.has(key)) return false;
   seen.add(key);
   memory.hold(key.length + entryBytes);
