@@ -24,6 +24,13 @@ export interface Keyspace {
   readonly collectionId: number;
 }
 
+/** The name as statements write it: `default`:`travel`.`inventory`.`airline`, each part in backquotes. */
+export function quotedKeyspace({ namespace, bucket, scope, collection }: KeyspaceName): string {
+  const isDefault = scope === '_default' && collection === '_default';
+  const path = namespace === 'system' ? [collection] : isDefault ? [bucket] : [bucket, scope, collection];
+  return `\`${namespace}\`:${path.map((part) => `\`${part}\``).join('.')}`;
+}
+
 /** The name in error texts and plans: `default:travel`, or `default:travel.inventory.airline`. */
 export function keyspaceText({ namespace, bucket, scope, collection }: KeyspaceName): string {
   if (namespace === 'system') return `system:${collection}`;

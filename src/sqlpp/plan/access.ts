@@ -1,6 +1,6 @@
 // Chooses the access path of one keyspace: keys, one or several indexes, or a scan of the collection.
 import type { IndexDefinition } from '../datastore/indexes.ts';
-import { keyspaceText } from '../datastore/keyspace.ts';
+import { quotedKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { Expression } from '../tree/expression.ts';
 import type { Access, ScanRole } from './access-state.ts';
@@ -270,7 +270,7 @@ function wholeAccess(
   const { source, keyspace } = from;
   const index = primaryOf(access, from);
   if (!index && !access.planning.sequentialScans) {
-    const name = `\`${keyspaceText(keyspace.name).replaceAll(/[.:]/g, (part) => `\`${part}\``)}\``;
+    const name = quotedKeyspace(keyspace.name);
     throw sqlError(
       4000,
       `No index available on keyspace ${name} that matches your query. Use CREATE PRIMARY INDEX ON ${name} to create a primary index, or check that your expected index is online.`,

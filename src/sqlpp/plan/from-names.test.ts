@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { query } from '../../../test/support/engine-run.ts';
+import { prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 
 const rowsOf = (statement: string) => query(new MemoryDatastore(), statement);
@@ -31,4 +31,14 @@ test('a path in FROM begins at the row whose alias is a term of WITH', async () 
 
 test('a term of WITH is joined with itself under different names only', async () => {
   await assert.rejects(rowsOf('WITH c AS ([1]) SELECT RAW c FROM c JOIN c ON true'), { code: 4020 });
+});
+
+test('the error of a keyspace without an index quotes each part of its name', () => {
+  const datastore = new MemoryDatastore();
+  datastore.add('a.b');
+  datastore.add('a.b', 's', 'c');
+  const refusal = (keyspace: string) => () =>
+    prepareOn(datastore, `SELECT * FROM ${keyspace}`, { sequentialScans: false });
+  assert.throws(refusal('`a.b`'), /CREATE PRIMARY INDEX ON `default`:`a.b` to/);
+  assert.throws(refusal('`a.b`.s.c'), /CREATE PRIMARY INDEX ON `default`:`a.b`.`s`.`c` to/);
 });
