@@ -11,7 +11,13 @@ import {
   statisticsName,
 } from '#index/rest/index-statistics.contract.ts';
 import { definitionText } from '#index/rest/index-text.contract.ts';
-import { type IndexRoutesParts, mayOnIndex, shownIndexes, shownNode } from './shown-indexes.ts';
+import {
+  type IndexRoutesParts,
+  mayOnIndex,
+  recordsVersion,
+  shownIndexes,
+  shownNode,
+} from './shown-indexes.ts';
 
 type Selection = { readonly [Name in 'bucket' | 'scope' | 'collection' | 'index']?: string | undefined };
 
@@ -30,7 +36,7 @@ export function indexServiceRoutes(parts: IndexRoutesParts): BoundRoute[] {
     bind(contract.GetIndexes, async ({ query }, context) => {
       const node = await shownNode(parts, context);
       const status = (await visible(query, context)).map((index) => serviceIndexRecord(index, node));
-      return reply.json({ version: status.length, code: 'success', status });
+      return reply.json({ version: recordsVersion(status), code: 'success', status });
     }),
     bind(contract.GetIndexStatements, async ({ query }, context) =>
       reply.json((await visible(query, context)).map(({ definition }) => definitionText(definition))),

@@ -9,8 +9,8 @@ import { noIndexService } from './no-index-service.ts';
 
 const definition = { ...aDefinition(['`n`']), replicas: 0 };
 
-/** What a node shows of an index that other nodes have. */
-async function shownBy(services: ('kv' | 'index')[], others: readonly object[], isBuilt = true) {
+/** What a node answers about an index that other nodes have. */
+async function answerOf(services: ('kv' | 'index')[], others: readonly object[], isBuilt = true) {
   const view = { self: nodeNamed('own', { services }), cluster: aCluster() };
   const indexes = { all: () => [{ definition, isBuilt }] };
   const settings = { read: async (_: string, initial: unknown) => initial };
@@ -21,9 +21,14 @@ async function shownBy(services: ('kv' | 'index')[], others: readonly object[], 
     {} as never,
     { local: { address: 'own' }, may: () => true } as unknown as Context,
   );
-  const [shown] = (answer as unknown as { value: { indexes: Record<string, unknown>[] } }).value.indexes;
-  const { hosts, partitionMap, status, progress, lastScanTime, stale } = shown ?? {};
-  const metrics = [...(await indexMetrics(parts))];
+  const { value } = answer as unknown as { value: { indexes: Record<string, unknown>[]; version: number } };
+  return { ...value, metrics: [...(await indexMetrics(parts))] };
+}
+
+/** The record of the index, and whether the node has metrics of it. */
+async function shownBy(...request: Parameters<typeof answerOf>) {
+  const { indexes, metrics } = await answerOf(...request);
+  const { hosts, partitionMap, status, progress, lastScanTime, stale } = indexes[0] ?? {};
   return { hosts, partitionMap, status, progress, lastScanTime, stale, metrics: metrics.length > 0 };
 }
 
@@ -47,4 +52,11 @@ test('the state of an index is not known where none of its nodes is reached', as
   const shown = await shownBy(['kv'], []);
   assert.deepEqual([shown.hosts, shown.status, shown.progress, shown.stale], [[], 'Error', 0, true]);
   assert.equal((await shownBy(['kv'], [], false)).status, 'Created');
+});
+
+test('the version of the list changes with the state of an index, and with nothing else', async () => {
+  const versionOf = async (state: string) =>
+    (await answerOf(['kv'], [{ node: nodeNamed('other'), state, progress: 100, lastScanMs: 0 }])).version;
+  assert.equal(await versionOf('online'), await versionOf('online'));
+  assert.notEqual(await versionOf('online'), await versionOf('building'));
 });

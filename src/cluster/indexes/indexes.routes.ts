@@ -5,7 +5,13 @@ import { nodeAddress } from '../nodes/node-record.ts';
 import type { IndexNodes, IndexOnNode } from './index-nodes.ts';
 import * as contract from './indexes.contract.ts';
 import { keepsIndexes } from './indexes.service.ts';
-import { type IndexRoutesParts, mayOnIndex, shownIndexes, shownNode } from './shown-indexes.ts';
+import {
+  type IndexRoutesParts,
+  mayOnIndex,
+  recordsVersion,
+  shownIndexes,
+  shownNode,
+} from './shown-indexes.ts';
 
 interface AllIndexesParts extends IndexRoutesParts {
   readonly indexNodes: Pick<IndexNodes, 'onOtherNodes'>;
@@ -29,9 +35,12 @@ export const indexRoutes = (parts: AllIndexesParts): BoundRoute[] => [
       return [{ address: own.address, state, progress, lastScanMs }, ...others];
     };
     const { storageMode } = own;
+    const records = indexes.map((index) =>
+      managerIndexRecord(index, { storageMode, copies: copiesOf(index) }),
+    );
     return reply.json({
-      indexes: indexes.map((index) => managerIndexRecord(index, { storageMode, copies: copiesOf(index) })),
-      version: indexes.length,
+      indexes: records,
+      version: recordsVersion(records),
       warnings: [],
     });
   }),

@@ -1,4 +1,5 @@
 // Indexes and their node as the routes show them, with the current reports of the index service.
+import { crc32 } from 'node:zlib';
 import type { Context } from '#contract/route.ts';
 import type { IndexServiceAdmin } from '#index/index.contract.ts';
 import type { ShownIndex, ShownNode } from '#index/rest/index-records.contract.ts';
@@ -41,3 +42,7 @@ export async function shownNode({ view, settings }: IndexRoutesParts, context: C
     storageMode: storageMode || defaultStorageMode,
   };
 }
+
+/** The version of a list of indexes, by which clients notice that one of the records has changed; 0 for no records. */
+export const recordsVersion = (records: readonly object[]): number =>
+  crc32(records.map((record) => JSON.stringify(record)).join(''));
