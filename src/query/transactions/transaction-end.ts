@@ -4,7 +4,7 @@ import { DataPortError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
-import { SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import { SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { atrIdFor } from './atr-ids.ts';
 import { AttemptRecord } from './attempt-record.ts';
 import { cleanUp } from './clean-up.ts';
@@ -135,6 +135,8 @@ class Ending {
   private recordFor(changes: readonly StagedChange[]): AttemptRecord {
     const { transaction, parts } = this;
     const { keyspace, id } = recordLocationFor(transaction, changes);
+    if (transaction.start.recordLocation === null && parts.data.find(keyspace) === 'no collection')
+      throw noPlaceForRecord(keyspace.bucket);
     const record = new AttemptRecord(parts.data, parts.data.keyspace(keyspace), id, transaction.start);
     transaction.record = { keyspace, id };
     parts.lost.began(keyspace);
@@ -173,6 +175,12 @@ function recordLocationFor(
   const id = wanted?.id ?? atrIdFor(first?.id ?? '');
   return { keyspace: { namespace: 'default', bucket, scope, collection }, id };
 }
+
+const noPlaceForRecord = (bucket: string): SqlError =>
+  sqlError(
+    17099,
+    `bucket ${bucket} has no default collection, which has the records of transactions unless the request parameter or the setting atrcollection names another collection`,
+  );
 
 /** True if the request may have succeeded without a reply. */
 function isAmbiguous(error: unknown): boolean {

@@ -48,6 +48,13 @@ export function rollbackFailure(error: unknown): SqlError {
   return sqlErrorWith(17008, { cause }, `Rollback Transaction statement error: ${msg}`);
 }
 
+/** An administrator has ended the transaction before its timeout. */
+export const removed = (): SqlError => {
+  const msg = 'the transaction was ended by DELETE FROM system:transactions';
+  const cause: FailureCause = { ...failed, msg };
+  return sqlErrorWith(17010, { cause }, `: ${msg}`);
+};
+
 export const expired = (): SqlError => {
   const cause: FailureCause = { ...failed, raise: 'expired', msg: 'the transaction has timed out' };
   return sqlErrorWith(17010, { cause });

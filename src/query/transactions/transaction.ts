@@ -5,7 +5,7 @@ import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { ScanConsistency } from '../request/query-request.ts';
 import { StagedChanges } from './staged-changes.ts';
-import { expired } from './transaction-failure.ts';
+import { expired, removed } from './transaction-failure.ts';
 
 /** The document that records an attempt. */
 export interface RecordLocation {
@@ -43,6 +43,8 @@ export class Transaction {
   /** The record of the attempt; null before it is written. */
   record: { readonly keyspace: KeyspaceName; readonly id: string } | null = null;
   state: TransactionState = 'open';
+  /** Whether an administrator ended the transaction. */
+  isRemoved = false;
   isolation = 'READ COMMITTED';
   statementNumber = 0;
   uses = 0;
@@ -72,6 +74,7 @@ export class Transaction {
   /** @throws SqlError 17010, 17011 */
   checkOpen(): void {
     if (this.state === 'released') throw sqlError(17011);
+    if (this.isRemoved) throw removed();
     if (this.state === 'expired' || this.leftMs <= 0) throw expired();
   }
 

@@ -41,6 +41,7 @@ test('other requests get the place of a COMMIT that waits, which is answered eve
   const written = deferred<StoreReply[]>();
   const transactions = transactionsOf(
     {
+      find: () => ({ name: {} }) as Keyspace,
       keyspace: () => ({ name: {} }) as Keyspace,
       storePersisted: () => written.promise,
       store: async () => [reply],
@@ -82,4 +83,36 @@ test('a limited number of expired transactions is kept, the newest ones', async 
   clock.advance(60_000);
   assert.deepEqual(transactions.all(), []);
   assert.equal(clock.pending, 0);
+});
+
+test('statements of a transaction that an administrator ended say so, and not that it timed out', async () => {
+  const transactions = transactionsOf({}, new ManualClock());
+  const transaction = transactions.begin({ ...startOf('t'), timeoutMs: 60_000 });
+  transactions.end('t');
+  await eventually(() => assert.equal(transaction.state, 'expired'));
+  assert.throws(() => transaction.checkOpen(), {
+    code: 17010,
+    message: 'Transaction timeout: the transaction was ended by DELETE FROM system:transactions',
+  });
+});
+
+test('a COMMIT in a bucket without default collection names the parameter for another collection', async () => {
+  const transactions = transactionsOf({ find: () => 'no collection' }, new ManualClock());
+  const transaction = transactions.begin({ ...startOf('t'), timeoutMs: 60_000, memoryBytesMax: 1_000 });
+  transaction.changes.put({
+    keyspace: { name: { namespace: 'default', bucket: 'b', scope: 's', collection: 'c' } } as Keyspace,
+    id: 'd',
+    kind: 'insert',
+    cas: 0n,
+    ownCas: 0n,
+    stagedByClient: null,
+    isUnstaged: false,
+    expiration: 'keep',
+    bytes: Buffer.from('{}'),
+  });
+  transaction.changes.acceptStatement();
+  await assert.rejects(transactions.commit(transaction, undefined), {
+    code: 17007,
+    message: /bucket b has no default collection.* atrcollection /,
+  });
 });

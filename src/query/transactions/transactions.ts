@@ -77,6 +77,7 @@ export class Transactions {
   end(id: string): boolean {
     const transaction = this.open.get(id);
     if (transaction === undefined) return false;
+    transaction.isRemoved ||= transaction.state === 'open';
     void this.expire(transaction);
     return true;
   }

@@ -152,7 +152,7 @@ export const texts = {
   17007: '{}',
   17008: '{}',
   17009: '{} savepoint is not defined',
-  17010: 'Transaction timeout',
+  17010: 'Transaction timeout{}',
   17011: 'Transaction is released',
   17012: 'Duplicate Key{}: {}',
   17014: 'Key not found{}: {}',
