@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Button, Field } from '../kit/controls.tsx';
 import { Problem } from '../kit/notices.tsx';
 import { useAction } from '../kit/use-resource.ts';
-import { history, savedStatements, saveStatement } from './query-run.ts';
+import { history, savedStatements, saveStatement } from './remembered-statements.ts';
 
 interface StatementsProps {
   readonly statement: string;

@@ -11,8 +11,9 @@ import { PlanDrawing } from './plan-drawing.tsx';
 import { Advice } from './query-advice.tsx';
 import { InferredFields } from './query-fields.tsx';
 import { Results } from './query-results.tsx';
-import { addToHistory, history, type Outcome, runStatement } from './query-run.ts';
+import { type Outcome, runStatement } from './query-run.ts';
 import { History, Saved } from './query-saved.tsx';
+import { addToHistory, history } from './remembered-statements.ts';
 
 type Shown =
   | { readonly kind: 'rows'; readonly outcome: Outcome }
