@@ -80,8 +80,24 @@ export class BucketIndexes {
     this.compareTimer?.cancel();
     await this.work;
     for (const group of this.groups) await group.stop();
+    this.removeUnwanted();
     for (const [id, index] of [...this.members]) this.close(id, index);
     this.groups = [];
+  }
+
+  /** Removes the files of indexes that were dropped just before the stop: writing the last positions of hundreds takes seconds. */
+  private removeUnwanted(): void {
+    const { log, store, bucket } = this.options;
+    const wantedIds = new Set(this.wanted.map(({ id }) => id));
+    for (const [id, index] of [...this.members].filter(([member]) => !wantedIds.has(member))) {
+      try {
+        store.remove(bucket.uuid, id);
+      } catch (error) {
+        // The next start removes the file.
+        log.debug('index.close_failed', { index: id, reason: (error as Error).message });
+      }
+      this.close(id, index, index.file);
+    }
   }
 
   /** Applies the memory shares after other indexes were added or removed. */

@@ -221,6 +221,21 @@ test('the file of a dropped index is removed before it is closed, and not writte
   client.close();
 });
 
+test('a stop removes the files of indexes that were dropped just before it, and does not write them', async () => {
+  await using service = await startService();
+  const calls: string[] = [];
+  await using indexes = new TestIndexes(service.port, (store) => recorded(store, calls));
+  const client = await bucketClient(service.port);
+  const byN = aDefinition(['`n`']);
+  await store(client, orders, { a: { n: 1 } });
+  await indexes.want(byN);
+  await indexes.online(byN);
+  calls.length = 0;
+  await Promise.all([indexes.want(), indexes.service.stop()]);
+  assert.deepEqual(calls, ['remove', 'close']);
+  client.close();
+});
+
 /** Records the removals of files, and what is done with their writers. */
 const recorded = (store: IndexStore, calls: string[]): IndexStore => ({
   open: (identity) => {
