@@ -6,7 +6,7 @@ import type { BlockCompiler, Code } from './code.ts';
 import { type Emit, emitter, matching, merged } from './joining.ts';
 import { valueKey } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
-import { type Batch, Batcher, type Row } from './row.ts';
+import { type Batch, Batcher, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { sizeOfCopy, sizeOfRow } from './size.ts';
 
@@ -76,8 +76,14 @@ async function* pairsOf(
     const bytes = matches.length * sizeOfCopy(left);
     run.hold(bytes);
     try {
-      const pairs = matches.map((row) => merged(left, row));
-      for (const row of probe.emit(left, await matching(run, probe.condition, pairs))) {
+      const matched: Row[] = [];
+      for (let from = 0; from < matches.length; from += batchRows) {
+        const pairs = matches.slice(from, from + batchRows).map((row) => merged(left, row));
+        for (const row of await matching(run, probe.condition, pairs)) matched.push(row);
+        const pause = from + batchRows < matches.length ? run.yieldIfDue() : undefined;
+        if (pause !== undefined) await pause;
+      }
+      for (const row of probe.emit(left, matched)) {
         const full = batcher.add(row);
         if (full) yield full;
       }

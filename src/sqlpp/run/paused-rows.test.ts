@@ -182,3 +182,25 @@ test('pauses do not let an expression make a value that is too large', async () 
       );
     }
 });
+
+test('a hash join looks at the clock between the many matches of one row', async () => {
+  const datastore = new MemoryDatastore();
+  const u = datastore.add('u');
+  for (let at = 0; at < 5_000; at++) datastore.put(u, `k${at}`, { k: 1 });
+  const looksFor = async (left: string): Promise<number> => {
+    let looks = 0;
+    const look = (): number => Math.min(0, looks++);
+    await runWithPauses(`SELECT RAW 1 FROM ${left} AS a NEST u USE HASH(build) ON u.k = a`, look, datastore);
+    return looks;
+  };
+  const ofRow = (await looksFor('[1, 1]')) - (await looksFor('[1]'));
+  assert.ok(ofRow >= 30, `${ofRow} looks`);
+});
+
+test('window functions may pause at each row of a large partition', async () => {
+  const text =
+    'SELECT RAW SUM(x) OVER () FROM (SELECT RAW n FROM t USE KEYS "k1" UNNEST t.numbers n) AS x LIMIT 1';
+  const [whole, paused] = [await runWithPauses(text, 0), await runWithPauses(text, 5)];
+  assert.deepEqual(paused.rows, whole.rows);
+  assert.ok(paused.pauses > numbers.length, `${paused.pauses} pauses`);
+});

@@ -272,10 +272,18 @@ export class Run {
    * the result is there. Yields between rows that take long, as those of large documents do.
    */
   each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> | undefined {
+    return this.#each(0, items, work);
+  }
+
+  #each<T>(
+    from: number,
+    items: readonly T[],
+    work: (item: T, at: number) => void,
+  ): Promise<void> | undefined {
     // Synchronous until a row needs a subquery, or the time slice is over: most rows take less than a microsecond.
-    let at = 0;
-    // The clock is read after 1, 3, 7, 15, … rows: hardly ever where rows are short, and in time where they are long.
-    let timedAt = 1;
+    let at = from;
+    // The clock is read after 1, 3, 7, 15, … rows, and then after each batch: hardly ever where rows are short, and in time where they are long.
+    let timedAt = from + 1;
     this.#rowResults = null;
     this.#rowSubqueries = null;
     this.#needed = null;
@@ -286,9 +294,9 @@ export class Run {
     try {
       for (; at < items.length; at++) {
         if (at === timedAt) {
-          timedAt = 2 * timedAt + 1;
+          timedAt += Math.min(at - from + 1, batchRows);
           const pause = this.yieldIfDue();
-          if (pause !== undefined) return this.#eachAfter(pause, at, items, work);
+          if (pause !== undefined) return pause.then(() => this.#each(at, items, work));
         }
         begin(noTasks);
         work(items[at] as T, at);
@@ -303,16 +311,6 @@ export class Run {
     }
     // Called after `restore`: a subquery starts at once and evaluates some expressions, such as those of pushed-down limits, where it cannot wait for a pause.
     return this.#eachFrom(at, items, work, failed);
-  }
-
-  async #eachAfter<T>(
-    pause: Promise<void>,
-    from: number,
-    items: readonly T[],
-    work: (item: T, at: number) => void,
-  ): Promise<void> {
-    await pause;
-    await this.each(items.slice(from), (item, at) => work(item, from + at));
   }
 
   async #eachFrom<T>(

@@ -9,6 +9,7 @@ import { aggregateResult } from './aggregate-results.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { firstIndex } from './first-index.ts';
 import type { Row } from './row.ts';
+import { eachInChunks, inChunks } from './rows-in-chunks.ts';
 import type { Run } from './run.ts';
 import { compileFrame, type Frame, type FrameCode, lastPeers, type Partition } from './window-frames.ts';
 
@@ -28,35 +29,36 @@ export function compileWindowFunction(compiler: BlockCompiler, node: WindowColum
 
 /** A function of the position of a row in the partition alone. */
 function ranked(rankOf: (partition: Partition, at: number) => number): Compile {
-  return () => async (_run, partition, slot) => {
-    for (let at = 0; at < partition.rows.length; at++)
-      (partition.rows[at] as Row)[slot] = rankOf(partition, at);
+  return () => async (run, partition, slot) => {
+    await eachInChunks(run, partition.rows, (row, at) => {
+      (row as Row)[slot] = rankOf(partition, at);
+    });
   };
 }
 
 /** RANK. */
-const ranks: Compile = () => async (_run, partition, slot) => {
+const ranks: Compile = () => async (run, partition, slot) => {
   let first = 0;
-  partition.rows.forEach((row, at) => {
+  await eachInChunks(run, partition.rows, (row, at) => {
     if (partition.peers[at] !== partition.peers[first]) first = at;
     (row as Row)[slot] = first + 1;
   });
 };
 
 /** PERCENT_RANK. */
-const percentRanks: Compile = () => async (_run, partition, slot) => {
+const percentRanks: Compile = () => async (run, partition, slot) => {
   let first = 0;
   const others = partition.rows.length - 1;
-  partition.rows.forEach((row, at) => {
+  await eachInChunks(run, partition.rows, (row, at) => {
     if (partition.peers[at] !== partition.peers[first]) first = at;
     (row as Row)[slot] = others === 0 ? 0 : first / others;
   });
 };
 
 /** CUME_DIST. */
-const cumulativeDistribution: Compile = () => async (_run, partition, slot) => {
+const cumulativeDistribution: Compile = () => async (run, partition, slot) => {
   const ends = lastPeers(partition);
-  partition.rows.forEach((row, at) => {
+  await eachInChunks(run, partition.rows, (row, at) => {
     (row as Row)[slot] = ((ends[at] as number) + 1) / partition.rows.length;
   });
 };
@@ -72,7 +74,7 @@ const tiles: Compile = (compiler, node) => {
     });
     const count = typeof value === 'number' ? Math.trunc(value) : null;
     if (count !== null && !(count >= 1)) throw sqlError(5340, 'NTILE() needs a number of 1 or more');
-    partition.rows.forEach((row, at) => {
+    await eachInChunks(run, partition.rows, (row, at) => {
       (row as Row)[slot] = count && tileOf(at, size, count);
     });
   };
@@ -116,7 +118,7 @@ function neighbours(direction: 1 | -1): Compile {
         const isInside = index >= 0 && index < values.length;
         found[at] = isInside ? values[index] : otherwise ? otherwise.run(row as Row, run.evaluation) : null;
       });
-      partition.rows.forEach((row, at) => {
+      await eachInChunks(run, partition.rows, (row, at) => {
         (row as Row)[slot] = found[at];
       });
     };
@@ -222,7 +224,7 @@ const overFrame: Compile = (compiler, node) => {
   return async (run, partition, slot) => {
     const inputs = await inputsOf(run, partition, argument, filter);
     const results = await aggregated(run, node, partition, frame, inputs);
-    partition.rows.forEach((row, at) => {
+    await eachInChunks(run, partition.rows, (row, at) => {
       (row as Row)[slot] = results[at];
     });
   };
@@ -238,15 +240,16 @@ async function aggregated(
 ): Promise<Value[]> {
   const size = partition.rows.length;
   const frameAt = await frame.prepare(run, partition);
-  const add = (state: AggregateState, from: number, to: number, at: Frame): void => {
-    for (let index = from; index <= to; index++) {
-      if (inputs.passesFilter[index] && !at.isExcluded(index)) state.add(inputs.values[index]);
-    }
-  };
+  const add = (state: AggregateState, first: number, last: number, at: Frame): Promise<void> | undefined =>
+    inChunks(run, first, last + 1, (from, to) => {
+      for (let index = from; index < to; index++) {
+        if (inputs.passesFilter[index] && !at.isExcluded(index)) state.add(inputs.values[index]);
+      }
+    });
   if (size === 0) return [];
   if (frame.isWhole) {
     const state = aggregateStateOf(node);
-    add(state, 0, size - 1, frameAt(0));
+    await add(state, 0, size - 1, frameAt(0));
     return new Array<Value>(size).fill(await aggregateResult(run, state));
   }
   const results: Value[] = [];
@@ -257,13 +260,15 @@ async function aggregated(
     const bounds = frameAt(at);
     if (frame.isRunning) {
       const grew = next <= bounds.end;
-      add(running, next, bounds.end, bounds);
+      const adding = add(running, next, bounds.end, bounds);
+      if (adding !== undefined) await adding;
       read += 1 + Math.max(0, bounds.end + 1 - next);
       next = Math.max(next, bounds.end + 1);
       results[at] = grew || at === 0 ? running.result() : results[at - 1];
     } else {
       running = aggregateStateOf(node);
-      add(running, Math.max(0, bounds.start), Math.min(size - 1, bounds.end), bounds);
+      const adding = add(running, Math.max(0, bounds.start), Math.min(size - 1, bounds.end), bounds);
+      if (adding !== undefined) await adding;
       results[at] = running.result();
       read += sizeOfFrame(bounds);
     }
@@ -281,7 +286,7 @@ const ratioToReport: Compile = (compiler, node) => {
   return async (run, partition, slot) => {
     const inputs = await inputsOf(run, partition, argument, undefined);
     const sums = await aggregated(run, sum, partition, frame, inputs);
-    partition.rows.forEach((row, at) => {
+    await eachInChunks(run, partition.rows, (row, at) => {
       const [value, total] = [run.resolve(inputs.values[at]), sums[at]];
       const isNumber =
         (typeof value === 'number' || typeof value === 'bigint') &&

@@ -7,6 +7,7 @@ import type { BlockCompiler, Code } from './code.ts';
 import { valueKey } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
 import { type Batch, batchRows, type Row } from './row.ts';
+import { eachInChunks } from './rows-in-chunks.ts';
 import type { Pull, Run } from './run.ts';
 import { sizeOfRow } from './size.ts';
 import { type CompareKeys, compileRules } from './sorting.ts';
@@ -159,7 +160,7 @@ async function partitionsOf(
       rows: members.map(({ row }) => row),
       keys: members.map(({ keys }) => keys),
       compare,
-      peers: peersOf(members, compare, isOrdered),
+      peers: await peersOf(run, members, isOrdered ? compare : undefined),
     });
     await run.yieldIfDue();
   }
@@ -167,11 +168,17 @@ async function partitionsOf(
 }
 
 /** The peer group number of each row. Without an order all rows are peers. */
-function peersOf(members: readonly { keys: Value[] }[], compare: CompareKeys, isOrdered: boolean): number[] {
+async function peersOf(
+  run: Run,
+  members: readonly { keys: Value[] }[],
+  compare: CompareKeys | undefined,
+): Promise<number[]> {
+  const peers: number[] = [];
   let group = 0;
-  return members.map(({ keys }, at) => {
+  await eachInChunks(run, members, ({ keys }, at) => {
     const before = members[at - 1];
-    if (before && isOrdered && compare(before.keys, keys) !== 0) group++;
-    return group;
+    if (before && compare && compare(before.keys, keys) !== 0) group++;
+    peers.push(group);
   });
+  return peers;
 }
