@@ -1,10 +1,9 @@
-// Functions of both consoles that need no browser: the scale of charts, sizes, saved statements, the nodes of a cluster.
+// Functions of both consoles that need no browser: the scale of charts, sizes, the nodes of a cluster.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { groupsOf, newGroup, serversInCloud } from '../../../console/src/cloud/pages/cluster-servers.ts';
 import { chartScale } from '../../../console/src/kit/chart-scale.ts';
 import { size } from '../../../console/src/kit/format.ts';
-import { savedStatements, saveStatement } from '../../../console/src/pages/query-run.ts';
 
 test('the scale of a chart contains zero and all values, also negative ones', () => {
   const heights = (values: readonly number[]) => values.map(chartScale(values).heightOf);
@@ -27,27 +26,3 @@ test('a cluster in a cloud asks for its instances, unless the API has no field f
   const servers = [{ ...one, compute: '', storage: { type: 'GP3', IOPS: 0, size: 0 } }];
   assert.equal(groupsOf({ servers, place })[0]?.compute, 'n2-standard-4');
 });
-
-test('saves up to 200 statements, then says that one must be forgotten, and changes saved ones', (t) => {
-  useStorage(t);
-  for (let i = 0; i < 200; i++) saveStatement(`s${i}`, 'SELECT 1');
-  assert.throws(() => saveStatement('another', 'SELECT 2'), /200 saved statements.*forget one/);
-  assert.equal(Object.keys(savedStatements()).length, 200);
-  assert.equal(saveStatement('s0', 'SELECT 3')['s0'], 'SELECT 3');
-  saveStatement('s0', null);
-  assert.equal(saveStatement('another', 'SELECT 2')['another'], 'SELECT 2');
-});
-
-/** Gives this process the storage of a browser until the end of the test. */
-function useStorage(t: TestContext): void {
-  const items = new Map<string, string>();
-  const value = {
-    getItem: (name: string) => items.get(name) ?? null,
-    setItem: (name: string, text: string) => void items.set(name, text),
-  };
-  const before = Object.getOwnPropertyDescriptor(globalThis, 'localStorage');
-  Object.defineProperty(globalThis, 'localStorage', { value, configurable: true });
-  t.after(() => {
-    if (before !== undefined) Object.defineProperty(globalThis, 'localStorage', before);
-  });
-}
