@@ -123,9 +123,9 @@ test('frames whose bytes were changed at random are refused or have sizes within
 test('a decompression bomb is refused before it is decompressed, and absurd sizes before they are read', () => {
   const bomb = zstdCompressSync(Buffer.alloc(200 << 20));
   const header = { ...anyHeader, storedBytes: bomb.length };
-  const before = process.memoryUsage.rss();
-  assert.throws(() => unpackBlock({ ...header, plainBytes: 1 << 20 }, bomb), /cannot be decompressed/);
-  assert.ok(process.memoryUsage.rss() - before < 100 << 20);
+  // The reason of zlib itself: the decompression ended at this size.
+  const stopped = /cannot be decompressed: Cannot create a Buffer larger than 1048576 bytes/;
+  assert.throws(() => unpackBlock({ ...header, plainBytes: 1 << 20 }, bomb), stopped);
   const claims = encodeBlock(new FrameBuffer());
   claims.writeUInt32BE(0xffffffff, 12);
   assert.throws(() => readBlockHeader(claims, 32), /it claims/);

@@ -78,7 +78,7 @@ export class LdapServer implements DirectoryServer {
       timeout: requestTimeout,
       connectTimeout: requestTimeout,
       ...(encryption === 'TLS' && { tlsOptions: tls }),
-      createSecureConnection: connectWithin(requestTimeout),
+      createSecureConnection: connectWithin(this.#options.clock, requestTimeout),
     });
     const call = async (): Promise<T> => {
       const servername = isIP(host) === 0 && { servername: host };
@@ -115,11 +115,13 @@ export class LdapServer implements DirectoryServer {
 }
 
 /** ldapts itself limits connections and messages, but not a TLS handshake that StartTLS begins. */
-const connectWithin = (limitMs: number): typeof connect =>
+const connectWithin = (clock: LdapOptions['clock'], limitMs: number): typeof connect =>
   function connectTls(...args: Parameters<typeof connect>) {
     const socket = connect(...args);
-    socket.setTimeout(limitMs, () => socket.destroy(new Error(`no TLS handshake within ${limitMs} ms`)));
-    socket.once('secureConnect', () => socket.setTimeout(0));
+    const limit = clock.after(limitMs, () =>
+      socket.destroy(new Error(`no TLS handshake within ${limitMs} ms`)),
+    );
+    for (const event of ['secureConnect', 'close']) socket.once(event, () => limit.cancel());
     return socket;
   } as typeof connect;
 

@@ -51,11 +51,14 @@ test('a statement has steps for its phases, its many expressions and its subquer
   }
 });
 
-test('a statement with very many keys of GROUP BY is planned in bounded time', () => {
-  const startedMs = performance.now();
-  const keys = times(60_000, (at) => `f${at}`, ', ');
+test('planning a GROUP BY does not compare each of its keys with all others', (t) => {
+  const count = 200;
+  const keys = times(count, (at) => `f${at}`, ', ');
+  // The texts by which expressions are compared contain their names as JSON.
+  const named = t.mock.method(JSON, 'stringify');
   prepareOn(aStore(), `SELECT ${keys} FROM t GROUP BY ${keys}`);
-  assert.ok(performance.now() - startedMs < 20_000);
+  const names = named.mock.callCount();
+  assert.ok(names >= count && names < 20 * count, `${names} names`);
 });
 
 test('planning a long INSERT soon stops trying to read its documents as JSON if they are expressions', () => {

@@ -1,6 +1,7 @@
 // Objects of literals in long statements are one constant, whether their text is read as JSON or token by token.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CountedText } from '../../../test/support/counted-text.ts';
 import { query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import type { Expression } from '../tree/expression.ts';
@@ -61,11 +62,9 @@ test('documents of a long INSERT are stored as those of short ones', async () =>
 });
 
 test('text of brackets that never close is searched once', () => {
-  const startedMs = performance.now();
   for (const part of ['{"a":', '{"', '{"a":[1,']) {
-    const text = part.repeat(100_000);
-    const objects = new LiteralObjects(text);
-    for (let at = 0; at < text.length; at++) objects.at(at);
+    const text = part.repeat(20_000);
+    const objects = new LiteralObjects(new CountedText(text, 2 * text.length) as unknown as string);
+    for (let at = 0; at < text.length; at++) assert.equal(objects.at(at), undefined);
   }
-  assert.ok(performance.now() - startedMs < 20_000);
 });
