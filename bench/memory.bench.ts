@@ -9,7 +9,8 @@ import { Status } from '#wire/status.ts';
 import { aRequest } from './support/a-request.ts';
 
 const valueBytes = 100;
-const metadataBytes = 60;
+/** The aim: a document takes at most this much memory besides its key and value. */
+const metadataBytesMax = 60;
 const vbuckets = 1024;
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
@@ -34,11 +35,11 @@ async function measure(title: string, count: number, vbOf: (i: number) => number
   const residentBytesBefore = process.memoryUsage().rss;
   const { payload, longestMs } = fill(bucket, count, vbOf);
   const residentBytes = process.memoryUsage().rss - residentBytesBefore;
-  const allowed = payload + metadataBytes * count;
+  const allowed = payload + metadataBytesMax * count;
   console.log(`${title}: ${count} documents of ${valueBytes} B, keys and values ${mib(payload)} MiB`);
   console.log(`  mem_used ${mib(bucket.documents.memUsed)} MiB, resident ${mib(residentBytes)} MiB`);
   console.log(
-    `  resident / (keys + values + ${metadataBytes} B each): ${(residentBytes / allowed).toFixed(2)}`,
+    `  resident / (keys + values + ${metadataBytesMax} B each): ${(residentBytes / allowed).toFixed(2)}`,
   );
   console.log(`  longest write: ${longestMs.toFixed(2)} ms`);
   await bucket.destroy();

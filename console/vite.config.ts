@@ -1,4 +1,4 @@
-// How Vite builds the console of a node and that of the cloud, which share what both use; tools/build-console.ts runs it.
+// How Vite builds the console of a node and that of the cloud together, so that code of both is in common files; tools/build-console.ts runs Vite.
 import { defineConfig } from 'vite';
 
 // biome-ignore lint/style/noDefaultExport: Vite reads its configuration from the default export.

@@ -1,4 +1,4 @@
-// The memory and processor time of an idle node with many buckets and connections, and the latencies of a node under mixed load.
+// Divan alone: the memory and processor time of an idle node with many buckets and connections, and the latencies of a node under mixed load.
 
 import { measureMany } from '../many.bench.ts';
 import { mixed } from '../mixed.bench.ts';
@@ -23,19 +23,19 @@ export async function manyBuckets({ rounds, seconds }: Extent): Promise<Figure[]
   const [buckets, count] = isSmoke ? [3, 100] : [30, 10_000];
   const times = isSmoke ? { settleMs: 0, idleMs: 1_000 } : { settleMs: 35_000, idleMs: 30_000 };
   const found = await measureMany({ buckets, connections: count, starts: rounds, ...times });
-  const [few, more] = [
+  const [withBuckets, withConnections] = [
     `Divan with ${buckets} buckets`,
     `Divan with ${buckets} buckets and ${count} connections`,
   ];
   const figureOfMany = (server: string, shape: string, unit: string, values: readonly number[]): Figure =>
     figure('many', server, shape, unit, values);
   return [
-    figureOfMany(few, 'from the command until all are ready', 'ms', found.startsMs),
-    figureOfMany(few, 'processor time of that', 'ms', found.startsCpuMs),
-    figureOfMany(few, 'memory when idle', 'MB', [found.idle.mb]),
-    figureOfMany(more, 'memory when idle', 'MB', [found.idleWithConnections.mb]),
-    figureOfMany(few, 'processor time when idle, each second', 'ms', [found.idle.msPerSecond]),
-    figureOfMany(more, 'processor time when idle, each second', 'ms', [
+    figureOfMany(withBuckets, 'from the command until all are ready', 'ms', found.startsMs),
+    figureOfMany(withBuckets, 'processor time of that', 'ms', found.startsCpuMs),
+    figureOfMany(withBuckets, 'memory when idle', 'MB', [found.idle.mb]),
+    figureOfMany(withConnections, 'memory when idle', 'MB', [found.idleWithConnections.mb]),
+    figureOfMany(withBuckets, 'processor time when idle, each second', 'ms', [found.idle.msPerSecond]),
+    figureOfMany(withConnections, 'processor time when idle, each second', 'ms', [
       found.idleWithConnections.msPerSecond,
     ]),
   ];

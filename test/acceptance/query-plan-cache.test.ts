@@ -1,6 +1,7 @@
 // Statements that are sent again and again, whose plans the service keeps: no plan outlives what it was made of.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { noSequentialScans } from '#query/query.contract.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
 interface Answer {
@@ -9,6 +10,9 @@ interface Answer {
   errors?: { code: number; msg: string }[];
   profile?: { phaseOperators?: Record<string, number> };
 }
+
+/** The default of `queryN1QLFeatCtrl`. */
+const defaultFeatures = 76;
 
 type Account = typeof administrator;
 type Fields = Record<string, unknown>;
@@ -33,13 +37,14 @@ async function aQueryNode() {
       assert.equal(errors, undefined, statement);
       return results;
     },
-    /** The answer of the third time, whose plan is that of the second if nothing changed. */
+    /** The results of the third of three requests, which uses the plan of the second if nothing changed. */
     repeated: async (statement: string, fields: Fields = {}): Promise<unknown[]> => {
       await ask(statement, fields);
       await ask(statement, fields);
       return (await ask(statement, fields)).results;
     },
-    scanOf: async (statement: string): Promise<string[]> =>
+    /** The operators that run the statement. */
+    operatorsOf: async (statement: string): Promise<string[]> =>
       Object.keys((await ask(statement, { profile: 'phases' })).profile?.phaseOperators ?? {}),
     form: (path: string, method: string, fields: Record<string, string> = {}) =>
       fetch(rest + path, {
@@ -56,19 +61,21 @@ test('a repeated statement uses a new index, does without a dropped one, and fol
   const statement = 'SELECT RAW META(d).id FROM b d WHERE d.n = 1';
   await node.run('UPSERT INTO b VALUES ("k1", {"n": 1}), ("k2", {"n": 2})');
   assert.deepEqual(await node.repeated(statement), ['k1']);
-  assert.ok((await node.scanOf(statement)).includes('primaryScan'));
+  assert.ok((await node.operatorsOf(statement)).includes('primaryScan'));
   await node.run('CREATE INDEX by_n ON b(n)');
   assert.deepEqual(await node.repeated(statement), ['k1']);
-  assert.ok((await node.scanOf(statement)).includes('indexScan'));
+  assert.ok((await node.operatorsOf(statement)).includes('indexScan'));
   await node.run('DROP INDEX by_n ON b');
   assert.deepEqual(await node.repeated(statement), ['k1']);
-  assert.ok((await node.scanOf(statement)).includes('primaryScan'));
-  assert.equal((await node.ask(statement, { n1ql_feat_ctrl: 0x4000 })).errors?.[0]?.code, 4000);
-  await node.form('/settings/querySettings', 'POST', { queryN1QLFeatCtrl: String(0x4000 + 76) });
+  assert.ok((await node.operatorsOf(statement)).includes('primaryScan'));
+  assert.equal((await node.ask(statement, { n1ql_feat_ctrl: noSequentialScans })).errors?.[0]?.code, 4000);
+  await node.form('/settings/querySettings', 'POST', {
+    queryN1QLFeatCtrl: String(defaultFeatures + noSequentialScans),
+  });
   await eventually(async () =>
     assert.equal((await node.ask(statement)).errors?.[0]?.code, 4000, 'the setting is not in use'),
   );
-  await node.form('/settings/querySettings', 'POST', { queryN1QLFeatCtrl: '76' });
+  await node.form('/settings/querySettings', 'POST', { queryN1QLFeatCtrl: String(defaultFeatures) });
   await eventually(async () => assert.deepEqual(await node.repeated(statement), ['k1']));
 });
 

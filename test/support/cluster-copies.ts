@@ -65,12 +65,15 @@ export async function assertEqualCopies(
   return all;
 }
 
+/** A row of GET_ALL_VB_SEQNOS: the number of a vbucket and its seqno. */
+const rowBytes = 2 + 8;
+
 async function seqnosOf(client: DcpClient, state: number): Promise<Map<number, number>> {
   const extras = Buffer.alloc(4);
   extras.writeUInt32BE(state);
   const { value } = await client.ask({ opcode: Opcode.getAllVbSeqnos, extras });
   const found = new Map<number, number>();
-  for (let at = 0; at < value.length; at += 10)
+  for (let at = 0; at < value.length; at += rowBytes)
     found.set(value.readUInt16BE(at), Number(value.readBigUInt64BE(at + 2)));
   return found;
 }

@@ -184,7 +184,7 @@ export interface ManagerOptions {
   queryPort?: ServiceAddress;
   /** Default: the node does not run the backup service. */
   backupPort?: ServiceAddress;
-  /** The first time of its manual clock. */
+  /** The time at which its manual clock begins. */
   startMs?: number;
   /** Provisions as `Administrator` / `password` unless false. */
   provisioned?: boolean;
@@ -194,7 +194,7 @@ export const administrator = { username: 'Administrator', password: 'password' }
 
 export interface Sent {
   method?: InjectOptions['method'];
-  /** Fields; in the form of pairs, a name can be repeated. */
+  /** The fields of a form; a list of pairs can have a name more than once. */
   form?: Record<string, string | number> | [string, string][];
   json?: unknown;
   /** A raw body. */

@@ -7,8 +7,8 @@ import { Repository } from './repository.adapter.ts';
 const attemptsMax = 5;
 
 /**
- * Returns what `read` returns for one state of the complete backups; where these changed during each of five attempts, what the last attempt
- * returned. @throws ArchiveError; with `FolderInUseError` as its cause if every attempt failed while a task writes to the repository
+ * Returns what `read` returns in an attempt during which the complete backups did not change; if they changed during every attempt, what the
+ * last one returned. @throws ArchiveError; with `FolderInUseError` as its cause if every attempt failed while a task writes to the repository
  */
 export function readUnlocked<T>(folder: string, read: (repository: Repository) => T): T {
   for (let attempt = 1; ; attempt++) {

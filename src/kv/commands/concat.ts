@@ -103,6 +103,9 @@ function joinAsHeavyWork(
   return request.deferWork((bytes) => {
     const piece = from < 0 ? buffer.subarray(start, end) : bytes.subarray(start - from, end - from);
     const parts = isAppend ? [shared, piece] : [piece, shared];
-    return { job: { kind: 'validate', parts, encoding: 0, room }, document: { casHi, casLo, locked } };
+    return {
+      job: { kind: 'validate', parts, encoding: Datatype.raw, room },
+      document: { casHi, casLo, locked },
+    };
   });
 }

@@ -13,7 +13,7 @@ import { eventually } from '../../../test/support/node-process.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { BucketMemory } from '../memory/bucket-memory.ts';
 import { Bit } from '../memory/layout.ts';
-import { SharedDocuments } from '../memory/shared-documents.ts';
+import { SharedDocuments, unmarkedMs } from '../memory/shared-documents.ts';
 import { Directory } from '../served/directory.ts';
 import { ServedBucket } from '../served/served-bucket.ts';
 import { emptyPosition } from '../vbucket/item-position.ts';
@@ -91,6 +91,11 @@ class SharedBucket {
     return memory.locate(emptyPosition(), 0, hash, key, 0, key.length);
   }
 
+  /** The number of the page that has the document: the high half of its address. */
+  pageOf(name: string): number {
+    return this.addressOf(name) >>> 16;
+  }
+
   /** The memory of the bucket as a thread with a grant of its own has it. */
   bucketMemory(): BucketMemory {
     const grants: MemoryReply[] = [];
@@ -112,7 +117,7 @@ class SharedBucket {
     return this.document(name)?.value ?? null;
   }
 
-  /** The same after the turn, once the reader has what it requested. */
+  /** The value of the document that another thread finds in a later turn, once it has the memory that it requested. */
   async read(name: string): Promise<string | null> {
     for (let attempt = 0; ; attempt++) {
       await null;
@@ -205,10 +210,10 @@ test('documents that are read in memory are marked as used: those of short reads
   for (const name of ['a', 'b', 'not read']) assert.equal(s.b.store(`${orders}:${name}`), Status.success);
   assert.deepEqual([await s.read('a'), await s.read('b'), await s.read('a')], ['value', 'value', 'value']);
   assert.deepEqual([s.marks, isUsed('a')], [0, false]);
-  s.b.tick(50);
+  s.b.tick(unmarkedMs);
   assert.deepEqual([s.marks, isUsed('a'), isUsed('b'), isUsed('not read')], [1, true, true, false]);
   assert.equal(await s.read('a'), 'value');
-  s.b.tick(50);
+  s.b.tick(unmarkedMs);
   assert.equal(s.marks, 1, 'a marked document was marked again');
   const { gets } = s.served.report();
   assert.equal(gets, 4, 'a mark counts as a read');
@@ -216,7 +221,7 @@ test('documents that are read in memory are marked as used: those of short reads
   for (const name of names) s.b.store(`${orders}:${name}`);
   for (const name of names) assert.equal(await s.read(name), 'value');
   assert.ok(s.marks > 1 && s.marks < 20, `${s.marks} messages`);
-  s.b.tick(50);
+  s.b.tick(unmarkedMs);
   assert.ok(names.every(isUsed));
 });
 
@@ -225,12 +230,12 @@ test('a document that was read may be removed, evicted or dropped with its bucke
   for (const name of ['a', 'b']) s.b.store(`${orders}:${name}`);
   assert.deepEqual([await s.read('a'), await s.read('b')], ['value', 'value']);
   s.b.remove(`${orders}:a`);
-  s.b.tick(50);
+  s.b.tick(unmarkedMs);
   assert.equal(await s.read('b'), 'value');
   s.b.store(`${orders}:c`);
   assert.equal(await s.read('c'), 'value');
   s.directory.buckets.delete('b');
-  s.b.tick(50);
+  s.b.tick(unmarkedMs);
   assert.equal(s.marks, 2);
 });
 
@@ -307,14 +312,14 @@ test('tables that have grown and pages that got other memory are requested again
     if (at % 500 === 0) assert.equal(await s.read(name), `${name} ${'v'.repeat(900)}`);
   }
   assert.ok((index.versions[0] as number) > before + 5);
-  const page = s.addressOf('document 0') >>> 16;
+  const page = s.pageOf('document 0');
   const version = heap.pageVersions[page];
   for (const name of names) s.b.remove(`${orders}:${name}`);
   for (const name of names) s.store(name, { value: `${name} ${'w'.repeat(700)}` });
   assert.notEqual(heap.pageVersions[page], version);
   for (const name of names) assert.equal(await s.read(name), `${name} ${'w'.repeat(700)}`);
   assert.ok(s.requests < 30, `${s.requests} requests`);
-  (heap.pageVersions[s.addressOf('document 0') >>> 16] as number)++;
+  (heap.pageVersions[s.pageOf('document 0')] as number)++;
   assert.equal(s.readNow('document 0'), null);
   assert.equal(await s.read('document 0'), `document 0 ${'w'.repeat(700)}`);
 });

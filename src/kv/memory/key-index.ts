@@ -8,6 +8,8 @@ import { headerBytes, Word } from './layout.ts';
 import type { TurnLock } from './turn-lock.ts';
 
 const noTable = new Uint32Array(new SharedArrayBuffer(8));
+/** The words of a slot. Others number slots by their first word, so that the next slot is this much further. */
+export const slotWords = 2;
 const firstSlots = 8;
 /** Larger tables (in words) are rehashed incrementally. */
 const rehashedAtOnceMax = 2 ** 14;

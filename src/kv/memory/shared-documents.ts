@@ -10,8 +10,8 @@ const readsAfterRefusal = 200;
 const uncollectedBytesMax = 64 << 20;
 /** Limit of `pauses`, in which the names of deleted buckets stay. */
 const pausesMax = 1_000;
-/** Keys of documents to mark wait so long for others. */
-const unmarkedMs = 50;
+/** Keys of documents to mark as used wait this long, so that one message has many of them. */
+export const unmarkedMs = 50;
 const none = -1;
 /** Number 0 is no page. */
 const firstPage = 1;

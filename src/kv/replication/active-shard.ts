@@ -306,8 +306,8 @@ export class ActiveShard {
   }
 
   /**
-   * The last active stays until the disk of another member has what it has: where all lose their memory, no other can continue. `isWritten`: the
-   * disk of this node has it.
+   * The last active stays until another member has the documents of the shard on its disk: if all members lost their memory, only the last
+   * active could restore the shard. `isWritten`: they are on the disk of this node.
    */
   private mayRemove(node: string, isWritten: boolean): boolean {
     if (node === this.spec.lastActive && !isWritten) return false;

@@ -3,6 +3,7 @@
 // vbuckets that are active on another node: these receive the tombstones from there.
 
 import { isEventKey } from '../data/system-events.ts';
+import { slotWords } from '../memory/key-index.ts';
 import { Bit } from '../memory/layout.ts';
 import { draftStoredTombstone, draftTombstone } from './drafts.ts';
 import { emptyPosition } from './item-position.ts';
@@ -86,7 +87,7 @@ export class Sweeper {
   }
 
   private visit(address: number): void {
-    if (address === 0 || !this.isGone(address)) this.slot += 2;
+    if (address === 0 || !this.isGone(address)) this.slot += slotWords;
     else if (isInFlight(this.options.vbuckets.items, address)) this.skip();
     else this.remove(address);
   }
@@ -108,7 +109,7 @@ export class Sweeper {
     const isWritten = (state & Bit.deleted) !== 0 && this.isOnDisk(address, state);
     // Removal shifts a later entry into this slot, so the walk does not advance.
     if (isWritten) vbuckets.discard(this.position);
-    else if (!makesSeqnos(vbuckets.columns, vb)) this.slot += 2;
+    else if (!makesSeqnos(vbuckets.columns, vb)) this.slot += slotWords;
     else if (!isPersistent()) vbuckets.discard(this.position);
     else this.makeTombstone(address, state);
   }
@@ -151,6 +152,6 @@ export class Sweeper {
 
   private skip(): void {
     this.hasSkipped = true;
-    this.slot += 2;
+    this.slot += slotWords;
   }
 }

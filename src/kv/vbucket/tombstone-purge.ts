@@ -1,7 +1,7 @@
 // Removes from memory the tombstones that compaction has dropped from a vbucket's file.
 import type { PurgedVbucket } from '../data/disk-engine.ts';
 import { isEventKey } from '../data/system-events.ts';
-import type { KeyIndex } from '../memory/key-index.ts';
+import { type KeyIndex, slotWords } from '../memory/key-index.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import { emptyPosition } from './item-position.ts';
 import type { Items } from './items.ts';
@@ -23,16 +23,16 @@ export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, befor
 function discardPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, beforeSeconds: number): number {
   const { index, items } = vbuckets;
   const position = emptyPosition();
-  const mask = rehashedEnd(index, vb) - 2;
+  const mask = rehashedEnd(index, vb) - slotWords;
   const empty = emptySlot(index, vb);
   let left = 0;
   // Starts after an empty slot and ends at it: a removal shifts later entries back, but none over an empty slot, so that
   // each is visited once.
-  for (let slot = (empty + 2) & mask; slot !== empty; ) {
+  for (let slot = (empty + slotWords) & mask; slot !== empty; ) {
     const address = index.address(vb, slot);
     if (address === 0 || !isPurged(items, address, purgeSeqno, beforeSeconds)) {
       if (address !== 0 && isCounted(items, address)) left++;
-      slot = (slot + 2) & mask;
+      slot = (slot + slotWords) & mask;
       continue;
     }
     position.vb = vb;
@@ -52,7 +52,7 @@ function rehashedEnd(index: KeyIndex, vb: number): number {
 
 function emptySlot(index: KeyIndex, vb: number): number {
   let slot = 0;
-  while (index.address(vb, slot) !== 0) slot += 2;
+  while (index.address(vb, slot) !== 0) slot += slotWords;
   return slot;
 }
 
@@ -70,7 +70,7 @@ function isPurged(items: Items, address: number, upTo: number, before: number): 
 export function oldTombstones(vbuckets: Vbuckets, vb: number, beforeSeconds: number): PurgedVbucket {
   const { index, items, columns } = vbuckets;
   const found = { vb, upToSeqno: columns.highSeqno[vb] as number, purgeSeqno: 0, tombstones: 0 };
-  for (let slot = 0, end = rehashedEnd(index, vb); slot < end; slot += 2) {
+  for (let slot = 0, end = rehashedEnd(index, vb); slot < end; slot += slotWords) {
     const address = index.address(vb, slot);
     if (address === 0 || (items.state(address) & Bit.deleted) === 0) continue;
     if (items.word(address, Word.expiry) >= beforeSeconds) continue;

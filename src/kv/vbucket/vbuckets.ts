@@ -6,7 +6,7 @@ import { isEventKey } from '../data/system-events.ts';
 import { hashKey } from '../memory/hash.ts';
 import { Heap } from '../memory/heap.ts';
 import { KeyFilter } from '../memory/key-filter.ts';
-import { KeyIndex } from '../memory/key-index.ts';
+import { KeyIndex, slotWords } from '../memory/key-index.ts';
 import { Bit, vbucketsMax, Word } from '../memory/layout.ts';
 import { advanceCas, raiseCas } from './cas-clock.ts';
 import { VbucketColumns } from './columns.ts';
@@ -287,8 +287,7 @@ export class Vbuckets {
   /** Frees every item of a vbucket that this node no longer has, or whose file turned out to be unreadable. */
   drop(vb: number): void {
     const { index } = this;
-    // A slot has two words.
-    for (let word = 0; word < index.end(vb); word += 2) {
+    for (let word = 0; word < index.end(vb); word += slotWords) {
       const address = index.address(vb, index.slotAt(vb, word));
       if (address !== 0) this.heap.free(address);
     }

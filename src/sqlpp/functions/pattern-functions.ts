@@ -94,7 +94,7 @@ export const patterns = new Declarations('pattern')
     'regexp_like',
     'string, pattern',
     'Whether the whole string matches.',
-    matching((text, expression) => expression.isWhole(text)),
+    matching((text, expression) => expression.matchesWhole(text)),
     synonyms('regex_like'),
   )
   .add(

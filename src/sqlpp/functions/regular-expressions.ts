@@ -45,7 +45,7 @@ export class RegularExpression {
   }
 
   /** Whether the whole text matches. */
-  isWhole(text: string): boolean {
+  matchesWhole(text: string): boolean {
     return this.compiled.testExact(text);
   }
 

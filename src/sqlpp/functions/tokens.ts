@@ -154,7 +154,9 @@ export const tokenFunctions = new Declarations('token')
     'value, pattern [, options]',
     'Whether a token of the value matches the regular expression as a whole.',
     containing((pattern, memo) =>
-      typeof pattern === 'string' ? ofText((text) => regularExpression(pattern, memo).isWhole(text)) : null,
+      typeof pattern === 'string'
+        ? ofText((text) => regularExpression(pattern, memo).matchesWhole(text))
+        : null,
     ),
     synonyms('contains_token_regex'),
   );

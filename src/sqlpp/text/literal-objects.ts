@@ -42,7 +42,7 @@ export class LiteralObjects {
   }
 }
 
-/** The text up to the bracket that closes the object; undefined if none does. */
+/** Where the object ends, at the bracket that closes it; undefined if none does. Escaped quotes count as quotes, since `readAsJson` accepts no escapes. */
 function spanOf(text: string, start: number): Span | undefined {
   let [depth, colons] = [0, 0];
   for (let at = start; at < text.length; at++) {

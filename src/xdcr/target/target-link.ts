@@ -110,7 +110,7 @@ export class TargetLink {
     else this.connectionTo(node, outgoing.vb % this.options.settings.targetNozzlePerNode).send(outgoing);
   }
 
-  /** What the target has of those of these vbuckets that have an active. */
+  /** What the target has of these vbuckets; the result lacks those that have no active now. */
   async positions(vbuckets: readonly number[]): Promise<Map<number, TargetPosition>> {
     const found = new Map<number, TargetPosition>();
     await Promise.all(
@@ -121,7 +121,7 @@ export class TargetLink {
         for (const [vb, log] of logs) found.set(vb, { log, high: highs[vb] ?? 0 });
       }),
     );
-    // A vbucket without an active may get one, although nothing is sent to it meanwhile. The next call asks again where no node answers.
+    // Nothing is sent to a vbucket without a position, so no refusal renews the map once it has an active. If this read fails, the next call repeats it.
     if (found.size < vbuckets.length) this.refreshMap(() => {});
     return found;
   }

@@ -1,7 +1,7 @@
 // Walks through the keys of a vbucket over several turns. Entries of the index move when others are removed, but the home of each, the
 // slot where the search for it begins, stays the same until the table grows. So each slice visits the entries of some homes, and a key
 // that is in the index during the whole walk is visited, whatever changes in between.
-import type { KeyIndex } from '../../memory/key-index.ts';
+import { type KeyIndex, slotWords } from '../../memory/key-index.ts';
 
 type WalkedIndex = Pick<KeyIndex, 'continueRehash' | 'end' | 'address' | 'hash'>;
 
@@ -30,7 +30,7 @@ export class KeyWalk {
     if (end !== this.end) this.home = 0;
     this.end = end;
     const from = this.home;
-    const to = Math.min(from + 2 * homes, end);
+    const to = Math.min(from + slotWords * homes, end);
     this.home = to;
     this.visitHomes(from, to);
     return to === end;
@@ -39,7 +39,7 @@ export class KeyWalk {
   /** Entries follow their home without a gap; after the last slot they continue at the first. */
   private visitHomes(from: number, to: number): void {
     const { end, index, vb, visit } = this;
-    for (let at = from; at < from + end; at += 2) {
+    for (let at = from; at < from + end; at += slotWords) {
       const slot = at % end;
       const address = index.address(vb, slot);
       if (address === 0) {

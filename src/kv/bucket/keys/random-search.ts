@@ -6,6 +6,7 @@ import { Status } from '#wire/status.ts';
 import { CutReader, isDeleted, isExpired } from '../../data/cut.ts';
 import type { BackfillPage } from '../../data/disk-engine.ts';
 import { VbucketState } from '../../data/vbucket-state.ts';
+import { slotWords } from '../../memory/key-index.ts';
 import { collectionIdOf } from '../../vbucket/live-collections.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { ReadRows } from './key-scan.ts';
@@ -73,7 +74,7 @@ class RandomSearch {
       const vb = this.vbAt(this.vbucketsDone);
       if (this.isActive(vb) && this.position < index.end(vb)) {
         const found = this.keyAt(vb, index.address(vb, index.slotAt(vb, this.position)));
-        this.position += 2;
+        this.position += slotWords;
         if (found !== null) return found;
       } else {
         this.vbucketsDone++;
