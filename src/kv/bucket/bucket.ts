@@ -1,7 +1,6 @@
 // One bucket's life cycle: start (warm-up), changes of its rules and collections, flush, stop. Its parts and their wiring are in bucket-parts.ts.
 import { assert } from '#base/assert.ts';
 import { nextTurn } from '#ports/clock.ts';
-import { Status } from '#wire/status.ts';
 import type { EngineActivity } from '../activity.ts';
 import type { EvictionPolicy, Manifest, ShardSpec, WarmUpReport } from '../admin.ts';
 import { type BucketFiles, type DamagedFile, type DiskSizes, noSizes } from '../data/disk-engine.ts';
@@ -10,6 +9,7 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { type BucketOptions, BucketParts } from './bucket-parts.ts';
 import { activityOf, type BucketStats, countsOf } from './bucket-stats.ts';
 import type { ChangeFeed } from './change-feed.ts';
+import { DiskCondition } from './disk-condition.ts';
 import type { Applier } from './documents/applier.ts';
 import type { MemoryDocuments } from './documents/memory-documents.ts';
 import { dropVbuckets } from './drop-vbuckets.ts';
@@ -37,10 +37,8 @@ export class Bucket {
   readonly rollbacks: VbucketRollbacks;
   state: 'warmup' | 'ready' | 'failed' = 'warmup';
   damaged: DamagedFile[] = [];
-  /** Why the bucket refuses writes; null when it accepts them. */
-  writeFailure: string | null = null;
   stoppedBoots: WarmUpResult['stoppedBoots'] = [];
-  private failedCommits = 0;
+  private readonly disk: DiskCondition;
   private readonly options: BucketOptions;
   private readonly parts: BucketParts;
   readonly shards: ShardStates;
@@ -51,7 +49,6 @@ export class Bucket {
   private isServing = false;
   /** Whether the files may be closed as clean: what the recovery from an unclean stop changed is written to them. */
   private isRecovered = false;
-  private isDiskLost = false;
   /** Vbuckets whose file could be read. */
   private readable: number[] = [];
   private manifest: Manifest = defaultManifest;
@@ -66,10 +63,11 @@ export class Bucket {
     this.files = storage?.files ?? null;
     this.parts = new BucketParts(options, {
       isServed: () => this.isServing,
-      isPersistent: () => storage !== undefined && !this.isDiskLost,
-      onDiskFailure: (reason) => this.loseDisk(reason),
-      onDiskFull: (reason) => this.noteFull(reason),
+      isPersistent: () => storage !== undefined && !this.disk.isLost,
+      onDiskFailure: (reason) => this.disk.lose(reason),
+      onDiskFull: (reason) => this.disk.noteFull(reason),
     });
+    this.disk = new DiskCondition(this.parts);
     this.shards = this.makeShards();
     this.documents = this.parts.documents;
     this.changes = this.parts.changes;
@@ -87,6 +85,11 @@ export class Bucket {
     const started = this.begin();
     this.starting = started.catch(() => {});
     return started;
+  }
+
+  /** Why the bucket refuses writes; null when it accepts them. */
+  get writeFailure(): string | null {
+    return this.disk.failure;
   }
 
   get compaction(): Compaction {
@@ -227,7 +230,7 @@ export class Bucket {
   }
 
   activity(): EngineActivity {
-    return activityOf(this.parts, this.failedCommits);
+    return activityOf(this.parts, this.disk.failedCommits);
   }
 
   private makeShards(): ShardStates {
@@ -338,9 +341,7 @@ export class Bucket {
     this.isRecovered = true;
     this.parts.flusher?.discardFailures();
     this.damaged = [];
-    this.isDiskLost = false;
-    this.writeFailure = null;
-    this.documents.writeRefusal = Status.success;
+    this.disk.renew();
   }
 
   private async readFiles(warmUp: WarmUp): Promise<void> {
@@ -354,24 +355,6 @@ export class Bucket {
     Object.assign(this, { damaged, readable, stoppedBoots });
     await this.parts.flusher?.writeStates(changed);
     this.isRecovered = true;
-  }
-
-  /** Refuses writes with a temporary failure until there is space; acknowledged changes stay in memory. */
-  private noteFull(reason: string | null): void {
-    if (this.isDiskLost) return;
-    if (reason !== null) this.failedCommits++;
-    this.writeFailure = reason === null ? null : `there is no space on disk: ${reason}`;
-    this.documents.writeRefusal = reason === null ? Status.success : Status.temporaryFailure;
-  }
-
-  /** Refuses writes: acknowledged changes stay readable, but nothing more is persisted. */
-  private loseDisk(reason: string): void {
-    if (!this.isDiskLost) this.writeFailure = reason;
-    this.failedCommits++;
-    this.isDiskLost = true;
-    this.documents.writeRefusal = Status.temporaryFailure;
-    this.parts.durableWrites.resolveAmbiguous();
-    this.parts.progress.failWaits();
   }
 
   /** Records the manifest's changes as system events of active vbuckets. Caches keep no history. */

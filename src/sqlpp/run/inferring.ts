@@ -9,7 +9,7 @@ import { parseInSteps } from '../values/json-steps.ts';
 import { RawJson, type Value } from '../values/value.ts';
 import type { ExecuteContext, PrepareContext, PreparedStatement } from './engine.ts';
 import { executionOf, plainPrepared } from './plain-statement.ts';
-import { heldMax } from './run.ts';
+import { heldMax } from './request-memory.ts';
 import { RunSlices } from './run-slices.ts';
 
 export function inferStatement(tree: Infer, text: string, context: PrepareContext): PreparedStatement {

@@ -17,6 +17,7 @@ import type { ExecuteContext, Outcome, Phase } from './engine.ts';
 import { valueKey } from './keys.ts';
 import { Meter } from './meter.ts';
 import { advisorCall, curlCall, externalCall } from './needed-calls.ts';
+import { RequestMemory } from './request-memory.ts';
 import { type Batch, batchRows, emptyRow, firstRow, type Row } from './row.ts';
 import { rowCountOf } from './row-count.ts';
 import { type FailedRow, isRowNeed, type RowNeed, RowResults } from './row-results.ts';
@@ -44,10 +45,6 @@ export interface SubqueryProgram {
 
 /** The most cached results of asynchronous functions. */
 const cachedResultsMax = 10_000;
-/** The approximate memory limit of a request without a quota. */
-export const heldMax = 768 * 1024 * 1024;
-/** After this many released bytes the thread collects garbage. */
-const garbageMax = 16 << 20;
 /** The steps that a call counts: nested functions may call each other billions of times for a row. */
 const callSteps = 25;
 /** The most nested calls of user-defined functions. */
@@ -80,14 +77,14 @@ export class Run {
   #rowSubqueries: SubqueryResults | null = null;
   /** Subqueries that loops of the row have found by looking ahead; null until a row waits. */
   #needed: NeededResults | null = null;
-  #heldBytes = 0;
-  #garbageBytes = 0;
+  readonly #memory: RequestMemory;
 
   constructor(context: ExecuteContext, programs: Programs, evaluation: (run: Run) => EvaluationContext) {
     this.meter = context.isProfiled ? new Meter(() => context.monotonicMs()) : undefined;
     this.context = this.meter ? { ...context, datastore: this.meter.datastore(context.datastore) } : context;
     this.#programs = programs;
     this.slices = new RunSlices(this.context, this.meter);
+    this.#memory = new RequestMemory(this.context, this.outcome);
     this.evaluation = evaluation(this);
   }
 
@@ -102,25 +99,18 @@ export class Run {
     return this.slices.yieldIfDue();
   }
 
-  /** Counts memory that an operator uses until `release`; throws 5500 above the quota. */
+  /** @throws SqlError 5500 above the quota */
   hold(bytes: number): void {
-    this.#heldBytes += bytes;
-    if (this.#heldBytes > this.outcome.usedBytes) this.outcome.usedBytes = this.#heldBytes;
-    const { memoryQuotaBytes } = this.context;
-    if (this.#heldBytes > (memoryQuotaBytes || heldMax)) throw sqlError(5500);
+    this.#memory.hold(bytes);
   }
 
   release(bytes: number): void {
-    this.#heldBytes -= bytes;
+    this.#memory.release(bytes);
   }
 
-  /** Like `release`, for memory that an operator discards all at once: collects garbage after each `garbageMax` bytes of it. */
+  /** Like `release`, for memory that an operator discards all at once. */
   releaseDiscarded(bytes: number): void {
-    this.release(bytes);
-    this.#garbageBytes += bytes;
-    if (this.#garbageBytes < garbageMax) return;
-    this.#garbageBytes = 0;
-    this.context.collectGarbage?.();
+    this.#memory.releaseDiscarded(bytes);
   }
 
   phase(name: string): Phase {
@@ -227,12 +217,12 @@ export class Run {
     for (const each of needed) {
       if (into.of(each.node.logical)?.has(each.key)) continue;
       await this.yieldIfDue();
-      const bytes = this.#heldBytes - this.#cachedBytes;
+      const bytes = this.#memory.heldBytes - this.#cachedBytes;
       try {
         await this.#runSubquery(each, into);
       } catch {
         // The memory of the failed operator no longer counts: the operator does not release it, since a failure normally ends the statement.
-        this.#heldBytes = bytes + this.#cachedBytes;
+        this.#memory.heldBytes = bytes + this.#cachedBytes;
         this.context.signal.throwIfAborted();
         return;
       }

@@ -1,5 +1,4 @@
-// Parses expressions by operator precedence. From low to high: OR, AND, NOT, = !=, < <= > >=, LIKE, BETWEEN, IN WITHIN, EXISTS, IS, ||,
-// + -, * / %, unary minus, and navigation (`.name`, `[index]`). Comparisons do not chain: `a = b = c` is refused.
+// Parses expressions by operator precedence.
 import { sqlError } from '../errors/sql-error.ts';
 import type { Expression, NamedParameter, PositionalParameter, RangeBinding } from '../tree/expression.ts';
 import type { Select } from '../tree/query.ts';
@@ -8,51 +7,10 @@ import type { Value } from '../values/value.ts';
 import { CallParser } from './call-parser.ts';
 import { ConstructionParser } from './construction-parser.ts';
 import { foldedOperands } from './literal-lists.ts';
+import { isChaining, Precedence, precedenceOf } from './operator-precedence.ts';
 import { chainMax, chainTooLong, PathParser } from './path-parser.ts';
 import type { TokenKind } from './scanner.ts';
 import type { TokenReader } from './token-reader.ts';
-
-const or = 1;
-const and = 2;
-const not = 3;
-const equality = 4;
-const order = 5;
-const like = 6;
-const escaping = 7;
-const between = 8;
-const membership = 9;
-const exists = 10;
-const is = 11;
-const concatenation = 12;
-const sum = 13;
-const product = 14;
-const sign = 15;
-
-const precedences: Partial<Record<TokenKind, number>> = {
-  or,
-  and,
-  not,
-  '=': equality,
-  '!=': equality,
-  '<': order,
-  '<=': order,
-  '>': order,
-  '>=': order,
-  like,
-  between,
-  in: membership,
-  within: membership,
-  is,
-  '||': concatenation,
-  '+': sum,
-  '-': sum,
-  '*': product,
-  '/': product,
-  '%': product,
-};
-const precedenceOf: ReadonlyMap<TokenKind, number> = new Map(
-  Object.entries(precedences) as [TokenKind, number][],
-);
 
 /** The other parsers that expressions call. */
 export interface QueryGrammar {
@@ -78,7 +36,7 @@ export class ExpressionParser {
   }
 
   expression(): Expression {
-    return this.operators(or);
+    return this.operators(Precedence.or);
   }
 
   expressions(): Expression[] {
@@ -168,7 +126,7 @@ export class ExpressionParser {
       else for (const inner of operand.operands) operands.push(inner);
     };
     add(left);
-    while (this.tokens.take('||')) add(this.operators(concatenation + 1));
+    while (this.tokens.take('||')) add(this.operators(Precedence.concatenation + 1));
     return { kind: 'concatenation', operands, at: left.at };
   }
 
@@ -187,17 +145,17 @@ export class ExpressionParser {
     const { kind } = tokens;
     tokens.next();
     if (kind === 'in' || kind === 'within') {
-      const list = this.operators(membership + 1);
+      const list = this.operators(Precedence.membership + 1);
       return { kind: 'membership', operator: kind, of: left, list, isNegated, at };
     }
     if (kind === 'like') {
-      const pattern = this.operators(like + 1);
-      const escaped = tokens.take('escape') ? this.operators(escaping + 1) : undefined;
+      const pattern = this.operators(Precedence.like + 1);
+      const escaped = tokens.take('escape') ? this.operators(Precedence.escaping + 1) : undefined;
       return { kind: 'like', of: left, pattern, escape: escaped, isNegated, at };
     }
-    const low = this.operators(concatenation);
+    const low = this.operators(Precedence.concatenation);
     tokens.expect('and');
-    return { kind: 'between', of: left, low, high: this.operators(concatenation), isNegated, at };
+    return { kind: 'between', of: left, low, high: this.operators(Precedence.concatenation), isNegated, at };
   }
 
   private presenceTest(left: Expression): Expression {
@@ -217,12 +175,12 @@ export class ExpressionParser {
     switch (tokens.kind) {
       case 'not': {
         tokens.next();
-        const operand = this.operators(not);
+        const operand = this.operators(Precedence.not);
         return { kind: 'not', of: operand, at: operand.at };
       }
       case 'exists': {
         tokens.next();
-        const operand = this.operators(exists + 1);
+        const operand = this.operators(Precedence.exists + 1);
         return { kind: 'exists', of: operand, at: operand.at };
       }
       case '-':
@@ -238,7 +196,7 @@ export class ExpressionParser {
     tokens.next();
     const isLiteral = tokens.kind === 'number' && tokens.peek(1) !== '.' && tokens.peek(1) !== '[';
     if (isLiteral) return this.literal(numberLiteral(`-${tokens.value}`));
-    return { kind: 'negation', of: this.operators(sign), at };
+    return { kind: 'negation', of: this.operators(Precedence.sign), at };
   }
 
   private value(): Expression {
@@ -394,7 +352,3 @@ const presenceTests: ReadonlyMap<TokenKind, 'null' | 'missing' | 'valued'> = new
   ['known', 'valued'],
   ['unknown', 'valued'],
 ]);
-
-function isChaining(precedence: number): boolean {
-  return precedence >= concatenation || precedence <= not || precedence === is || precedence === between;
-}

@@ -17,17 +17,15 @@ import type {
   Binding,
   FromTerm,
   Group,
-  JoinCondition,
-  KeyspacePath,
   Projection,
   ResultTerm,
   Select,
   SelectBody,
   Subselect,
-  Use,
   With,
 } from '../tree/query.ts';
 import { constantText } from './constant-text.ts';
+import { asText, FromFormatter, spaced } from './from-format.ts';
 import { quoteName } from './strings.ts';
 
 export interface FormatOptions {
@@ -68,8 +66,15 @@ type ShortKind =
 class Formatter {
   private readonly options: FormatOptions;
 
+  private readonly sources: FromFormatter;
+
   constructor(options: FormatOptions = {}) {
     this.options = options;
+    this.sources = new FromFormatter(this, options.namespace);
+  }
+
+  from(term: FromTerm): string {
+    return this.sources.from(term);
   }
 
   /** `expression` as a function that can be passed to `map`. */
@@ -319,78 +324,6 @@ class Formatter {
     if (term.kind === 'term') return this.text(term.expression) + asText(term.alias);
     return term.of === undefined ? '*' : `${this.text(term.of)}.*`;
   }
-
-  // ---------- FROM
-
-  from(term: FromTerm): string {
-    switch (term.kind) {
-      case 'keyspace':
-        return this.path(term.path) + asText(term.alias) + this.use(term.use);
-      case 'expression':
-        return this.expressionTerm(term.expression) + asText(term.alias) + this.use(term.use);
-      case 'subquery term':
-        return `(${this.select(term.select)})${asText(term.alias)}${this.use(term.use)}`;
-      case 'unnest':
-        return `${this.from(term.left)} ${outer(term.join)}unnest ${this.text(term.expression)}${asText(term.alias)}`;
-      case 'join':
-        // A comma.
-        if (term.on.kind === 'none') {
-          return `${this.from(term.left)}, ${term.isLateral ? 'lateral ' : ''}${this.from(term.right)}`;
-        }
-        return `${this.from(term.left)} ${outer(term.join)}join ${term.isLateral ? 'lateral ' : ''}${this.from(term.right)}${this.on(term.on)}`;
-      case 'nest':
-        return `${this.from(term.left)} ${outer(term.join)}nest ${this.from(term.right)}${this.on(term.on)}`;
-    }
-  }
-
-  /** In parentheses if it would otherwise be parsed as a keyspace. */
-  private expressionTerm(expression: Expression): string {
-    const text = this.text(expression);
-    return expression.kind === 'identifier' ? `(${text})` : text;
-  }
-
-  private on(condition: JoinCondition): string {
-    switch (condition.kind) {
-      case 'on':
-        return ` on ${this.text(condition.condition)}`;
-      case 'on keys':
-        return ` on keys ${this.text(condition.keys)}`;
-      case 'on key':
-        return ` on key ${this.text(condition.key)} for ${quoteName(condition.for)}`;
-      case 'none':
-        return '';
-    }
-  }
-
-  path({ namespace, parts }: KeyspacePath): string {
-    const prefix = namespace ?? this.options.namespace;
-    const names = parts.map(quoteName).join('.');
-    if (prefix === undefined) return names;
-    return prefix === 'system' ? `system:${names}` : `${quoteName(prefix)}:${names}`;
-  }
-
-  use({ keys, indexes, join }: Use): string {
-    const hint = join === undefined ? '' : ` ${joinHints[join]}`;
-    const refs = indexes.map(({ name, using }) =>
-      spaced([name === undefined ? '' : quoteName(name), using === undefined ? '' : `using ${using}`]),
-    );
-    const access =
-      keys !== undefined ? ` keys ${this.text(keys)}` : refs.length > 0 ? ` index (${refs.join(', ')})` : '';
-    return hint === '' && access === '' ? '' : ` use${access}${hint}`;
-  }
-}
-
-const joinHints = { nl: 'nl', 'hash build': 'hash (build)', 'hash probe': 'hash (probe)' } as const;
-
-function outer(join: 'inner' | 'left' | 'right'): string {
-  return join === 'inner' ? '' : `${join} outer `;
-}
-
-/** The parts that are not empty, with a blank between them. */
-const spaced = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(' ');
-
-function asText(alias: string | undefined): string {
-  return alias === undefined ? '' : ` as ${quoteName(alias)}`;
 }
 
 function functionNameText({ namespace, parts }: FunctionName): string {

@@ -1,10 +1,9 @@
-// Writes a bucket's changes to disk: per file at most one commit at a time, each with the changes that accumulated during the one
-// before. After a failed commit the file takes no writes until it is opened again; only a commit that found the disk full is
-// retried, with the same cuts.
-import { DiskFullError, fileOf } from '../../data/disk-engine.ts';
+// Decides when a bucket's changes are written to disk: per file at most one commit at a time, each with the changes that accumulated during the
+// one before.
+import { fileOf } from '../../data/disk-engine.ts';
 import { BatchEncoder } from './batch-encoder.ts';
-import { adaptBatchSize } from './batch-size.ts';
-import { type CutBatch, discardBatches, type FileState, newFileState, vbucketsOfFile } from './file-state.ts';
+import { BatchWriter } from './batch-writer.ts';
+import { type FileState, newFileState, vbucketsOfFile } from './file-state.ts';
 import {
   type DirtyBytes,
   delayMs,
@@ -27,7 +26,7 @@ export class Flusher {
   private readonly files: FileState[];
   private readonly encoder: BatchEncoder;
   private paused = true;
-  private inFlightBytes = 0;
+  private readonly batches: BatchWriter;
   /** The calls of `writeStatesNow` that have not ended. */
   private readonly stateWrites = new Set<Promise<unknown>>();
   /** Changes since the start. */
@@ -46,11 +45,15 @@ export class Flusher {
         disk.cutMemory,
       ),
     );
+    this.batches = new BatchWriter(options, this.files, (file) => {
+      // After a write of states no flush may be due that would try again.
+      if (file.timer === null && file.running === null) this.startDelay(file);
+    });
   }
 
   /** Bytes of cuts not yet committed. */
   get bytes(): number {
-    return this.files.reduce((sum, { writer }) => sum + writer.bytes, this.inFlightBytes);
+    return this.files.reduce((sum, { writer }) => sum + writer.bytes, this.batches.bytes);
   }
 
   /** Called at every change. */
@@ -101,7 +104,7 @@ export class Flusher {
   discardFailures(): void {
     for (const file of this.files) {
       file.failure = null;
-      this.dropBatches(file);
+      this.batches.drop(file);
     }
   }
 
@@ -157,21 +160,21 @@ export class Flusher {
    * that batch.
    */
   private async commitStates(file: FileState, vbs: readonly number[], withChanges = true): Promise<void> {
-    if (file.isFull) await this.writeInTurn(file);
+    if (file.isFull) await this.batches.writeInTurn(file);
     if (file.failure !== null) return;
     if (withChanges) await this.writeChanges(file, vbs);
     for (const vb of vbs) file.statesDue.add(vb);
     if (file.isFull) return;
     this.encoder.takeStates(file, file.statesDue, withChanges);
     file.statesDue.clear();
-    await this.commit(file, false);
+    await this.batches.commit(file, false);
   }
 
   /** Most changes of these vbuckets are written before their states, in batches of their own: all at once would delay clients. */
   private async writeChanges(file: FileState, vbs: readonly number[]): Promise<void> {
     const upTo = this.encoder.highSeqnos(vbs);
     while (!file.isFull && file.failure === null && (await this.encoder.takeMost(file, upTo)))
-      await this.commit(file, false);
+      await this.batches.commit(file, false);
   }
 
   private async drainFile(file: FileState): Promise<void> {
@@ -296,91 +299,8 @@ export class Flusher {
     if (file.isFull || file.statesDue.size > 0) await this.commitStates(file, []);
     else {
       await this.encoder.takeBatch(file);
-      await this.commit(file, isUrgent);
+      await this.batches.commit(file, isUrgent);
     }
-  }
-
-  private async commit(file: FileState, isUrgent: boolean): Promise<void> {
-    const { ends } = file;
-    if (ends.length === 0) return;
-    file.ends = [];
-    // The file may have failed while the cuts were encoded.
-    if (file.failure !== null) return file.writer.discard();
-    const cuts = file.writer.take();
-    this.inFlightBytes += cuts.byteLength;
-    file.batches.push({ cuts, byteLength: cuts.byteLength, ends, isUrgent });
-    await this.writeInTurn(file);
-  }
-
-  /** One batch after the other: a later one may have newer versions. Resolves when the present batches are written, or the disk is full. */
-  private writeInTurn(file: FileState): Promise<void> {
-    const last = file.batches.at(-1) as CutBatch;
-    file.writing = file.writing.then(async () => {
-      while (file.failure === null && file.batches.includes(last))
-        if (!(await this.write(file, file.batches[0] as CutBatch))) return;
-    });
-    return file.writing;
-  }
-
-  /** Writes the first batch; false when it did not reach the disk. */
-  private async write(file: FileState, batch: CutBatch): Promise<boolean> {
-    const { clock, disk, bucketUuid, progress, priority, timings } = this.options;
-    const { byteLength, ends } = batch;
-    const startedMs = clock.monotonicMs();
-    let writingMs: number;
-    try {
-      writingMs = await disk.commit(bucketUuid, this.files.indexOf(file), batch.cuts, batch.isUrgent);
-    } catch (error) {
-      if (error instanceof DiskFullError) {
-        batch.cuts = error.cuts;
-        this.beginFull(file, error.message);
-      } else this.fail(file, error);
-      return false;
-    }
-    file.batches.shift();
-    this.ended(batch);
-    if (file.isFull) this.endFull(file);
-    timings.commit.add(clock.monotonicMs() - startedMs);
-    adaptBatchSize(file, byteLength, writingMs, priority);
-    for (const { vb, seqno } of ends) progress.advance(vb, seqno);
-    return true;
-  }
-
-  private beginFull(file: FileState, reason: string): void {
-    if (file.isFull) return;
-    file.isFull = true;
-    const { bucketUuid, log, onFull } = this.options;
-    log.error('bucket.disk.full', { bucketUuid, file: this.files.indexOf(file), reason });
-    // After a write of states no flush may be due that would try again.
-    if (file.timer === null && file.running === null) this.startDelay(file);
-    onFull(reason);
-  }
-
-  private endFull(file: FileState): void {
-    const { bucketUuid, log, onFull } = this.options;
-    file.isFull = false;
-    log.info('bucket.disk.has_space', { bucketUuid, file: this.files.indexOf(file) });
-    if (this.files.every(({ isFull }) => !isFull)) onFull(null);
-  }
-
-  private fail(file: FileState, error: unknown): void {
-    this.dropBatches(file);
-    const reason = error instanceof Error ? error.message : String(error);
-    const index = this.files.indexOf(file);
-    file.failure = reason;
-    const { bucketUuid, log, onFailure } = this.options;
-    log.error('bucket.commit.failed', { bucketUuid, file: index, reason });
-    onFailure(index, reason);
-  }
-
-  private dropBatches(file: FileState): void {
-    for (const batch of file.batches) this.ended(batch);
-    discardBatches(file);
-  }
-
-  private ended({ byteLength, cuts }: CutBatch): void {
-    this.inFlightBytes -= byteLength;
-    this.options.disk.cutMemory?.release(cuts);
   }
 
   private hasDirty(file: FileState): boolean {
