@@ -14,9 +14,9 @@ const seed = printedSeed(console.log);
 const frames = 10_000;
 const requests = 3_000;
 const requestsPerConnection = 10;
-/** What each thread may keep until its collector runs. */
+/** By how much the node may grow: each thread keeps memory until its garbage collector runs. */
 const growthMaxKb = 150_000;
-/** The same, and two large documents in memory. */
+/** By how much the node may grow with two large documents in memory. */
 const largeGrowthMaxKb = 300_000;
 const largeBytes = 19_000_000;
 

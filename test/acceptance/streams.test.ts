@@ -69,10 +69,13 @@ async function storeAll(
   for (const _ of requests) assert.equal((await kv.next())?.status, success);
 }
 
+/** A row of GET_ALL_VB_SEQNOS: the number of a vbucket and its seqno. */
+const rowBytes = 2 + 8;
+
 async function highSeqnos(kv: KvConnection): Promise<Map<number, number>> {
   const { value } = await kv.ask({ opcode: Opcode.getAllVbSeqnos });
   const seqnos = new Map<number, number>();
-  for (let at = 0; at < value.length; at += 10) {
+  for (let at = 0; at < value.length; at += rowBytes) {
     seqnos.set(value.readUInt16BE(at), Number(value.readBigUInt64BE(at + 2)));
   }
   return seqnos;

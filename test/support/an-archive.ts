@@ -14,6 +14,7 @@ import type {
 import { vbucketCount, vbucketOf } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
 import { hexId, realRandom } from '#ports/random.ts';
+import { Datatype } from '#wire/status.ts';
 import { aManifest } from './a-manifest.ts';
 
 export type ArchivedDocument = Partial<Omit<FrameContent, 'key'>> & { key: string };
@@ -75,7 +76,7 @@ function captured(
     for (const [index, { key, ...content }] of own.entries())
       capture.document({
         kind: FrameKind.mutation,
-        datatype: 1,
+        datatype: Datatype.json,
         collectionId: 0,
         casHi: 1,
         casLo: 2,

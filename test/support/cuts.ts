@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type CutItem, CutReader, type CutState, CutWriter } from '#kv/data/cut.ts';
 import type { BucketFiles, DiskEngine, LoadedValues } from '#kv/data/disk-engine.ts';
+import { Datatype } from '#wire/status.ts';
 
 export interface Doc {
   vb?: number;
@@ -49,7 +50,7 @@ const itemOf = (doc: Doc): CutItem => {
     rev: doc.rev ?? 2 ** 47 + 5,
     flags: 0xcafebabe,
     expiry: doc.expiry ?? 0,
-    datatype: 1,
+    datatype: Datatype.json,
     bits: doc.bits ?? 0,
   };
 };
@@ -94,7 +95,7 @@ function docOf(vb: number, item: CutItem): Required<Doc> {
   assert.equal(item.casHi, 0x80000001);
   assert.equal(item.casLo, item.seqno % 2 ** 32);
   assert.equal(item.flags, 0xcafebabe);
-  assert.equal(item.datatype, 1);
+  assert.equal(item.datatype, Datatype.json);
   return {
     vb,
     key: item.buffer.toString('utf8', item.keyStart, item.keyEnd),

@@ -244,9 +244,9 @@ export class ScheduleFaults {
   }
 
   /**
-   * Does what an operator does after the faults: starts a process whose file has failed again, once another member has what it has in memory. Where
-   * it is the only member, its disk has all that was acknowledged, and no other process can get the rest from it. `isStuck`: also where that loses
-   * what was in memory alone.
+   * Does what an operator does after the faults: restarts a process whose file has failed, once that loses no acknowledged change. Another member
+   * has the changes that are not on the disk of the process, or the process is the only member, and everything acknowledged is on its disk.
+   * `isStuck`: restarts it although changes may be lost.
    */
   restartFailed(isStuck: boolean): void {
     const { current, running } = this.cluster;

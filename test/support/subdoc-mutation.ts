@@ -1,5 +1,6 @@
 // Runs multi mutations in tests, from the wire form to the outcome.
 import assert from 'node:assert/strict';
+import { Datatype } from '#wire/status.ts';
 import { bodyStart, XattrWalk } from '#wire/xattr-section.ts';
 import type { SubdocContext, SubdocDocument } from '../../src/kv/subdoc/document.ts';
 import { executeMutation, type MutationOutcome } from '../../src/kv/subdoc/execute.ts';
@@ -36,7 +37,7 @@ export function mutationText(outcome: MutationOutcome): {
   body: string;
 } {
   const { value, datatype } = outcome;
-  const start = (datatype & 4) === 0 ? 0 : bodyStart(value, 0, value.length);
+  const start = (datatype & Datatype.xattr) === 0 ? 0 : bodyStart(value, 0, value.length);
   const xattrs: Record<string, string> = {};
   const walk = new XattrWalk();
   walk.begin(value, 0, start);

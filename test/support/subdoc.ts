@@ -1,4 +1,5 @@
 // Sub-document requests and documents for tests.
+import { Datatype } from '#wire/status.ts';
 import type { SubdocContext, SubdocDocument } from '../../src/kv/subdoc/document.ts';
 import type { SubdocFeatures } from '../../src/kv/subdoc/request.ts';
 import { setXattr } from '../../src/kv/value/xattrs.ts';
@@ -41,7 +42,7 @@ export function aDocument(changes: Partial<SubdocDocument> = {}): SubdocDocument
   return {
     exists: true,
     deleted: false,
-    datatype: 1,
+    datatype: Datatype.json,
     value: Buffer.from('{"a":1}'),
     flags: 0x02000006,
     expiry: 0,

@@ -27,7 +27,7 @@ export interface ClusterState {
   revEpoch?: number;
   /** The node that stores the configuration for the others; absent until another node was added. */
   founder?: string;
-  /** Ids of nodes that were removed, the newest first: such a node finds here that it may delete what it has. */
+  /** Ids of nodes that were removed, the newest first. A node that finds its own id here may delete its data. */
   left?: readonly string[];
   /** Absent: all nodes are in the first group. */
   groups?: readonly NodeGroup[];

@@ -5,6 +5,7 @@ import { vbucketOf } from '#client/document-key.ts';
 import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import { schemaMismatches } from '../../../test/support/json-schema.ts';
 import { administrator, aManager } from '../../../test/support/manager.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
 import { ListDocuments, ReadDocument } from './documents.contract.ts';
 
 const buckets = '/pools/default/buckets';
@@ -123,12 +124,13 @@ test('shows values that are not JSON in base64, and attributes', async () => {
   const { request, service } = cluster;
   const client = await service.ready();
   const on = { vb: vbucketOf('a'), key: Buffer.from('\0a') };
-  await client.ask({ ...on, opcode: 1, extras: Buffer.alloc(8), value: Buffer.from([1, 2]) });
+  await client.ask({ ...on, opcode: Opcode.set, extras: Buffer.alloc(8), value: Buffer.from([1, 2]) });
   const write = (path: string) => {
     const spec = Buffer.from([0xc8, 4, 0, path.length, 0, 0, 0, 1]);
     return Buffer.concat([spec, Buffer.from(`${path}7`)]);
   };
-  for (const name of ['tag', '_sys']) await client.ask({ ...on, opcode: 0xd1, value: write(name) });
+  for (const name of ['tag', '_sys'])
+    await client.ask({ ...on, opcode: Opcode.subdocMultiMutation, value: write(name) });
   const { body } = await request(`${docs}/a`);
   assert.deepEqual([body.base64, body.json], ['AQI=', undefined]);
   assert.deepEqual(body.xattrs, { tag: 7, _sys: 7 });

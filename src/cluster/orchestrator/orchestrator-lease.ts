@@ -10,7 +10,7 @@ export const orchestratorKey = 'orchestrator';
 const renewMs = 1_000;
 /** Without a change for this long, the key may be taken over. */
 export const leaseMs = 5_000;
-/** The same, where the key names a node that has left: as in published servers, the orchestrator is unknown for this time. */
+/** If the key names a node that has left the cluster, it may be taken over after this long: as in published servers, the orchestrator is unknown meanwhile. */
 export const vacancyMs = 10_000;
 
 /** The term of a node that is alone, which takes no lease. */

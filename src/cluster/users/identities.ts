@@ -25,7 +25,7 @@ export interface LimitsEnforcement extends ChangeNotifier {
   readonly isOn: boolean;
 }
 
-/** A role, and where the user has it from. */
+/** A role of a user, and who has given it: an administrator directly, or groups. */
 export interface RoleWithOrigins {
   readonly role: GrantedRole;
   /** Null: the user was given the role directly; else the name of a group. */

@@ -21,7 +21,7 @@ export async function removalFilterProblems(settings: ReplicationSettings): Prom
   return problems;
 }
 
-/** The same for defaults, which have no expression. */
+/** Settings without the switch that they require, with their texts: all that can be wrong in defaults, which have no expression. */
 export function missingSwitches(settings: ReplicationSettings): Record<string, string> {
   const wrong = requiredSwitches.filter(([name, base]) => settings[name] && !settings[base]);
   return Object.fromEntries(wrong.map(([name, base]) => [name, `${base}=true is required for this setting`]));

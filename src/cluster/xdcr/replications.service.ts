@@ -140,8 +140,8 @@ export class ReplicationsService {
   }
 
   /**
-   * Checks the form with the replication as `checkedWith`. Changes nothing if another request has changed its settings or its mapping since:
-   * the next attempt checks the form with what the store has, which this node may receive later.
+   * Checks the form with the replication as `checkedWith`. Changes nothing if another request has changed its settings or its mapping since, and
+   * returns the stored replication, with which the next attempt checks the form: this node's copy of the configuration may be older.
    */
   async #tryChange(
     checkedWith: StoredReplication | undefined,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Feature } from '#wire/features.ts';
-import { Status } from '#wire/status.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
@@ -130,7 +130,7 @@ test('a random document comes with its attributes if they are requested', async 
   });
   const query = (flag: number) => Buffer.concat([u32(0), Buffer.from([flag])]);
   const bare = await client.ask({ opcode: Opcode.getRandomKey, extras: query(0) });
-  assert.deepEqual([bare.datatype & 4, bare.value.toString()], [0, '{}']);
+  assert.deepEqual([bare.datatype & Datatype.xattr, bare.value.toString()], [0, '{}']);
   const withAttributes = await client.ask({ opcode: Opcode.getRandomKey, extras: query(1) });
   assert.deepEqual(
     [withAttributes.datatype, withAttributes.value.toString('latin1', 8)],

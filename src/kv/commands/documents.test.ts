@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
-import { Status } from '#wire/status.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import { usualFeatures } from '../../../test/support/client-features.ts';
 import { aBucket, aDesired, persistToMajority, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
@@ -164,14 +164,20 @@ test('a compressed value is stored as it is, and inflated for clients without co
   const client = await service.ready();
   const text = Buffer.from(JSON.stringify({ text: 'abc'.repeat(500) }));
   const block = snappyCompress(text, 0, text.length);
-  assert.equal((await client.ask(set('k', block, { datatype: 2 }))).status, Status.success);
+  assert.equal((await client.ask(set('k', block, { datatype: Datatype.snappy }))).status, Status.success);
   const same = await client.ask(get('k'));
   assert.deepEqual([same.datatype, same.value.equals(block)], [3, true]);
   const plain = await service.ready({ features: [Feature.xerror, Feature.json, Feature.collections] });
   const inflated = await plain.ask(get('k'));
   assert.deepEqual([inflated.datatype, inflated.value.equals(text)], [1, true]);
-  assert.equal((await plain.ask(set('k', block, { datatype: 2 }))).status, Status.invalidArguments);
-  assert.equal((await client.ask(set('k', 'not snappy', { datatype: 2 }))).status, Status.invalidArguments);
+  assert.equal(
+    (await plain.ask(set('k', block, { datatype: Datatype.snappy }))).status,
+    Status.invalidArguments,
+  );
+  assert.equal(
+    (await client.ask(set('k', 'not snappy', { datatype: Datatype.snappy }))).status,
+    Status.invalidArguments,
+  );
   assert.equal(
     (await client.ask({ opcode: Opcode.append, key: key('k'), value: Buffer.from('!') })).status,
     0,
@@ -185,7 +191,7 @@ test('a compressed value that inflates above the limit of documents is refused',
   await using service = await startService();
   const client = await service.ready();
   const claim = Buffer.from([0xff, 0xff, 0xff, 0x7f, 0]);
-  assert.equal((await client.ask(set('k', claim, { datatype: 2 }))).status, Status.tooBig);
+  assert.equal((await client.ask(set('k', claim, { datatype: Datatype.snappy }))).status, Status.tooBig);
 });
 
 test('a body above 20 MiB is refused, and one of 20 MiB stored', async () => {

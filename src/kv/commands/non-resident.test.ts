@@ -7,7 +7,7 @@ import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { RangeScanContinue, RangeScanCreate } from '#wire/commands/bucket.ts';
 import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
-import { Status } from '#wire/status.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import { usualFeatures } from '../../../test/support/client-features.ts';
 import { aBucket, aDesired, startService, type TestService } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
@@ -160,7 +160,7 @@ async function createScan(client: KvConnection): Promise<Buffer> {
   const plan = { range: { start: 'aw==', end: 'bA==' } };
   const created = await client.ask({
     opcode: RangeScanCreate.opcode,
-    datatype: 1,
+    datatype: Datatype.json,
     value: Buffer.from(JSON.stringify(plan)),
   });
   assert.equal(created.status, Status.success);

@@ -5,7 +5,7 @@ import { fullGrants } from '#auth/grants.ts';
 import { Privilege } from '#auth/privileges.ts';
 import { defaultManifest } from '#kv/bucket/manifest.ts';
 import { realRandom } from '#ports/random.ts';
-import { Status } from '#wire/status.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import {
   aBucket,
   aDesired,
@@ -160,7 +160,11 @@ test('scans that a client sends at once take several turns of the thread', async
   const before = clock.turns;
   const value = Buffer.from(JSON.stringify({ range: everything }));
   client.send(
-    ...Array.from({ length: count }, () => ({ opcode: Opcode.rangeScanCreate, datatype: 1, value })),
+    ...Array.from({ length: count }, () => ({
+      opcode: Opcode.rangeScanCreate,
+      datatype: Datatype.json,
+      value,
+    })),
   );
   for (let i = 0; i < count; i++) assert.equal((await client.next())?.status, Status.success);
   assert.equal((await client.ask({ opcode: Opcode.noop })).status, Status.success);

@@ -11,7 +11,7 @@ import { Privilege } from '#auth/privileges.ts';
 import { deferred } from '#base/deferred.ts';
 import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
-import { Status } from '#wire/status.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
 import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
@@ -264,7 +264,7 @@ test('a refusal names every privilege that the command requires and the user lac
   const client = await service.ready({ user: 'clerk' });
   const getAndTouch = { opcode: Opcode.getAndTouch, key: key('k'), extras: Buffer.alloc(4) };
   const plan = '{"range":{"start":"YQ==","end":"eg=="},"include_xattrs":true}';
-  const scan = { opcode: Opcode.rangeScanCreate, datatype: 1, value: Buffer.from(plan) };
+  const scan = { opcode: Opcode.rangeScanCreate, datatype: Datatype.json, value: Buffer.from(plan) };
   assert.equal(context((await client.ask(getAndTouch)).value), 'Requires privilege: Read and Upsert');
   assert.equal(context((await client.ask(scan)).value), 'Requires privilege: SystemXattrRead');
 });

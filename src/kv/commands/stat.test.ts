@@ -6,7 +6,7 @@ import { Privilege } from '#auth/privileges.ts';
 import { realClock } from '#ports/clock.ts';
 import { OpenFlag } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
-import { Status } from '#wire/status.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import { usualFeatures } from '../../../test/support/client-features.ts';
 import {
   aBucket,
@@ -204,7 +204,7 @@ test('open range scans are listed', async () => {
   const client = await service.ready();
   await client.ask(set('k'));
   const value = Buffer.from('{"range":{"start":"aw==","end":"bA=="},"key_only":true}');
-  const created = await client.ask({ opcode: Opcode.rangeScanCreate, datatype: 1, value });
+  const created = await client.ask({ opcode: Opcode.rangeScanCreate, datatype: Datatype.json, value });
   const prefix = `vb_0:${created.value.toString('hex')}`;
   const scans = await group(client, 'range-scans');
   assert.deepEqual([scans[`${prefix}:keys`], scans[`${prefix}:keys_done`]], ['1', '0']);

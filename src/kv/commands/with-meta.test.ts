@@ -6,7 +6,7 @@ import { Privilege } from '#auth/privileges.ts';
 import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { snappyCompress } from '#wire/snappy.ts';
-import { Status } from '#wire/status.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { WithMetaOption } from '#wire/with-meta.ts';
 import { withXattrs } from '../../../test/support/a-bucket.ts';
@@ -84,7 +84,7 @@ test('the metadata of the version is kept, in all four layouts', async () => {
     const value = `{"a":1}${'nmeta' in extra ? 'xyz' : ''}`;
     const reply = await client.ask(write(setWithMeta, name, { rev: 9, expiry, ...extra }, value));
     assert.deepEqual([reply.status, reply.cas, reply.extras.length], [0, casBase, 16]);
-    const stored = { deleted: 0, flags: 5, expiry, rev: 9, cas: casBase, datatype: 1 };
+    const stored = { deleted: 0, flags: 5, expiry, rev: 9, cas: casBase, datatype: Datatype.json };
     assert.deepEqual(await metaOf(client, name), stored);
     const read = await client.ask({ opcode: Opcode.get, key: key(name) });
     assert.equal(read.value.toString(), '{"a":1}');
@@ -213,12 +213,16 @@ test('attributes of documents and of deletions are kept', async () => {
   await using service = await startService();
   const client = await service.ready();
   const xattrs = (body: string) => withXattrs({ _sync: '{"rev":1}' }, body);
-  const stored = await client.ask(write(setWithMeta, 'k', {}, xattrs('{}'), { datatype: 4 }));
+  const stored = await client.ask(write(setWithMeta, 'k', {}, xattrs('{}'), { datatype: Datatype.xattr }));
   assert.equal(stored.status, Status.success);
-  assert.equal((await metaOf(client, 'k'))?.datatype, 5);
-  const withBody = await client.ask(write(deleteWithMeta, 'k', { rev: 2 }, xattrs('{}'), { datatype: 4 }));
+  assert.equal((await metaOf(client, 'k'))?.datatype, Datatype.json | Datatype.xattr);
+  const withBody = await client.ask(
+    write(deleteWithMeta, 'k', { rev: 2 }, xattrs('{}'), { datatype: Datatype.xattr }),
+  );
   assert.equal(withBody.status, Status.invalidArguments);
-  const deleted = await client.ask(write(deleteWithMeta, 'k', { rev: 2 }, xattrs(''), { datatype: 4 }));
+  const deleted = await client.ask(
+    write(deleteWithMeta, 'k', { rev: 2 }, xattrs(''), { datatype: Datatype.xattr }),
+  );
   assert.equal(deleted.status, Status.success);
   const meta = await metaOf(client, 'k');
   assert.deepEqual([meta?.deleted, meta?.datatype], [1, 4]);
@@ -232,7 +236,10 @@ test('compressed values are accepted, also attributes of deletions', async () =>
   const body = packed(Buffer.from('{"a":"compressed"}'));
   for (const opcode of [setWithMeta, addWithMeta]) {
     const name = `k${opcode}`;
-    assert.equal(await statusOf(client.ask(write(opcode, name, {}, body, { datatype: 2 }))), Status.success);
+    assert.equal(
+      await statusOf(client.ask(write(opcode, name, {}, body, { datatype: Datatype.snappy }))),
+      Status.success,
+    );
     const read = await (
       await service.ready({ features: [Feature.xerror, Feature.json, Feature.collections] })
     ).ask({
@@ -242,7 +249,11 @@ test('compressed values are accepted, also attributes of deletions', async () =>
     assert.equal(read.value.toString(), '{"a":"compressed"}');
   }
   const deletion = (value: Buffer) =>
-    client.ask(write(deleteWithMeta, 'gone', { rev: 3 }, packed(value), { datatype: 6 }));
+    client.ask(
+      write(deleteWithMeta, 'gone', { rev: 3 }, packed(value), {
+        datatype: Datatype.snappy | Datatype.xattr,
+      }),
+    );
   assert.equal(await statusOf(deletion(withXattrs({ _by: '1' }, 'body'))), Status.invalidArguments);
   assert.equal(await statusOf(deletion(xattrs)), Status.success);
   const specs = Buffer.concat([Buffer.from([SubdocOpcode.get, PathFlag.xattr, 0, 3]), Buffer.from('_by')]);
@@ -253,7 +264,9 @@ test('compressed values are accepted, also attributes of deletions', async () =>
     value: specs,
   });
   assert.equal(seen.value.toString('latin1', 6), '"somebody"');
-  const rubbish = write(deleteWithMeta, 'gone', { rev: 4 }, 'not snappy', { datatype: 6 });
+  const rubbish = write(deleteWithMeta, 'gone', { rev: 4 }, 'not snappy', {
+    datatype: Datatype.snappy | Datatype.xattr,
+  });
   assert.equal(await statusOf(client.ask(rubbish)), Status.invalidArguments);
 });
 

@@ -6,7 +6,7 @@ import { silentLog } from '#ports/log.ts';
 import { commandTable } from '#wire/commands/index.ts';
 import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
-import { Status } from '#wire/status.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
@@ -48,13 +48,13 @@ function shapes(opcode: number): Record<string, Partial<RequestParts>> {
     'a value of a megabyte': { value: Buffer.alloc(1024 * 1024, 0x7b) },
     'an unknown datatype': { datatype: 0xff, key, value },
     'a value that is said to be compressed': {
-      datatype: 2,
+      datatype: Datatype.snappy,
       key,
       value,
       extras: Buffer.alloc(declared[0] as number),
     },
     'a value that is said to have attributes': {
-      datatype: 4,
+      datatype: Datatype.xattr,
       key,
       value,
       extras: Buffer.alloc(declared[0] as number),

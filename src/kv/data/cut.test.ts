@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Datatype } from '#wire/status.ts';
 import { type CutItem, CutReader, CutWriter, emptyCutItem, stateOfVbucket } from './cut.ts';
 
 const anItem = (seqno: number, key: string, value: string): CutItem => {
@@ -16,7 +17,7 @@ const anItem = (seqno: number, key: string, value: string): CutItem => {
     rev: 3,
     flags: 0xffffffff,
     expiry: 5,
-    datatype: 1,
+    datatype: Datatype.json,
     bits: 0,
   };
 };

@@ -100,7 +100,7 @@ export const sql = {
    */
   rowsByKey: `select ${packedColumns}
     from (select key, seq, exp, del, meta, val from doc where vb = ? and key > ? order by key limit ?)`,
-  /** The same after a seqno. */
+  /** Like `rowsByKey`, but the rows after a seqno, in the order of seqnos. */
   rowsBySeqno: `select ${packedColumns}
     from (select key, seq, exp, del, meta, val from doc where vb = ? and seq > ? order by seq limit ?)`,
   /** By the id of the value, which is made of vbucket and seqno. */

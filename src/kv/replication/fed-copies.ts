@@ -48,7 +48,7 @@ export class FedCopies {
     return this.copies.get(node)?.feed;
   }
 
-  /** Starts to feed the copies of those of these nodes that are connected, and stops feeding the copies of other nodes. */
+  /** Starts to feed the copies of these nodes, as far as the nodes are connected, and stops feeding the copies of other nodes. */
   follow(nodes: readonly string[]): void {
     const { clock, holdsRequests, peers } = this.options;
     const firstMs = holdsRequests() ? reopenMs.waiting : reopenMs.served;

@@ -12,6 +12,10 @@ import { valueBytesMax } from '../value/validate-value.ts';
 import { systemXattrs } from '../value/xattrs.ts';
 import type { EventForm } from './event-forms.ts';
 
+const itemExtrasBytes = { mutation: 31, expiration: 20, deletion: 18, deletionWithTime: 21 } as const;
+/** By version: the bytes of the fields of a snapshot marker. */
+const markerBytes: Readonly<Record<MarkerVersion, number>> = { 1: 20, 2: 36, 2.2: 52 };
+
 /** The form in which the client requests documents. */
 export interface ItemForm {
   collections: boolean;
@@ -69,7 +73,14 @@ export class MessageWriter {
     const isExpired = form.expiryOpcode && (item.bits & CutBits.expired) !== 0;
     const opcode = !isDeleted ? Message.mutation : isExpired ? Message.expiration : Message.deletion;
     const hasTime = isExpired || form.deleteTimes || form.expiryOpcode;
-    const extrasBytes = !isDeleted ? 31 : isExpired ? 20 : hasTime ? 21 : 18;
+    const { mutation, expiration, deletion, deletionWithTime } = itemExtrasBytes;
+    const extrasBytes = !isDeleted
+      ? mutation
+      : isExpired
+        ? expiration
+        : hasTime
+          ? deletionWithTime
+          : deletion;
     const valueBytes = this.valueEnd - this.valueStart;
     const attached = valueBytes < ownMemoryBytes ? 0 : valueBytes;
     const at = this.begin(opcode, to, extrasBytes, keyBytes, valueBytes, this.datatype, item, attached);
@@ -91,9 +102,17 @@ export class MessageWriter {
 
   marker(to: Address, marker: Marker): void {
     const { version } = marker;
-    const fieldBytes = version === 1 ? 20 : version === 2 ? 36 : 52;
+    const fieldBytes = markerBytes[version];
     const isPlain = version === 1;
-    const at = this.begin(Message.snapshotMarker, to, isPlain ? 20 : 1, 0, isPlain ? 0 : fieldBytes, 0, null);
+    const at = this.begin(
+      Message.snapshotMarker,
+      to,
+      isPlain ? fieldBytes : 1,
+      0,
+      isPlain ? 0 : fieldBytes,
+      0,
+      null,
+    );
     const { buffer } = this.output;
     // The extras of versions 2 and 2.2 have only the part after the dot; the fields are the value.
     if (!isPlain) buffer[at] = version === 2 ? 0 : 2;

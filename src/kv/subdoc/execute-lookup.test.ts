@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Datatype } from '#wire/status.ts';
 import { DocFlag, SubdocOpcode as Op, PathFlag } from '#wire/subdoc-opcodes.ts';
 import {
   aContext,
@@ -145,7 +146,11 @@ test('binary xattrs are decoded if the operation says so', () => {
 test('$document has the metadata of the document', () => {
   const body = '{"a":1}';
   const sum = crc32c(Buffer.from(body), 0, body.length).toString(16).padStart(8, '0');
-  const doc = aDocumentWithXattrs({ x: '1' }, body, { datatype: 7, expiry: 1234, seqno: 2 ** 32 + 5 });
+  const doc = aDocumentWithXattrs({ x: '1' }, body, {
+    datatype: Datatype.json | Datatype.snappy | Datatype.xattr,
+    expiry: 1234,
+    seqno: 2 ** 32 + 5,
+  });
   const expected = {
     CAS: '0x1700000000010000',
     datatype: ['snappy', 'json', 'xattr'],
@@ -209,7 +214,7 @@ test('documents are read where buckets store them: in shared memory', () => {
   const { value } = aDocumentWithXattrs({ x: '{"é":[1]}' }, '{"\\u00e9":"€"}');
   const page = Buffer.from(new SharedArrayBuffer(value.length + 20), 10, value.length);
   value.copy(page);
-  const doc = aDocument({ datatype: 5, value: page });
+  const doc = aDocument({ datatype: Datatype.json | Datatype.xattr, value: page });
   assert.deepEqual(
     lookedUp(doc, [
       [Op.getCount, 'x', xattr],

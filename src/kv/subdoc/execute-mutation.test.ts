@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, SubdocOpcode as Op, PathFlag } from '#wire/subdoc-opcodes.ts';
 import { aContext, aDocument, aDocumentWithXattrs, noDocument } from '../../../test/support/subdoc.ts';
 import { aMutation, mutationText } from '../../../test/support/subdoc-mutation.ts';
@@ -18,7 +19,7 @@ test('a mutation of the body changes nothing else of the document', () => {
     [Op.delete, 'b', ''],
   ]);
   assert.deepEqual(mutationText(outcome), { status: '0', xattrs: { x: '1' }, body: '{"a": 1.0, "c":3}' });
-  assert.equal(outcome.datatype, 5);
+  assert.equal(outcome.datatype, Datatype.json | Datatype.xattr);
   assert.equal(outcome.flags, 0x02000006);
   assert.equal(outcome.deleted, false);
   assert.equal(outcome.created, false);
@@ -47,22 +48,28 @@ test('nothing is stored if one operation fails, and the first one that failed is
     [Op.dictAdd, 'a', '2'],
     [Op.delete, 'x', ''],
   ]);
-  assert.deepEqual([outcome.status, outcome.failedIndex, outcome.failedStatus], [0xcc, 1, 0xc9]);
+  assert.deepEqual(
+    [outcome.status, outcome.failedIndex, outcome.failedStatus],
+    [Status.subdocMultiPathFailure, 1, Status.subdocPathExists],
+  );
   assert.equal(outcome.value.length, 0);
   const first = aMutation(aDocument(), [
     [Op.delete, 'x', '', xattr],
     [Op.delete, 'y', ''],
   ]);
-  assert.deepEqual([first.status, first.failedIndex, first.failedStatus], [0xcc, 0, 0xc0]);
+  assert.deepEqual(
+    [first.status, first.failedIndex, first.failedStatus],
+    [Status.subdocMultiPathFailure, 0, Status.subdocPathNotFound],
+  );
   const single = aMutation(aDocument(), [[Op.dictAdd, 'a', '2']], { single: true });
-  assert.equal(single.status, 0xc9);
+  assert.equal(single.status, Status.subdocPathExists);
 });
 
 test('a mutation needs a document, unless it may create one', () => {
   const put: [number, string, string][] = [[Op.dictUpsert, 'a.b', '1']];
-  assert.equal(aMutation(noDocument, put).status, 1);
-  assert.equal(aMutation(noDocument, put, { docFlags: accessDeleted }).status, 1);
-  assert.equal(aMutation(tombstone, put).status, 1);
+  assert.equal(aMutation(noDocument, put).status, Status.keyNotFound);
+  assert.equal(aMutation(noDocument, put, { docFlags: accessDeleted }).status, Status.keyNotFound);
+  assert.equal(aMutation(tombstone, put).status, Status.keyNotFound);
   assert.equal(aMutation(aDocument(), put, { docFlags: add }).status, 2);
   for (const docFlags of [add, mkdoc]) {
     for (const doc of [noDocument, tombstone]) {
@@ -105,13 +112,19 @@ test('a mutation keeps the user flags, or sets those of the request', () => {
 test('whole bodies are written and deleted, JSON or not', () => {
   const set = aMutation(aDocument(), [[Op.setDoc, '', '\0']]);
   assert.deepEqual([mutationText(set).body, set.datatype], ['\0', 0]);
-  assert.equal(aMutation(aDocument({ datatype: 0 }), [[Op.setDoc, '', '[1]']]).datatype, 1);
-  const then = aMutation(aDocument({ datatype: 0 }), [
+  assert.equal(
+    aMutation(aDocument({ datatype: Datatype.raw }), [[Op.setDoc, '', '[1]']]).datatype,
+    Datatype.json,
+  );
+  const then = aMutation(aDocument({ datatype: Datatype.raw }), [
     [Op.setDoc, '', '{}'],
     [Op.dictAdd, 'a', '1'],
   ]);
   assert.equal(mutationText(then).body, '{"a":1}');
-  assert.equal(aMutation(aDocument({ datatype: 0 }), [[Op.dictAdd, 'b', '1']]).failedStatus, 0xc6);
+  assert.equal(
+    aMutation(aDocument({ datatype: Datatype.raw }), [[Op.dictAdd, 'b', '1']]).failedStatus,
+    Status.subdocDocNotJson,
+  );
   const doc = aDocumentWithXattrs({ user: '1', _s: '2' });
   const removed = aMutation(doc, [
     [Op.dictUpsert, '_t', '3', xattr],
@@ -179,7 +192,7 @@ test('macros are expanded, in nested places too', () => {
   const expanded = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('$document'), xattr | expandMacros]]);
   assert.equal(JSON.parse(mutationText(expanded).xattrs['x'] ?? '').revid, '3');
   const unknown = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('$document.no'), xattr | expandMacros]]);
-  assert.equal(unknown.failedStatus, 0xd5);
+  assert.equal(unknown.failedStatus, Status.subdocXattrUnknownVattrMacro);
   const literal = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('Mutation.CAS'), xattr]]);
   assert.equal(mutationText(literal).xattrs['x'], macro('Mutation.CAS'));
 });
@@ -199,11 +212,11 @@ test('binary values of xattrs are stored as prefixed strings, and decoded when t
   ]);
   assert.deepEqual([mutationText(json).body, json.datatype], ['[1]', 5]);
   const missing = aMutation(aDocument(), [[Op.replaceBodyWithXattr, 'x.b', '', xattr]], { single: true });
-  assert.equal(missing.status, 0xc0);
+  assert.equal(missing.status, Status.subdocPathNotFound);
   const text = aMutation(aDocumentWithXattrs({ x: '"t"' }), [
     [Op.replaceBodyWithXattr, 'x', '', xattr | binary],
   ]);
-  assert.equal(text.failedStatus, 0xd8);
+  assert.equal(text.failedStatus, Status.subdocNotBinaryValue);
 });
 
 test('replaceBodyWithXattr stores the new body, and the checksum macro of the same request the checksum of that body', () => {
@@ -233,7 +246,7 @@ test('a document that is created as deleted has xattrs only', () => {
     [Op.dictUpsert, 'a', '1'],
   ] as [number, string, string][]) {
     const outcome = aMutation(noDocument, [...stage, spec], { docFlags: createAsDeleted | mkdoc });
-    assert.equal(outcome.status, 0xd7);
+    assert.equal(outcome.status, Status.subdocDeletedDocCantHaveValue);
   }
   for (const doc of [aDocument(), tombstone])
     assert.equal(aMutation(doc, stage, { docFlags: createAsDeleted | add }).status, 2);
@@ -244,18 +257,24 @@ test('tombstones are changed and revived', () => {
   const still = aMutation(tombstone, touch, { docFlags: accessDeleted });
   assert.deepEqual(mutationText(still), { status: 'cd', xattrs: { _sys: '{"a":1}', user: '3' }, body: '' });
   assert.deepEqual([still.deleted, still.created], [true, false]);
-  assert.equal(aMutation(tombstone, [[Op.setDoc, '', '1']], { docFlags: accessDeleted }).status, 0xd7);
+  assert.equal(
+    aMutation(tombstone, [[Op.setDoc, '', '1']], { docFlags: accessDeleted }).status,
+    Status.subdocDeletedDocCantHaveValue,
+  );
   assert.equal(
     aMutation(tombstone, [[Op.dictAdd, 'a', '1']], { docFlags: accessDeleted }).failedStatus,
-    0xc6,
+    Status.subdocDocNotJson,
   );
   const live = aMutation(tombstone, [...touch, [Op.setDoc, '', '{}']], { docFlags: accessDeleted | revive });
   assert.deepEqual(mutationText(live), { status: '0', xattrs: { _sys: '{"a":1}', user: '3' }, body: '{}' });
-  assert.deepEqual([live.deleted, live.datatype], [false, 5]);
+  assert.deepEqual([live.deleted, live.datatype], [false, Datatype.json | Datatype.xattr]);
   const rooted = aMutation(tombstone, [[Op.dictAdd, 'a', '1']], { docFlags: accessDeleted | revive });
   assert.equal(mutationText(rooted).body, '{"a":1}');
-  assert.equal(aMutation(aDocument(), touch, { docFlags: accessDeleted | revive }).status, 0xd6);
-  assert.equal(aMutation(noDocument, touch, { docFlags: accessDeleted | revive }).status, 1);
+  assert.equal(
+    aMutation(aDocument(), touch, { docFlags: accessDeleted | revive }).status,
+    Status.subdocCanOnlyReviveDeleted,
+  );
+  assert.equal(aMutation(noDocument, touch, { docFlags: accessDeleted | revive }).status, Status.keyNotFound);
 });
 
 test('system xattrs are changed only with the privilege', () => {
@@ -270,30 +289,30 @@ test('system xattrs are changed only with the privilege', () => {
       ],
       { context: using },
     );
-    if (outcome.status !== 0xcc) return outcome.status;
+    if (outcome.status !== Status.subdocMultiPathFailure) return outcome.status;
     assert.equal(outcome.failedIndex, 1);
     return outcome.failedStatus;
   };
-  assert.equal(on('_s', Op.dictUpsert), 0x24);
-  assert.equal(on('_s', Op.delete), 0x24);
-  assert.equal(on('u', Op.dictUpsert), 0);
-  assert.equal(on('_s', Op.replaceBodyWithXattr), 0, 'only reads it');
-  assert.equal(on('_s', Op.replaceBodyWithXattr, aContext({ mayReadSystemXattrs: false })), 0x24);
+  assert.equal(on('_s', Op.dictUpsert), Status.noAccess);
+  assert.equal(on('_s', Op.delete), Status.noAccess);
+  assert.equal(on('u', Op.dictUpsert), Status.success);
+  assert.equal(on('_s', Op.replaceBodyWithXattr), Status.success, 'only reads it');
+  assert.equal(on('_s', Op.replaceBodyWithXattr, aContext({ mayReadSystemXattrs: false })), Status.noAccess);
 });
 
 test('bodies and xattrs above their limits are refused, and accepted at the limit', () => {
   const body = (length: number) =>
     aMutation(aDocument(), [[Op.setDoc, '', Buffer.alloc(length, 'x')]]).status;
-  assert.equal(body(bodyBytesMax), 0);
-  assert.equal(body(bodyBytesMax + 1), 3);
+  assert.equal(body(bodyBytesMax), Status.success);
+  assert.equal(body(bodyBytesMax + 1), Status.tooBig);
   const put = (key: string, length: number) =>
     aMutation(aDocument(), [[Op.dictUpsert, key, `"${'y'.repeat(length)}"`, xattr]]).status;
   const pairBytes = 4 + '_x'.length + 2 + 2;
-  assert.equal(put('_x', xattrBytesMax - pairBytes), 0);
-  assert.equal(put('_x', xattrBytesMax - pairBytes + 1), 3);
+  assert.equal(put('_x', xattrBytesMax - pairBytes), Status.success);
+  assert.equal(put('_x', xattrBytesMax - pairBytes + 1), Status.tooBig);
   const otherBytes = 4 + 4 + 'x'.length + 2 + 2 + aDocument().value.length;
-  assert.equal(put('x', bodyBytesMax - otherBytes), 0, 'user xattrs count with the body');
-  assert.equal(put('x', bodyBytesMax - otherBytes + 1), 3);
+  assert.equal(put('x', bodyBytesMax - otherBytes), Status.success, 'user xattrs count with the body');
+  assert.equal(put('x', bodyBytesMax - otherBytes + 1), Status.tooBig);
 });
 
 test('the new value is never a view of the stored one', () => {

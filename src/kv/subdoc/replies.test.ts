@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
 import { SubdocOpcode as Op } from '#wire/subdoc-opcodes.ts';
 import { aDocument } from '../../../test/support/subdoc.ts';
 import { aMutation } from '../../../test/support/subdoc-mutation.ts';
@@ -24,11 +25,14 @@ function mutationReply(outcome: MutationOutcome): string {
 
 test('the reply to a lookup has the status and the value of each operation', () => {
   const results = [
-    { status: 0, value: Buffer.from('abc') },
-    { status: 0xc0, value: Buffer.alloc(0) },
+    { status: Status.success, value: Buffer.from('abc') },
+    { status: Status.subdocPathNotFound, value: Buffer.alloc(0) },
   ] as LookupOutcome['results'];
-  assert.equal(lookupReply({ status: 0xcc, results }), '000000000003616263' + '00c000000000');
-  assert.equal(lookupReply({ status: 1, results: [] }), '');
+  assert.equal(
+    lookupReply({ status: Status.subdocMultiPathFailure, results }),
+    '000000000003616263' + '00c000000000',
+  );
+  assert.equal(lookupReply({ status: Status.keyNotFound, results: [] }), '');
 });
 
 test('the reply to a mutation has the values of its counters, or the first failure', () => {

@@ -17,7 +17,16 @@ test('a stored document is found with its metadata, and counted', async () => {
   const { flags, datatype, expiry, casHi, casLo, seqno, rev, deleted, locked } = b.view;
   assert.deepEqual(
     { flags, datatype, expiry, casHi, casLo, seqno, rev, deleted, locked },
-    { flags: 0xffffffff, datatype: 1, expiry: 0, ...b.cas, seqno: 1, rev: 1, deleted: false, locked: false },
+    {
+      flags: 0xffffffff,
+      datatype: Datatype.json,
+      expiry: 0,
+      ...b.cas,
+      seqno: 1,
+      rev: 1,
+      deleted: false,
+      locked: false,
+    },
   );
   assert.equal(b.find('k', 1), Status.keyNotFound, 'the same key in another vbucket is another document');
   assert.deepEqual(b.bucket.stats().collectionItems, { 0: 1 });

@@ -46,7 +46,10 @@ export class RowWriter {
     }
   }
 
-  /** As `write` of each, oldest first, without versions and states that a later one replaces. With `vbs`, those of these vbuckets alone. */
+  /**
+   * Writes several batches of cuts, given the oldest first. Leaves out versions of keys and states of vbuckets that a later cut replaces. `vbs`:
+   * writes only the cuts of these vbuckets.
+   */
   writeAll(batches: readonly Uint8Array[], vbs: ReadonlySet<number> | null = null): void {
     const newest = new NewestVersions(batches);
     let cut = 0;
