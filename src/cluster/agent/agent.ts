@@ -66,7 +66,7 @@ export interface AgentDeps {
     KvAdmin,
     'apply' | 'followMap' | 'report' | 'randomKey' | 'shardPositions' | 'compact' | 'cancelCompaction'
   > & {
-    /** A count that rises before each answer to a client: while it is as it was when a report was taken, the report shows all that clients know. */
+    /** A count that rises before each answer to a client. If it has not changed since a report, the report shows all that clients were answered. */
     workCount(): number;
   };
   users: DataUsers;

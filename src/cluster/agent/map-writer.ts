@@ -166,8 +166,8 @@ function confirmed(
 }
 
 /**
- * The confirmed shard after its move: removes the nodes that no longer have the shard from its in-sync set, as they have no change that the
- * other members lack. Unchanged if too few members would remain.
+ * The confirmed shard after its move, without the nodes that no longer have the shard in its in-sync set: the other members have all of their
+ * changes. Unchanged if too few members would remain.
  */
 function movedTo(shard: ShardPlacement, goal: readonly number[]): ShardPlacement {
   const { incoming: _, ...rest } = shard;

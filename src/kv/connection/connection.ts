@@ -75,7 +75,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** Bytes arrived since the last sweep. The sweep records the time, so that requests need not read the clock. */
   private isUsed = false;
   private usedAtMs: number;
-  /** When the client last sent or accepted bytes, or the connection did not wait for it to do so; recorded by the sweep. */
+  /** When the client last sent or accepted bytes, or when the connection last had no reason to wait for the client; recorded by the sweep. */
   private activeAtMs: number;
   private closingAtMs = -1;
   private closed = false;

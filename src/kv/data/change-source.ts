@@ -54,8 +54,8 @@ export interface ChangeSource {
   /** The last safe seqno up to which everything after `afterSeqno` is in memory and not replaced by a later write. */
   wholeEnd(vb: number, afterSeqno: number): number;
   /**
-   * The changes in memory after `afterSeqno` as they are now, those that copies have not received included: they may be sent once the
-   * end of the page is safe. Null when the next one is on disk only, or replaced by a durable write that is not resolved.
+   * The changes that memory has now after `afterSeqno`, with those that copies have not received: the page may be sent once its end is safe.
+   * Null when the next one is on disk only, or replaced by a durable write that is not resolved.
    */
   recentPage(vb: number, afterSeqno: number, targetBytes: number): BackfillPage | null;
   /**

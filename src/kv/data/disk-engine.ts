@@ -92,7 +92,7 @@ export class DiskFullError extends Error {
 export interface OpenResult {
   opened: OpenedFile[];
   damaged: DamagedFile[];
-  /** The disk had no space to open this file, which is as it was. The same `open` may be called again, and opens what is missing. */
+  /** The disk had no space to open this file, which is unchanged. The same `open` may be called again, and opens what is missing. */
   noSpace?: { path: string; reason: string };
 }
 

@@ -57,7 +57,7 @@ export class Clients {
     return connection;
   }
 
-  /** A connection of another node, which its certificate has proved. The allowlist does not apply to it: that is about clients. */
+  /** A connection of another node, whose certificate has proved that. The allowlist is for clients and does not apply to nodes. */
   connectNode(host: ConnectionHost, socket: Socket): Connection {
     const { directory } = this.options;
     const connection = this.add(host, socket);

@@ -1,5 +1,6 @@
-// Writes what this node has of shards that are to be handed over to it, before their actives hold requests back. Requests then wait for one more
-// write of the disk, which has the shard's epoch: other documents of the bucket that no client waits for are written after it, for a short time.
+// Writes the documents that this node has of shards that are to be handed over to it, before the actives of the shards make requests wait. The
+// requests then wait for one more write of the disk, that of the shard's epoch. For a short time, other documents of the bucket that no client
+// waits for are written after it.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';

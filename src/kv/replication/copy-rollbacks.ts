@@ -136,7 +136,7 @@ export class CopyRollbacks {
     this.failures.delete(shard);
   }
 
-  /** False: the vbucket must begin from nothing. @throws Error when the active does not answer: the copy is as it was. */
+  /** False: the vbucket must begin from nothing. @throws Error when the active does not answer; the copy is unchanged then. */
   private async rollBackByKey(source: Source, history: ActiveHistory): Promise<boolean> {
     const { log, uuid } = this.options;
     const { node, shard } = source;

@@ -7,8 +7,8 @@ interface Active extends Pick<ActiveShard, 'wantedChange'> {
 }
 
 /**
- * Copies join later while a shard is about to be handed over: requests for it wait, its stop could be written only after a write that is under way, and
- * both fit into one.
+ * While a shard is handed over, copies join in-sync sets only in the write of the map that has the stop of the shard: requests for the shard wait
+ * for the stop, which could be written only after an earlier write with the joins.
  */
 export function dueChanges(
   confirms: readonly ShardChange[],

@@ -1,5 +1,5 @@
-// What a new active took over from the one before it: it serves once its members have received all of it, and acknowledges no write as
-// persisted before its own disk has all of it, since until then another member continues the shard if all of them lose their memory.
+// What a new active took over from the active before it. It serves the shard once its members have received all of that. It acknowledges writes
+// as persisted once its own disk has all of that: until then, another member would continue the shard if all members lost their memory.
 import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { copyKey } from './copy-feed.ts';
@@ -58,8 +58,9 @@ export class TakenOver {
   }
 
   /**
-   * Where another member is the last active: the change that makes this process the last active, once its disk has what it took over. If the last
-   * active is to leave the set before that, another member becomes the last active whose disk has all of it. `leaving`: the members that are to leave.
+   * Where another member is the last active: the change that makes this process the last active, once everything that it took over is on its disk.
+   * If the last active is to leave the set before that, a member that has everything on its disk becomes the last active. `leaving`: the members
+   * that are to leave.
    */
   writtenChange({ inSync = [], lastActive }: ShardSpec, leaving: readonly SyncMember[]): Written | null {
     if (lastActive === undefined) return null;

@@ -1,6 +1,6 @@
-// The end of a configuration store that goes back to one node: its last change names that node. The change is made only directly after the
-// newest one that the node has a copy of, so that the copy is complete. What is written after it, by nodes that do not know of it yet, is no
-// change of the configuration, and is made again in the next store.
+// The end of a configuration store whose configuration goes back to one node: the last change of the store names that node. This change is made
+// only directly after the newest change that the node has a copy of, so that the copy is complete. Nodes that do not know of the end yet may
+// write after it: such writes are no changes of the configuration, and are made again in the next store.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';

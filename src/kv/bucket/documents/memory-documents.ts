@@ -329,7 +329,7 @@ export class MemoryDocuments implements Documents {
     return this.fetched.showWithValue(this.position, view);
   }
 
-  /** Requests the value of the expired item at `position`, of which its tombstone keeps a part. If memory had no room for it, the item stays. */
+  /** Requests the value of the expired item at `position`: the tombstone keeps a part of the value. The item stays if memory had no room for the value. */
   private fetchToExpire(key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
     return this.fetched.hasVersion() ? Status.keyNotFound : notResident;

@@ -19,7 +19,7 @@ export class SlicedWork {
     this.callersPerTurn = callersPerTurn;
   }
 
-  /** Resolves in a later turn of the event loop, for few callers in each: what they do then is short, but there may be hundreds of them. */
+  /** Resolves in a later turn of the event loop. A turn serves few callers: the work of each is short, but there may be hundreds of callers. */
   turn(): Promise<void> {
     return new Promise((resolve) => {
       this.callers.push(resolve);
