@@ -36,3 +36,11 @@ test('the documents of a load are deleted also where the bucket refuses some', a
   await everyDocument(deleted, plan, 'remove', () => {});
   assert.ok(deleted.requests.every(({ kind }) => kind === 'remove'));
 });
+
+test('a load that is stopped before the measurement says how many documents are written', async () => {
+  const stop = new AbortController();
+  await assert.rejects(
+    everyDocument(aBucket({}), plan, 'set', () => stop.abort(), stop.signal),
+    /^CommandError: stopped: 1000 of 1500 documents are written, and stay$/,
+  );
+});

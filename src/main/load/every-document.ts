@@ -2,13 +2,13 @@
 import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
 import { Status } from '#wire/status.ts';
-import { CommandError } from '../exit-status.ts';
+import { CommandError, ExitStatus } from '../exit-status.ts';
 import type { BucketData } from '../remote/bucket-data.ts';
 import type { LoadPlan } from './load-run.ts';
 
 const batchDocuments = 1_000;
 
-/** `progress` gets the number of documents that are done. @throws CommandError if the bucket refuses a document before the load */
+/** `progress` gets the number of documents that are done. @throws CommandError if the bucket refuses a document before the load, or the signal aborts */
 export async function everyDocument(
   data: Pick<BucketData, 'store'>,
   {
@@ -23,7 +23,11 @@ export async function everyDocument(
 ): Promise<void> {
   const body = kind === 'set' ? value : Buffer.alloc(0);
   for (let first = 0; first < documents; first += batchDocuments) {
-    signal?.throwIfAborted();
+    if (signal?.aborted === true)
+      throw new CommandError(
+        `stopped: ${first} of ${documents} documents are written, and stay`,
+        ExitStatus.interrupted,
+      );
     const keys = Array.from(
       { length: Math.min(batchDocuments, documents - first) },
       (_, n) => `${prefix}${first + n}`,
