@@ -7,6 +7,7 @@ import { kinds, UsageError } from '../options.ts';
 import { columns } from '../terminal.ts';
 import { jsonFlag, secondsUpTo, wholeNumber } from './common-options.ts';
 import { RemoteNode } from './remote-node.ts';
+import { writeLine } from './terminal-text.ts';
 import { verb } from './verb.ts';
 
 const followMs = 1_000;
@@ -177,7 +178,7 @@ async function followLog(
   let shown = new Set<string>();
   for (let entriesSince = list; ; ) {
     const unshown = entriesSince.filter((entry) => !shown.has(JSON.stringify(entry)));
-    for (const entry of unshown) process.stdout.write(`${show(entry)}\n`);
+    for (const entry of unshown) writeLine(show(entry));
     const last = entriesSince.at(-1);
     // The next request returns the entries of the last millisecond again: more of them may have been added.
     if (last !== undefined)

@@ -6,6 +6,7 @@ import { CommandError } from '../exit-status.ts';
 import { describeOptions, type OptionSpecs, type OptionValues, UsageError } from '../options.ts';
 import { checkWords, splitWords } from '../split-words.ts';
 import type { RemoteOptions } from './remote-node.ts';
+import { writeLine } from './terminal-text.ts';
 
 /** What is printed: with `--json` the value, else the text, or the bytes unchanged. */
 export interface VerbOutput {
@@ -54,7 +55,8 @@ export async function runVerb(
   const answer = await withCommandError(options, () => found.run(options, words));
   if (answer === null) return;
   const text = (options as { json?: boolean }).json ? JSON.stringify(answer.value) : answer.text;
-  if (text.length > 0) process.stdout.write(typeof text === 'string' ? `${text}\n` : text);
+  if (typeof text !== 'string') process.stdout.write(text);
+  else if (text !== '') writeLine(text);
 }
 
 /** Makes a `CommandError` of a failed request to the data port, so that it is reported without a stack: it is no defect of the command. */
