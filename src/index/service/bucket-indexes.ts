@@ -87,16 +87,15 @@ export class BucketIndexes {
 
   /** Removes the files of indexes that were dropped just before the stop: writing the last positions of hundreds takes seconds. */
   private removeUnwanted(): void {
-    const { log, store, bucket } = this.options;
     const wantedIds = new Set(this.wanted.map(({ id }) => id));
     for (const [id, index] of [...this.members].filter(([member]) => !wantedIds.has(member))) {
       try {
-        store.remove(bucket.uuid, id);
+        this.remove(id, index);
       } catch (error) {
         // The next start removes the file.
-        log.debug('index.close_failed', { index: id, reason: (error as Error).message });
+        this.options.log.debug('index.close_failed', { index: id, reason: (error as Error).message });
+        this.close(id, index, index.file);
       }
-      this.close(id, index, index.file);
     }
   }
 
@@ -169,9 +168,7 @@ export class BucketIndexes {
     for (const [id, index] of gone) {
       if (wantedIds.has(id)) index.progress.setComplete(false);
       else index.progress.markDropped();
-      // SQLite writes the log of a file into it, and waits for the disk, when it closes a file that still has a name.
-      this.options.store.remove(this.options.bucket.uuid, id);
-      this.close(id, index, index.file);
+      this.remove(id, index);
       this.damaged.delete(id);
     }
     for (const definition of this.wanted) this.open(definition);
@@ -286,6 +283,12 @@ export class BucketIndexes {
       this.failures.set(id, reason);
       this.regroupSoon();
     }
+  }
+
+  /** SQLite writes the log of a file into it, and waits for the disk, when it closes a file that still has a name. */
+  private remove(id: string, index: FollowedIndex): void {
+    this.options.store.remove(this.options.bucket.uuid, id);
+    this.close(id, index, index.file);
   }
 
   /** Closes the index with its last positions, or only the file of one that was removed. */

@@ -206,13 +206,8 @@ test('a file that a reader reports as unusable is built again', async () => {
 
 test('the file of a dropped index is removed before it is closed, and not written again', async () => {
   await using service = await startService();
-  const calls: string[] = [];
-  await using indexes = new TestIndexes(service.port, (store) => recorded(store, calls));
-  const client = await bucketClient(service.port);
-  const byN = aDefinition(['`n`']);
-  await store(client, orders, { a: { n: 1 } });
-  await indexes.want(byN);
-  await indexes.online(byN);
+  const { byN, calls, client, indexes } = await recordedIndex(service.port);
+  await using _ = indexes;
   await store(client, orders, { b: { m: 1 } });
   await indexes.caughtUp(client, byN);
   calls.length = 0;
@@ -223,18 +218,25 @@ test('the file of a dropped index is removed before it is closed, and not writte
 
 test('a stop removes the files of indexes that were dropped just before it, and does not write them', async () => {
   await using service = await startService();
-  const calls: string[] = [];
-  await using indexes = new TestIndexes(service.port, (store) => recorded(store, calls));
-  const client = await bucketClient(service.port);
-  const byN = aDefinition(['`n`']);
-  await store(client, orders, { a: { n: 1 } });
-  await indexes.want(byN);
-  await indexes.online(byN);
+  const { calls, client, indexes } = await recordedIndex(service.port);
+  await using _ = indexes;
   calls.length = 0;
   await Promise.all([indexes.want(), indexes.service.stop()]);
   assert.deepEqual(calls, ['remove', 'close']);
   client.close();
 });
+
+/** An index that is online and has a document; `calls` gets what is done with its file. */
+async function recordedIndex(port: number) {
+  const calls: string[] = [];
+  const indexes = new TestIndexes(port, (store) => recorded(store, calls));
+  const client = await bucketClient(port);
+  const byN = aDefinition(['`n`']);
+  await store(client, orders, { a: { n: 1 } });
+  await indexes.want(byN);
+  await indexes.online(byN);
+  return { byN, calls, client, indexes };
+}
 
 /** Records the removals of files, and what is done with their writers. */
 const recorded = (store: IndexStore, calls: string[]): IndexStore => ({
