@@ -74,13 +74,8 @@ export class MessageWriter {
     const opcode = !isDeleted ? Message.mutation : isExpired ? Message.expiration : Message.deletion;
     const hasTime = isExpired || form.deleteTimes || form.expiryOpcode;
     const { mutation, expiration, deletion, deletionWithTime } = itemExtrasBytes;
-    const extrasBytes = !isDeleted
-      ? mutation
-      : isExpired
-        ? expiration
-        : hasTime
-          ? deletionWithTime
-          : deletion;
+    const deletedBytes = isExpired ? expiration : hasTime ? deletionWithTime : deletion;
+    const extrasBytes = isDeleted ? deletedBytes : mutation;
     const valueBytes = this.valueEnd - this.valueStart;
     const attached = valueBytes < ownMemoryBytes ? 0 : valueBytes;
     const at = this.begin(opcode, to, extrasBytes, keyBytes, valueBytes, this.datatype, item, attached);
@@ -104,17 +99,10 @@ export class MessageWriter {
     const { version } = marker;
     const fieldBytes = markerBytes[version];
     const isPlain = version === 1;
-    const at = this.begin(
-      Message.snapshotMarker,
-      to,
-      isPlain ? fieldBytes : 1,
-      0,
-      isPlain ? 0 : fieldBytes,
-      0,
-      null,
-    );
-    const { buffer } = this.output;
     // The extras of versions 2 and 2.2 have only the part after the dot; the fields are the value.
+    const [extrasBytes, valueBytes] = isPlain ? [fieldBytes, 0] : [1, fieldBytes];
+    const at = this.begin(Message.snapshotMarker, to, extrasBytes, 0, valueBytes, 0, null);
+    const { buffer } = this.output;
     if (!isPlain) buffer[at] = version === 2 ? 0 : 2;
     const fields = isPlain ? at : at + 1;
     writeU64(buffer, fields, marker.start);
