@@ -1,5 +1,8 @@
 // Output of commands: progress, columns, sizes.
 
+/** A character as an escape of JavaScript: control characters could move the cursor or change the terminal. */
+export const escapeOf = (character: string): string => `\\u{${character.codePointAt(0)?.toString(16)}}`;
+
 /** A line that is rewritten on a terminal; without a terminal nothing is written. */
 export class ProgressLine {
   private shownMs = 0;

@@ -1,5 +1,6 @@
 // Rows as text: a table, or one line of JSON per row.
 import { isRawJson } from '#base/exact-json.ts';
+import { escapeOf } from '../terminal.ts';
 
 export const jsonLines = (rows: readonly unknown[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
@@ -33,9 +34,5 @@ const cell = (value: unknown): string => printable(typeof value === 'string' ? v
 /** Control characters could move the cursor or change the terminal. */
 export const printable = (text: string): string =>
   text.replace(/\p{C}/gu, (character) =>
-    character === '\t'
-      ? '\\t'
-      : character === '\n'
-        ? '\\n'
-        : `\\u{${character.codePointAt(0)?.toString(16)}}`,
+    character === '\t' ? '\\t' : character === '\n' ? '\\n' : escapeOf(character),
   );
