@@ -33,32 +33,10 @@ test('what a command has composed is there in its next run, and released when th
     request.partial = composed;
     return Outcome.notResident;
   };
-  const environment = { clock: { monotonicMs: () => 0 } } as unknown as Environment;
-  const dispatcher = new Dispatcher(environment, new Output(), handlersOf(handler));
-  const { request } = dispatcher;
-  let whenFetched: WhenFetched = () => {};
-  request.documents = {
-    awaitDisk: (done: WhenFetched) => (whenFetched = done),
-    provideFetched: () => {},
-  } as unknown as Documents;
-  const held: HeldReply[] = [];
-  const head = { opcode: Noop.opcode, opaque: 0, order: 'ordered' as const, quiet: false, startedMs: -1 };
-  const connection = {
-    session: new Session(),
-    heldCount: 0,
-    holdReply: () => {
-      held.push(new HeldReply({ replyResolved: () => {} }, head, Buffer.alloc(0)));
-      return held.at(-1);
-    },
-  } as unknown as Client;
-  const rerun = (lacksRoom: boolean): void => {
-    whenFetched({ vb: 0, key: Buffer.alloc(0), item: null, lacksRoom });
-    dispatcher.rerun(connection, held.at(-1) as HeldReply);
-  };
-  dispatcher.run(connection, aNoop());
-  rerun(false);
+  const { fetched, held, request } = aRequest(handler);
+  fetched(false);
   assert.deepEqual([held.length, held[1]?.partial === composed, request.partial], [2, true, null]);
-  rerun(true);
+  fetched(true);
   assert.deepEqual([held.length, request.partial], [2, null], 'the request was refused');
   assert.ok(found[0] === null && found[1] === composed && found[2] === composed);
   assert.equal(held[1]?.status, Status.success);
@@ -118,6 +96,7 @@ function aRequest(handler: Handler) {
   dispatcher.run(connection, aNoop());
   return {
     held,
+    request: dispatcher.request,
     heavyDone: async () => {
       while (held.at(-1)?.status === null) await new Promise((resolve) => setImmediate(resolve));
       rerun();

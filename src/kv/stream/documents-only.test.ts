@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { streamOptions } from '../../../test/support/stream-options.ts';
 import type { BucketParts } from '../bucket/bucket-parts.ts';
 import { KeyWalk } from '../bucket/keys/key-walk.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
-import type { Address, ItemForm, MessageWriter } from './message-writer.ts';
-import { Stream, type StreamHost, type StreamOptions } from './stream.ts';
+import type { Address, MessageWriter } from './message-writer.ts';
+import { Stream, type StreamHost } from './stream.ts';
 
 const vb = 0;
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
@@ -69,19 +70,10 @@ function streamOf({ bucket, clock }: BucketUnderTest) {
     backfillDone: () => {},
     nowMs: () => clock.monotonicMs(),
   };
-  const options: Partial<StreamOptions> = {
-    source: bucket.changes,
-    address: { vb, opaque: 0, streamId: 0 },
-    filter: { kind: 'default' },
-    form: {} as ItemForm,
-    startSeqno: 0,
-    endSeqno: Infinity,
-    snapStart: 0,
-    ignorePurged: false,
-    diskOnly: false,
-    documentsOnly: true,
-  };
-  const stream = new Stream(host as StreamHost, options as StreamOptions);
+  const stream = new Stream(
+    host as StreamHost,
+    streamOptions(vb, { source: bucket.changes, documentsOnly: true }),
+  );
   stream.start();
   const read = async (until: number): Promise<void> => {
     for (let turns = 0; stream.position < until; turns++) {

@@ -4,11 +4,12 @@ import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import { aSeed } from '../../../test/support/random.ts';
+import { streamOptions } from '../../../test/support/stream-options.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
 import { backfillPageBytes } from '../data/disk-engine.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
-import type { Address, ItemForm, Marker, MessageWriter } from './message-writer.ts';
-import { Stream, type StreamHost, type StreamOptions } from './stream.ts';
+import type { Address, Marker, MessageWriter } from './message-writer.ts';
+import { Stream, type StreamHost } from './stream.ts';
 
 const vb = 0;
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
@@ -46,19 +47,7 @@ async function replicated(type: 'native' | 'ephemeral', isFull = () => false) {
     backfillDone: () => {},
     nowMs: () => b.clock.monotonicMs(),
   };
-  const options: Partial<StreamOptions> = {
-    source,
-    address: { vb, opaque: 0, streamId: 0 },
-    filter: { kind: 'default' },
-    form: {} as ItemForm,
-    startSeqno: 0,
-    endSeqno: Infinity,
-    snapStart: 0,
-    ignorePurged: false,
-    diskOnly: false,
-    documentsOnly: false,
-  };
-  const stream = new Stream(host as StreamHost, options as StreamOptions);
+  const stream = new Stream(host as StreamHost, streamOptions(vb, { source }));
   stream.start();
   return {
     b,

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { streamOptions } from '../../../test/support/stream-options.ts';
 import type { Manifest } from '../admin.ts';
 import { Collections } from '../collections/collections.ts';
 import { type CutItem, CutReader } from '../data/cut.ts';
 import { backfillPageBytes } from '../data/disk-engine.ts';
 import type { Filter } from './filter.ts';
-import type { Address, ItemForm, MessageWriter } from './message-writer.ts';
-import { Stream, type StreamHost, type StreamOptions } from './stream.ts';
+import type { Address, MessageWriter } from './message-writer.ts';
+import { Stream, type StreamHost } from './stream.ts';
 
 const vb = 0;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -61,19 +62,7 @@ async function streamed({ bucket }: BucketUnderTest, manifest: Manifest, filter:
     ended: () => {},
     nowMs: () => 0,
   };
-  const options: Partial<StreamOptions> = {
-    source: bucket.changes,
-    address: { vb, opaque: 0, streamId: 0 },
-    filter,
-    form: {} as ItemForm,
-    startSeqno: 0,
-    endSeqno: Infinity,
-    snapStart: 0,
-    ignorePurged: false,
-    diskOnly: false,
-    documentsOnly: false,
-  };
-  const stream = new Stream(host as StreamHost, options as StreamOptions);
+  const stream = new Stream(host as StreamHost, streamOptions(vb, { source: bucket.changes, filter }));
   stream.start();
   while (stream.position < bucket.documents.highSeqno(vb)) {
     stream.step();
