@@ -169,6 +169,7 @@ describe('divan doc', () => {
       { key: 'page:4', value: { n: 4 } },
     ]);
     assert.deepEqual(await json('doc list b --prefix none'), []);
+    assert.match(await done('doc list b'), /^page:1\npage:2\npage:3\npage:4\npagf$/m);
   });
 
   it('lists all keys with a prefix that comes after --after in the order of bytes, though not of UTF-16', async () => {

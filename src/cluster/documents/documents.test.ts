@@ -75,6 +75,7 @@ test('pages through keys in the order of their bytes', async () => {
   assert.deepEqual(await page('limit=7'), names.slice(0, 7));
   assert.deepEqual(await page('limit=7&skip=50'), names.slice(50, 57));
   const from = (key: string) => `startkey=${encodeURIComponent(JSON.stringify(key))}`;
+  assert.deepEqual(await page(from('')), names);
   const to = (key: string) => `endkey=${encodeURIComponent(JSON.stringify(key))}`;
   assert.deepEqual(await page(`${from('k2')}&limit=3&skip=1`), ['k20', 'k21', 'k22']);
   assert.deepEqual(await page(`${from('k2')}&${to('k21')}`), ['k2', 'k20', 'k21']);

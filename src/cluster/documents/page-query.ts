@@ -6,7 +6,7 @@ import { badRequest } from './document-refusals.ts';
 export interface DocumentPageQuery {
   readonly skip: number;
   readonly limit: number;
-  /** The first possible key if none was sent. */
+  /** The first possible key if none, or an empty one, was sent. */
   readonly startKey: Buffer;
   /** Null: the page may end with the last key. */
   readonly endKey: Buffer | null;
@@ -30,7 +30,7 @@ export function readPageQuery(query: Form, keyBytesMax: number): DocumentPageQue
   return {
     skip,
     limit,
-    startKey: keyIn(query, 'startkey', keyBytesMax) ?? Buffer.alloc(1),
+    startKey: startKeyIn(query, keyBytesMax),
     endKey: keyIn(query, 'endkey', keyBytesMax + lastCharacterBytes),
     includesEnd: booleanIn(query, 'inclusive_end', true),
     withDocuments: booleanIn(query, 'include_docs', false),
@@ -50,6 +50,12 @@ function booleanIn(query: Form, name: string, otherwise: boolean): boolean {
   if (sent === undefined) return otherwise;
   if (sent !== 'true' && sent !== 'false') throw badRequest(`${name}: true or false`);
   return sent === 'true';
+}
+
+/** The data service accepts no empty key: the first possible one stands for it. */
+function startKeyIn(query: Form, keyBytesMax: number): Buffer {
+  const sent = keyIn(query, 'startkey', keyBytesMax);
+  return sent === null || sent.length === 0 ? Buffer.alloc(1) : sent;
 }
 
 function keyIn(query: Form, name: string, bytesMax: number): Buffer | null {
