@@ -1,4 +1,4 @@
-// The requests that load generators send to servers of keys, and how they find the end of a reply: in the binary protocol of Divan and
+// The requests that load generators send to key-value servers, and how they find the end of a reply: in the binary protocol of Divan and
 // memcached, and in that of Redis. Of a reply only its kind and length are read, so that a generator costs less than the server.
 import { vbucketOf } from '../../src/client/document-key.ts';
 import { Feature } from '../../src/wire/features.ts';
@@ -70,7 +70,7 @@ function binary({ protocol, username = 'admin', bucket = 'b', durable }: Protoco
   };
 }
 
-/** All values have the same length, so that the first byte of a reply tells the rest. */
+/** All values have the same length, so that the first byte of a reply tells how long the rest is. */
 function redis(valueBytes: number): LoadProtocol {
   const command = (...parts: (string | Buffer)[]): Buffer =>
     Buffer.concat([

@@ -15,15 +15,19 @@ export interface TurnsReport {
 export type TurnsCommand = 'report' | 'stop' | 'flush' | 'drop';
 
 const gigabyte = 1024 * 1024 * 1024;
-const shop = Array.from({ length: 1_200 }, (_, at) => ({ name: `c${at}`, uid: (at + 8).toString(16) }));
-const manifest = (from: number) => ({
-  uid: String(3 + from),
+const shopCollections = Array.from({ length: 1_200 }, (_, at) => ({
+  name: `c${at}`,
+  uid: (at + 8).toString(16),
+}));
+/** `dropped`: how many collections of the scope `shop` are dropped, the first ones. */
+const manifest = (dropped: number) => ({
+  uid: String(3 + dropped),
   scopes: [
     { name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] },
-    { name: 'shop', uid: '8', collections: shop.slice(from) },
+    { name: 'shop', uid: '8', collections: shopCollections.slice(dropped) },
   ],
 });
-/** `b` is attacked; `m` has many small documents and is flushed, `c` has them in a collection that is dropped. */
+/** `b` gets the hostile requests; `m` has many small documents and is flushed, `c` has them in a collection that is dropped. */
 const buckets = (change?: TurnsCommand) => [
   aBucket('b', { type: 'ephemeral', quotaBytes: gigabyte, manifest: manifest(0) }),
   aBucket('m', { type: 'ephemeral', quotaBytes: gigabyte, incarnation: change === undefined ? 1 : 2 }),

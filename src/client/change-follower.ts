@@ -22,7 +22,7 @@ export interface FollowerHandler extends ChangeHandler {
 }
 
 /** Follows the changes of a bucket, on one node or on several. */
-export interface ChangesFollower {
+export interface BucketFollower {
   start(): void;
   /** Resolves after the last call of the handler. */
   stop(): Promise<void>;
@@ -55,7 +55,7 @@ interface RepeatedRequest {
   readonly atMs: number;
 }
 
-export class ChangeFollower implements ChangesFollower {
+export class ChangeFollower implements BucketFollower {
   private readonly options: ChangeFollowerOptions;
   private readonly stopped = new AbortController();
   private readonly finished = new Set<number>();

@@ -1,9 +1,9 @@
 // Follows the changes of a bucket whose vbuckets are on several nodes: a follower for each node, with the vbuckets that are active there.
 // When the map changes, the followers of the nodes concerned are replaced; streams then continue from the handler's positions.
 import {
+  type BucketFollower,
   ChangeFollower,
   type ChangeFollowerOptions,
-  type ChangesFollower,
   type FollowerHandler,
 } from './change-follower.ts';
 import { addressOfNode, type ClusterRoutes } from './cluster-routes.ts';
@@ -20,7 +20,7 @@ interface Followed {
   readonly assignment: string;
 }
 
-export class ClusterFollower implements ChangesFollower {
+export class ClusterFollower implements BucketFollower {
   private readonly options: ClusterFollowerOptions;
   private readonly byNode = new Map<string, Followed>();
   private watch: { stop(): void } | null = null;

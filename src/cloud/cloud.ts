@@ -63,7 +63,7 @@ export interface CloudOptions {
   sizeScale: number;
   /** Requests per second per token. */
   requestsPerSecond: number;
-  /** The base URL of paging links; undefined: the address of the request. */
+  /** The base URL of paging links; undefined: they have the local address of the connection. */
   publicUrl?: string | undefined;
   version: string;
   clock: Clock;

@@ -20,7 +20,7 @@ export function crossSiteRefusal(headers: Sent, { provisioned }: { provisioned: 
   return httpRefusals.publicName();
 }
 
-/** The browser's header takes precedence: a proxy may have replaced the Host header. */
+/** `Sec-Fetch-Site` takes precedence over comparing Origin with Host: a proxy may have replaced the Host header. */
 function isOwnPage({ host, origin, 'sec-fetch-site': site }: Sent): boolean {
   if (site !== undefined) return site === 'same-origin' || site === 'none';
   if (origin === undefined || host === undefined || !URL.canParse(origin)) return false;

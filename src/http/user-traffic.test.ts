@@ -1,4 +1,4 @@
-// The bytes of a user with limits, however the length of a body is declared.
+// Bodies of requests and of answers count against a user's limits of bytes per minute, whether a body is chunked or has a declared length.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';

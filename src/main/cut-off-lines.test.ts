@@ -27,7 +27,7 @@ test('lines that are written after a full disk do not continue the line that was
     write('first');
     disk.fill();
     const before = openDescriptors();
-    // The rest of the page of the first line is still there.
+    // The last block of the file has room for the beginning of this line, which is cut off there.
     for (let at = 0; at < 10; at++) assert.throws(() => write('x'.repeat(8_000)), file);
     assert.ok(openDescriptors() <= before, `${file} leaves descriptors open`);
     disk.free();

@@ -30,7 +30,7 @@ test('bounds the log: renames older files, and overwrites the oldest', (t) => {
   assert.equal(read('node.log'), 'line number 9\n10\n');
 });
 
-test('the log file gets lines from info up, also of child logs, while standard error gets only errors', (t) => {
+test('the log file gets lines from info up, also of child logs, when the log level is error', (t) => {
   const folder = aFolder(t);
   const log = jsonLog('error', new NodeLogFile(folder));
   log.debug('not.this');

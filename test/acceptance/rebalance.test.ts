@@ -82,7 +82,7 @@ describe('a rebalance of two nodes', () => {
     await addNode(first, second);
     assert.equal((await rebalance(first, names)).status, 200);
     await untilEnded(first);
-    // In place of a full disk.
+    // A folder under the temporary name of the file makes the write of the file fail, as a full disk would.
     const obstacle = join(second.dataDir, 'member.json.tmp');
     mkdirSync(obstacle);
     assert.equal((await rebalance(first, names, names.slice(1))).status, 200);

@@ -170,7 +170,7 @@ test('a migration sends each document to the collections of all rules that it ma
     const figures = await Promise.all(names.map((name) => replicationFigure(source, id, name)));
     assert.deepEqual(figures, [100, 50, 250]);
   });
-  // Deletions go everywhere, and a new rule gets what the others have had.
+  // Deletions are sent to the targets of all rules, and the target of a new rule gets also documents that were replicated before.
   const removed = documents('d', 10).map((one) => ({
     ...one,
     kind: 'remove' as const,

@@ -12,10 +12,14 @@ import { type Random, randomFrom } from '../support/random.ts';
 import { printedSeed } from '../support/seed.ts';
 
 const connectionsPerRound = 40;
+/** How many requests an attack on the REST port sends, each on a connection of its own. */
+const restRequestsPerAttack = 4;
 const documents = 20;
 
 export interface HostileTally {
+  /** The replies to hostile frames. */
   answered: number;
+  /** How many different statuses these replies had. */
   statuses: number;
 }
 
@@ -34,11 +38,9 @@ export async function hostileRounds(
     typeof rounds === 'number' ? round > rounds : performance.now() >= rounds.untilMs;
   for (let round = 1; !isOver(round); round++) {
     const seed = random(1 << 30);
-    await bombard(connectionsPerRound, prng(seed), (prngOfConnection) =>
-      attackData(port, prngOfConnection, answers),
-    );
-    await bombard(connectionsPerRound / 4, prng(seed + 1), (prngOfConnection) =>
-      attackRest(rest, prngOfConnection, 4),
+    await bombard(connectionsPerRound, prng(seed), (prngOfAttack) => attackData(port, prngOfAttack, answers));
+    await bombard(connectionsPerRound / restRequestsPerAttack, prng(seed + 1), (prngOfAttack) =>
+      attackRest(rest, prngOfAttack, restRequestsPerAttack),
     );
     await sendDocuments(node, random);
     for (let at = 0; at < documents; at++) {

@@ -64,7 +64,8 @@ export class BucketUnderTest {
     }
   }
 
-  get seconds(): number {
+  /** The time of the bucket as documents store it: in seconds since 1970. */
+  get nowSeconds(): number {
     return Math.floor(this.clock.wallMs() / 1000);
   }
 

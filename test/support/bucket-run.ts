@@ -72,7 +72,7 @@ export class BucketRun extends ComparedBucket {
           place,
           isUpdate
             ? { content, flags, expiry: newExpiry, deleted: false, rev }
-            : { content, flags, expiry: tested.seconds, deleted: true, rev },
+            : { content, flags, expiry: tested.nowSeconds, deleted: true, rev },
         );
       },
     );
@@ -92,7 +92,7 @@ export class BucketRun extends ComparedBucket {
         this.changed(place, {
           content: tombstoneOf(content),
           flags: 0,
-          expiry: tested.seconds,
+          expiry: tested.nowSeconds,
           deleted: true,
           rev: plusOne(rev),
         });
@@ -216,7 +216,7 @@ export class BucketRun extends ComparedBucket {
 
   /** `purgeAge`: the age in seconds from which tombstones are removed. */
   compact(purgeAge: 'all' | number): void {
-    const purgeBeforeSeconds = purgeAge === 'all' ? purgeAge : this.tested.seconds - purgeAge;
+    const purgeBeforeSeconds = purgeAge === 'all' ? purgeAge : this.tested.nowSeconds - purgeAge;
     this.tested.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
     this.isPurging = true;
     // The compaction may finish before the next operation.

@@ -88,6 +88,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
       assert.deepEqual((await cloud.request('GET', location)).body.servers, [{ ...server, storage }]);
     }
     assert.equal((await cloud.request('GET', location)).body.status, 'healthy');
+    // Two changes of one cluster at the same time both take effect.
     for (const [size, timezone] of [60, 70, 80, 90].map((n) => [n, n % 20 === 0 ? 'ET' : 'PT'])) {
       const support = { supportPackage: { timezone, type: 'Enterprise' } };
       const storage = { ...server.storage, size };
@@ -101,7 +102,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
         [storage, support.supportPackage],
       );
     }
-    const unchangeable: [object[], RegExp][] = [
+    const refusals: [object[], RegExp][] = [
       [[server, { ...server, size: 27 }], /^servers\.size: a cluster has at most 27 nodes .*, not 28$/],
       [
         [server, { ...server, size: 26, compute: 'm5.24xlarge' }],
@@ -115,7 +116,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
         /^servers\.0\.compute: must stay "m5\.xlarge" for at least one node: .* make a new cluster$/,
       ],
     ];
-    for (const [servers, message] of unchangeable) {
+    for (const [servers, message] of refusals) {
       const refused = await scale(...servers);
       assert.equal(refused.status, 422);
       assert.match(refused.body.message, message);

@@ -197,14 +197,14 @@ export class ComparedBucket {
 
   protected mayExpire(vb: number): boolean {
     const docs = [...(this.model.docs[vb]?.values() ?? [])];
-    return docs.some((doc) => isExpired(doc, this.tested.seconds));
+    return docs.some((doc) => isExpired(doc, this.tested.nowSeconds));
   }
 
   protected noteCompaction(): void {
     if (!this.isPurging) return;
     this.isPurging = this.tested.bucket.compaction.progress !== null;
     for (const doc of this.model.versions()) {
-      if (doc.deleted || isExpired(doc, this.tested.seconds)) doc.mayBeGone = true;
+      if (doc.deleted || isExpired(doc, this.tested.nowSeconds)) doc.mayBeGone = true;
     }
   }
 
@@ -214,10 +214,10 @@ export class ComparedBucket {
   }
 
   protected states(place: Place): State[] {
-    const { clock, seconds } = this.tested;
+    const { clock, nowSeconds } = this.tested;
     // With low memory the bucket may have deleted any document since the last comparison.
     if (this.options.policy === 'nruEviction' && this.isMemoryLow) this.noteEvictions();
-    return statesOf(this.model, place, { seconds, nowMs: clock.monotonicMs() });
+    return statesOf(this.model, place, { seconds: nowSeconds, nowMs: clock.monotonicMs() });
   }
 
   protected isGone(place: Place): boolean {
@@ -310,7 +310,7 @@ export class ComparedBucket {
   protected compareLive(place: Place, view: ItemView): void {
     const doc = this.model.get(place);
     assert.ok(
-      doc && !doc.deleted && !isExpired(doc, this.tested.seconds),
+      doc && !doc.deleted && !isExpired(doc, this.tested.nowSeconds),
       'a document was returned as live that does not exist or has expired',
     );
     const { expiry, flags, locked, seqno } = view;
@@ -342,10 +342,10 @@ export class ComparedBucket {
 
   /** Returns the tombstone of a document that has expired or was deleted since it was last compared. */
   protected tombstoneAfter(place: Place, doc: Doc, { expiry, seqno, casHi, casLo }: ItemView): Doc {
-    const hasExpired = isExpired(doc, this.tested.seconds);
+    const hasExpired = isExpired(doc, this.tested.nowSeconds);
     assert.ok(hasExpired || doc.mayBeGone, 'a document became a tombstone without an operation');
     assert.ok(seqno > doc.seqno && seqno <= this.tested.bucket.documents.highSeqno(place.vb));
-    assert.ok(expiry <= this.tested.seconds && (!hasExpired || expiry >= doc.expiry || doc.mayBeGone));
+    assert.ok(expiry <= this.tested.nowSeconds && (!hasExpired || expiry >= doc.expiry || doc.mayBeGone));
     const cas = [casOf({ casHi, casLo })];
     const content = doc.mayBeGone && this.tested.value === '' ? nothing : tombstoneOf(doc.content);
     const tombstone: Doc = {
@@ -398,12 +398,12 @@ export class ComparedBucket {
   }
 
   protected expiryOf(place: Place, expiry: number): number {
-    const { seconds } = this.tested;
-    const absolute = expiry === 0 || expiry > 30 * 24 * 3600 ? expiry : seconds + expiry;
+    const { nowSeconds } = this.tested;
+    const absolute = expiry === 0 || expiry > 30 * 24 * 3600 ? expiry : nowSeconds + expiry;
     const collectionTtl = this.maxTtlOf(place);
     const maxTtl = collectionTtl === 0 ? this.rules.maxTtl : Math.max(collectionTtl, 0);
     if (maxTtl === 0) return absolute;
-    return absolute === 0 ? seconds + maxTtl : Math.min(absolute, seconds + maxTtl);
+    return absolute === 0 ? nowSeconds + maxTtl : Math.min(absolute, nowSeconds + maxTtl);
   }
 
   protected maxTtlOf(place: Place): number {

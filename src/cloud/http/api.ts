@@ -32,7 +32,7 @@ import { problemsOf } from './problems.ts';
 const bodyLimitBytes = 1024 * 1024;
 const requestTimeoutMs = 30_000;
 const timeoutCheckMs = 1_000;
-/** A name of 128 characters, each up to twelve long when percent-encoded. */
+/** Enough for a name of 128 characters, each of which has up to twelve when it is percent-encoded. */
 const paramLengthMax = 2_048;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

@@ -18,11 +18,11 @@ export function requireAccepted(answer: RestReply, names: Texts, texts: Texts = 
 export const problemsOf = ({ body }: RestReply): Record<string, string> =>
   Object.fromEntries(Object.entries(refusedFields(body)).filter(([, text]) => !text.startsWith('Warning:')));
 
-/** The node answered, and would answer a repetition in the same way. */
+/** Whether the error is a refusal by the node, which would refuse a repeated request, too. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof ApiError && !(error instanceof UnresponsiveNodeError);
 
-/** The node cannot be reached or does not answer. */
+/** The node cannot be reached or does not answer. The status is 422, which also stands for what is not possible now. */
 export class UnresponsiveNodeError extends ApiError {
   constructor(reason: string) {
     super('ValidationError', `the cluster’s node does not answer: ${reason}`);

@@ -37,7 +37,7 @@ describe('refused requests', () => {
     assert.equal(recorded.length, 4);
   });
 
-  it('are bounded for any number of senders', () => {
+  it('have a bounded number of entries for any number of senders', () => {
     const { clock, denials, recorded } = someDenials();
     for (let sender = 0; sender < 10_000; sender++)
       denials.add('login_failed', { user: null, from: `${sender}` });

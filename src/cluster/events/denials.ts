@@ -5,7 +5,7 @@ import type { Attributes, EventName } from './event-kinds.ts';
 
 /** The denials of one user and address are counted together for this time. */
 export const windowMs = 60_000;
-/** How many pairs of a user and an address are counted separately in a minute; all others are counted together. */
+/** How many combinations of a kind, a user and an address are counted separately in a minute; all others are counted together. */
 export const sendersMax = 100;
 
 export interface DenialsDeps {

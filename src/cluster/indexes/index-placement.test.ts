@@ -1,4 +1,4 @@
-// Which numbers of replicas and names of nodes statements may give.
+// CREATE INDEX and ALTER INDEX: which numbers of replicas and which names of nodes are accepted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { IndexChange, IndexDefinition, NewIndex } from '#index/index.contract.ts';

@@ -27,7 +27,7 @@ export function failoverRoutes(service: FailoverService): BoundRoute[] {
       return reply.json([]);
     }),
     bind(contract.ReFailOver, async ({ body }) => {
-      await service.failAgain(body);
+      await service.failOverAgain(body);
       return reply.empty();
     }),
   ];

@@ -95,17 +95,18 @@ export class FailoverService {
     await this.#deps.cluster.change((state) => {
       const node = state.nodes.find((candidate) => candidate.otpNode === otpNode);
       if (!node || !canRecover(node, recoveryType)) throw failoverRefusals.recoveryNode();
-      return changed(state, { ...node, membership: 'inactiveAdded', recovery: recoveryType });
+      return withNode(state, { ...node, membership: 'inactiveAdded', recovery: recoveryType });
     });
   }
 
-  async failAgain({ otpNode }: Form): Promise<void> {
+  /** Cancels the recovery of a node: its state is that after its failover again. */
+  async failOverAgain({ otpNode }: Form): Promise<void> {
     await this.#deps.cluster.change((state) => {
       const node = state.nodes.find((candidate) => candidate.otpNode === otpNode);
       if (node?.membership !== 'inactiveAdded' || node.recovery === undefined)
         throw failoverRefusals.notRecovering();
       const { recovery: _, ...rest } = node;
-      return changed(state, { ...rest, membership: 'inactiveFailed' });
+      return withNode(state, { ...rest, membership: 'inactiveFailed' });
     });
   }
 
@@ -136,6 +137,7 @@ export class FailoverService {
       (node) => !failing.includes(node) && this.#deps.orchestration.receivesFrom(node.uuid),
     );
     const isMajority = 2 * reached.length > active.length;
+    // Both nodes of a pair may serve: neither knows whether the other is down or only unreachable.
     const isPair =
       nodesCountedForFailover(active, failing).length <= 2 && failing.some((node) => this.#serves(node));
     if (!isMajority || isPair) throw failoverRefusals.unsafe();
@@ -171,8 +173,8 @@ function canRecover(node: NodeState, type: 'full' | 'delta'): boolean {
   return isFailedOver(node) && (type === 'full' || keepsFiles);
 }
 
-/** Cancels the retry of a rebalance, which has other plans for the node. */
-const changed = ({ retry: _, ...state }: ClusterState, node: NodeState): ClusterState => ({
+/** The state with the node as given, and without the retry of a rebalance, which was planned for the node as it was. */
+const withNode = ({ retry: _, ...state }: ClusterState, node: NodeState): ClusterState => ({
   ...state,
   nodes: state.nodes.map((before) => (before.uuid === node.uuid ? node : before)),
 });

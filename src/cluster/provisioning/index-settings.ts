@@ -22,7 +22,8 @@ const storageModes: Record<Edition, readonly string[]> = {
   enterprise: ['plasma', 'memory_optimized', ''],
   community: ['forestdb', ''],
 };
-const intervalMax = 2 ** 31 - 1;
+/** The published limit of numbers without one of their own. */
+const numberMax = 2 ** 31 - 1;
 
 /** The node uses `numReplica`, shows `storageMode` as the type of indexes (all are in files), and only stores and returns the others. */
 export class IndexSettings {
@@ -56,9 +57,9 @@ export class IndexSettings {
       numReplica: reader.integer('numReplica', 0, 16),
       enablePageBloomFilter: reader.boolean('enablePageBloomFilter'),
       indexerThreads: reader.integer('indexerThreads', 0, 1024),
-      memorySnapshotInterval: reader.integer('memorySnapshotInterval', 1, intervalMax),
-      stableSnapshotInterval: reader.integer('stableSnapshotInterval', 1, intervalMax),
-      maxRollbackPoints: reader.integer('maxRollbackPoints', 1, intervalMax),
+      memorySnapshotInterval: reader.integer('memorySnapshotInterval', 1, numberMax),
+      stableSnapshotInterval: reader.integer('stableSnapshotInterval', 1, numberMax),
+      maxRollbackPoints: reader.integer('maxRollbackPoints', 1, numberMax),
       logLevel: reader.oneOf('logLevel', logLevels),
       storageMode: this.readStorageMode(reader, 'storageMode'),
     };

@@ -4,7 +4,7 @@
 import { BucketClient } from '#client/bucket-client.ts';
 import type { Change, CollectionEvent } from '#client/change.ts';
 import type { FailoverEntry, StreamPosition } from '#client/change-connection.ts';
-import { ChangeFollower, type ChangesFollower, type FollowerHandler } from '#client/change-follower.ts';
+import { type BucketFollower, ChangeFollower, type FollowerHandler } from '#client/change-follower.ts';
 import { ClusterBucketClient } from '#client/cluster-bucket-client.ts';
 import { ClusterFollower } from '#client/cluster-follower.ts';
 import type { ClusterRoutes } from '#client/cluster-routes.ts';
@@ -47,7 +47,7 @@ const damageCodes: ReadonlySet<unknown> = new Set([11, 26]); // SQLITE_CORRUPT, 
 export class IndexGroup implements FollowerHandler {
   readonly indexes: readonly FollowedIndex[];
   private readonly options: GroupOptions;
-  private readonly follower: ChangesFollower;
+  private readonly follower: BucketFollower;
   private readonly stopped = new AbortController();
   private commitTimer: Timer | null = null;
   private retryTimer: Timer | null = null;

@@ -63,8 +63,8 @@ export class Bucket {
     this.files = storage?.files ?? null;
     this.parts = new BucketParts(options, {
       isServed: () => this.isServing,
-      isPersistent: () => storage !== undefined && !this.disk.isLost,
-      onDiskFailure: (reason) => this.disk.lose(reason),
+      isPersistent: () => storage !== undefined && !this.disk.hasFailed,
+      onDiskFailure: (reason) => this.disk.fail(reason),
       onDiskFull: (reason) => this.disk.noteFull(reason),
     });
     this.disk = new DiskCondition(this.parts);

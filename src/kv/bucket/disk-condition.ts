@@ -7,7 +7,7 @@ export class DiskCondition {
   /** Why the bucket refuses writes; null when it accepts them. */
   failure: string | null = null;
   /** A commit has failed, and not because the disk was full: nothing more is written until the files are replaced. */
-  isLost = false;
+  hasFailed = false;
   failedCommits = 0;
 
   constructor(parts: Pick<BucketParts, 'documents' | 'durableWrites' | 'progress'>) {
@@ -16,17 +16,17 @@ export class DiskCondition {
 
   /** Refuses writes with a temporary failure until there is space (null); acknowledged changes stay in memory. */
   noteFull(reason: string | null): void {
-    if (this.isLost) return;
+    if (this.hasFailed) return;
     if (reason !== null) this.failedCommits++;
     this.failure = reason === null ? null : `there is no space on disk: ${reason}`;
     this.parts.documents.writeRefusal = reason === null ? Status.success : Status.temporaryFailure;
   }
 
   /** Refuses writes: acknowledged changes stay readable, but nothing more is persisted. */
-  lose(reason: string): void {
-    if (!this.isLost) this.failure = reason;
+  fail(reason: string): void {
+    if (!this.hasFailed) this.failure = reason;
     this.failedCommits++;
-    this.isLost = true;
+    this.hasFailed = true;
     this.parts.documents.writeRefusal = Status.temporaryFailure;
     this.parts.durableWrites.resolveAmbiguous();
     this.parts.progress.failWaits();
@@ -34,7 +34,7 @@ export class DiskCondition {
 
   /** The files were replaced by new ones, which take changes. */
   renew(): void {
-    this.isLost = false;
+    this.hasFailed = false;
     this.failure = null;
     this.parts.documents.writeRefusal = Status.success;
   }

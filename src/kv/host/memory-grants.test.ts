@@ -157,7 +157,7 @@ const started = (): Promise<SharedBucket> => new SharedBucket().start();
 
 test('a document in memory is found with its value, flags, expiry and CAS, and counted', async () => {
   const s = await started();
-  const expiry = s.b.seconds + 100;
+  const expiry = s.b.nowSeconds + 100;
   s.store('a', { value: 'first', flags: 7, datatype: Datatype.json, expiry });
   s.store('b', { value: '' });
   assert.deepEqual([await s.read('a'), await s.read('b')], ['first', '']);
@@ -187,7 +187,7 @@ test('documents whose read has other effects are left to the data thread', async
   items.setBits(address, dirty);
   assert.equal(s.readNow('a'), null, 'read in the turn of a change');
   assert.equal(await s.read('a'), 'value');
-  s.store('expiring', { expiry: s.b.seconds + 10 });
+  s.store('expiring', { expiry: s.b.nowSeconds + 10 });
   assert.equal(await s.read('expiring'), 'value');
   s.b.clock.advance(9_500);
   assert.equal(await s.read('expiring'), null);

@@ -11,7 +11,10 @@ const announced: ShardSpec = { ...copy, successor: 'c' };
 const named: ShardSpec = { ...copy, state: 'active', epoch: 2, active: 'c' };
 const confirmed: ShardSpec = { ...named, confirmed: 'c 1' };
 
-/** Each write of documents lasts until `writeDone` is called. Vbucket 10 is of shard 1. */
+/**
+ * Each write of documents lasts until `writeDone` is called. Vbucket 10 is of shard 1. `checkpoints` gets a sign for each call of
+ * `delayDiskWork`: `-` if checkpoints are delayed, `+` if they are made.
+ */
 function started() {
   const clock = new ManualClock();
   const written: string[] = [];

@@ -1,6 +1,7 @@
 // Compares the history of a copy with that of its active, by their failover logs: up to which seqno both have had the same changes.
 import type { Bucket } from '../bucket/bucket.ts';
 import type { FailoverEntry } from '../data/documents.ts';
+import { failoverEntryBytes } from '../vbucket/failover-logs.ts';
 
 export interface History {
   /** Newest first. */
@@ -14,9 +15,6 @@ export interface CopyHistory extends History {
   readonly snapEnd: number;
 }
 
-/** An entry of a failover log: a uuid and a seqno, 8 bytes each. */
-const entryBytes = 16;
-
 export const historyOf = ({ changes }: Pick<Bucket, 'changes'>, vb: number): History => ({
   log: changes.failoverLog(vb),
   high: changes.highSeqno(vb),
@@ -24,8 +22,8 @@ export const historyOf = ({ changes }: Pick<Bucket, 'changes'>, vb: number): His
 
 export function decodeLog(base64: string): FailoverEntry[] {
   const bytes = Buffer.from(base64, 'base64');
-  return Array.from({ length: Math.floor(bytes.length / entryBytes) }, (_, index) => {
-    const at = index * entryBytes;
+  return Array.from({ length: Math.floor(bytes.length / failoverEntryBytes) }, (_, index) => {
+    const at = index * failoverEntryBytes;
     const seqno = bytes.readUInt32BE(at + 8) * 2 ** 32 + bytes.readUInt32BE(at + 12);
     return { uuidHi: bytes.readUInt32BE(at), uuidLo: bytes.readUInt32BE(at + 4), seqno };
   });

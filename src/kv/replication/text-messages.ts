@@ -2,7 +2,7 @@
 // as a promise that lasts too long, or as a position that no copy has. Fields that this version does not know are ignored.
 
 import { promiseMsMax } from '../admin.ts';
-import { failoverEntriesMax } from '../vbucket/failover-logs.ts';
+import { failoverEntriesMax, failoverEntryBytes } from '../vbucket/failover-logs.ts';
 import type { EarlierMessage, TextMessage } from './frames.ts';
 
 /** Returns what is wrong with a value, such as "must be true or false"; null: nothing. */
@@ -13,8 +13,7 @@ const u16Max = 0xffff;
 const u48Max = 2 ** 48 - 1;
 /** Ids of nodes and of their processes have 32 characters, uuids of buckets as many. */
 const nameLengthMax = 255;
-const failoverBytes = 16;
-const base64LengthMax = Math.ceil((failoverEntriesMax * failoverBytes) / 3) * 4;
+const base64LengthMax = Math.ceil((failoverEntriesMax * failoverEntryBytes) / 3) * 4;
 
 const between = (value: number, min: number, max: number): boolean => value >= min && value <= max;
 
@@ -42,7 +41,7 @@ const failoverLog: Check = (value) =>
   typeof value === 'string' &&
   value.length <= base64LengthMax &&
   /^[A-Za-z0-9+/]*={0,2}$/.test(value) &&
-  Buffer.byteLength(value, 'base64') % failoverBytes === 0
+  Buffer.byteLength(value, 'base64') % failoverEntryBytes === 0
     ? null
     : `must be a failover log of at most ${failoverEntriesMax} entries in base64`;
 

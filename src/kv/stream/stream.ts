@@ -224,7 +224,7 @@ export class Stream implements Follower {
     return isLastPage && this.options.diskOnly ? this.end(EndReason.finished) : true;
   }
 
-  /** Called when all of the page was sent. */
+  /** Called when all of the page that the stream needs was sent. */
   private finishPage(page: BackfillPage, toSeqno: number): true {
     this.position = Math.max(this.position, toSeqno);
     const hasMore = page.toSeqno < page.endSeqno && this.position < this.options.endSeqno;
@@ -250,7 +250,7 @@ export class Stream implements Follower {
     return host.sent(true);
   }
 
-  /** Ends the stream with the last of its collections; returns false then, too. */
+  /** Sends an event if the filter includes it. Ends the stream and returns false if the event drops the last collection of the filter. */
   private sendEvent(item: CutItem, snapshotEnd: number): boolean {
     const { host, options } = this;
     const event = decodeEvent(item.buffer, item.valueStart, item.valueEnd);

@@ -6,7 +6,7 @@ import type { FailoverEntry } from '../data/documents.ts';
 export const failoverEntriesMax = 25;
 /** The uuid, high and low, and the seqno, high and low. */
 const wordsOfEntry = 4;
-const entryBytes = 4 * wordsOfEntry;
+export const failoverEntryBytes = 4 * wordsOfEntry;
 
 export class FailoverLogs {
   private readonly count: number;
@@ -51,7 +51,7 @@ export class FailoverLogs {
 
   /** The stored form: big-endian uuid and seqno of each entry. */
   encode(vb: number): Uint8Array {
-    const encoded = Buffer.alloc((this.lengths[vb] as number) * entryBytes);
+    const encoded = Buffer.alloc((this.lengths[vb] as number) * failoverEntryBytes);
     for (let word = 0; word < encoded.length / 4; word++) {
       encoded.writeUInt32BE(this.words[this.at(vb, word >> 2) + (word & 3)] as number, word * 4);
     }
@@ -59,10 +59,10 @@ export class FailoverLogs {
   }
 
   decode(vb: number, encoded: Uint8Array): void {
-    assert(encoded.length % entryBytes === 0, 'the length of a failover log is invalid');
+    assert(encoded.length % failoverEntryBytes === 0, 'the length of a failover log is invalid');
     const view = new DataView(encoded.buffer, encoded.byteOffset, encoded.byteLength);
     const entries: FailoverEntry[] = [];
-    for (let at = 0; at < encoded.length; at += entryBytes) {
+    for (let at = 0; at < encoded.length; at += failoverEntryBytes) {
       const seqno = view.getUint32(at + 8) * 2 ** 32 + view.getUint32(at + 12);
       entries.push({ uuidHi: view.getUint32(at), uuidLo: view.getUint32(at + 4), seqno });
     }

@@ -21,7 +21,7 @@ async function purgeOld(b: BucketUnderTest, count: number): Promise<void> {
   for (let i = 0; i < count; i++) b.store(`live${i}`);
   for (let i = 0; i < count; i++) b.store(`new${i}`);
   for (let i = 0; i < count; i++) b.remove(`new${i}`);
-  await purge(b, b.seconds - 10);
+  await purge(b, b.nowSeconds - 10);
   assert.equal(b.bucket.stats().tombstones, count);
   for (let i = 0; i < count; i++) {
     assert.equal(b.findAny(`old${i}`), Status.keyNotFound);
@@ -55,7 +55,7 @@ test('a deletion of a later time with a lower seqno is kept, as when the clock w
   b.now.set(b.clock.wallMs() - 90_000, b.clock.monotonicMs());
   b.remove('old');
   b.tick(1);
-  await purge(b, b.seconds - 50);
+  await purge(b, b.nowSeconds - 50);
   assert.equal(b.findAny('young'), Status.success);
   assert.equal(b.findAny('old'), Status.keyNotFound);
   assert.equal(b.bucket.stats().tombstones, 1);
@@ -70,7 +70,7 @@ test('the purge seqno is not above the last purged tombstone, so that streams ne
   b.tick(100_000);
   b.store('new');
   b.remove('new');
-  await purge(b, b.seconds - 10);
+  await purge(b, b.nowSeconds - 10);
   assert.equal(b.bucket.changes.purgeSeqno(0), seqno);
   await b.bucket.stop();
 });

@@ -123,5 +123,5 @@ export class StatementReader {
   }
 }
 
-/** The space of SQL++; other space characters are errors, which the server reports. */
+/** The white space of SQL++; other space characters are errors, which the server reports. */
 const isSpace = (character: string): boolean => character === ' ' || (character >= '\t' && character <= '\r');

@@ -1,7 +1,7 @@
 // A block: one immutable file with all samples of a time span. The chunks of a series are adjacent; an index table locates the
 // series of a metric without reading others. Every part has a checksum.
 //
-//   chunks:  samples of one chunk after the other, each [crc32 of the bytes][bytes]
+//   chunks:  one after the other, each [crc32 of its bytes][its bytes: the samples]
 //   entries: per metric name [crc32][per series: labels, position of its first chunk, per chunk: times, count and length]
 //   table:   per metric name position and length of its entries
 //   footer:  [position of the table][its length][its crc32][crc32 of the footer so far][magic]

@@ -81,7 +81,7 @@ async function restoreLibrary(service: QueryParts, library: FunctionLibrary): Pr
     throw sqlError(1040, `libraries: ${libraryPath(library)}: ${outcome.refused}`);
 }
 
-/** The function in another scope, with the library of that scope. */
+/** The function in another scope. A path of its library that names the old scope then names the new one; `name` and `./name` stay. */
 function inScope(definition: FunctionDefinition, scope: FunctionScope): FunctionDefinition {
   const { library } = definition;
   const place = library?.includes('/') ? libraryPlace(library, definition.scope) : null;

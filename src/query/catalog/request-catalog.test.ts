@@ -1,3 +1,4 @@
+// The statements are those of the engine for tests (test/support/fake-engine.ts), such as ROWS and WAIT.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../test/support/node-process.ts';

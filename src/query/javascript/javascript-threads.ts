@@ -37,7 +37,7 @@ export interface JavaScriptRun {
 }
 
 /** How long a thread may take to react to an interruption. */
-const graceMs = 1_000;
+export const interruptionMs = 1_000;
 /** How long a thread without a job is kept. */
 const idleMs = 30_000;
 /** The limit of jobs that wait for a thread. */
@@ -161,7 +161,7 @@ export class JavaScriptThreads {
   private interrupt(thread: Thread): void {
     Atomics.store(thread.interrupt, 0, 1);
     thread.timer?.cancel();
-    thread.timer = this.options.clock.after(graceMs, () =>
+    thread.timer = this.options.clock.after(interruptionMs, () =>
       this.endThread(thread, 'it could not be interrupted'),
     );
   }

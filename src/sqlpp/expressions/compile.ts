@@ -173,7 +173,7 @@ class Compiler implements ExpressionCompiler {
   }
 }
 
-/** The refusal of an aggregate in another place, in the published words. */
+/** The published text of the error for an aggregate where none is allowed. */
 const aggregateText =
   'Aggregates/Window functions are allowed in SELECT only, in its result, LETTING, HAVING and ORDER BY';
 

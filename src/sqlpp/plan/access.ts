@@ -1,4 +1,4 @@
-// Chooses the access path of one keyspace: keys, one or several indexes, or a scan of the collection.
+// Chooses the access path of one keyspace: keys, one or several indexes, a count, or a scan of the collection.
 import type { IndexDefinition } from '../datastore/indexes.ts';
 import { quotedKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
@@ -32,7 +32,7 @@ export function accessTo(
   const context = sargContext(access, source, available);
   const hinted = hintedIndexes(access, from);
   const keys = hinted.size > 0 ? undefined : keysOf(source, conjuncts, context);
-  // A join by document key needs no index; elsewhere the keyspace needs one, or sequential scans: so do published servers (7.1).
+  // As on published servers (7.1), only a join may use document keys where the keyspace has no primary index and no sequential scans.
   if (keys && (role === 'inner' || canReadWhole(access, from)))
     return withFetch(access, from, { op: 'key scan', source, keyspace, keys, isDistinct: true });
   const indexed = indexedAccess(access, from, conjuncts, context, hinted, role);
@@ -92,7 +92,7 @@ function primaryOf(access: Access, from: KeyspaceFrom): IndexDefinition | undefi
     .find((status) => status.definition.isPrimary && status.state === 'online')?.definition;
 }
 
-/** Index names that USE INDEX or a hint allows; empty: all. */
+/** The indexes that USE INDEX or a hint names: others are used only if none of these serves the predicates. */
 function hintedIndexes(access: Access, from: KeyspaceFrom): ReadonlySet<string> {
   const names = from.use.indexes.map((ref) => ref.name).filter((name) => name !== undefined);
   for (const hint of access.hints?.hints ?? []) {
@@ -119,7 +119,7 @@ function indexedAccess(
       .filter((match) => match !== undefined);
     const best = bestMatch(access, from, matches, conjuncts, role);
     const union = unionOf(access, from, indexes, conjuncts, context);
-    // One index is better than several only if it has a key with a single value.
+    // A union of scans is better than the scan of one index, unless the predicates fix a key of that index to single values.
     if (union && (!best || best.match.points === 0)) return union;
     return best ? scanOf(access, from, best, conjuncts, role) : undefined;
   };
@@ -341,7 +341,7 @@ function needsDocument(access: Access, source: Source): boolean {
 }
 
 function withFetch(access: Access, from: KeyspaceFrom, input: Operator): Operator {
-  // A key of a statement may have no document, so the document must be read.
+  // There may be no document with a key that the statement gives, so the document must be read.
   if (input.op !== 'key scan' && !needsDocument(access, from.source) && access.body) return input;
   return { op: 'fetch', input, source: from.source, keyspace: from.keyspace };
 }

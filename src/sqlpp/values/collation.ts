@@ -1,5 +1,5 @@
-// The order of all values: MISSING, NULL, false, true, numbers, strings by UTF-8 bytes, arrays, objects by size then names then values,
-// binary by bytes.
+// The order of all values: MISSING, NULL, false, true, numbers, strings by UTF-8 bytes, arrays, objects by size and then
+// member by member (name, value), binary by bytes.
 import { resolve } from './json-parse.ts';
 import { countCompared, countNames, countSteps } from './step-limit.ts';
 import { binaryRank, objectRank, rankOf } from './types.ts';

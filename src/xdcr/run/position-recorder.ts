@@ -66,8 +66,8 @@ export class PositionRecorder {
   }
 
   /**
-   * Records the positions of the target also for vbuckets that had no change at the source since. Resolves when all are recorded: a vbucket
-   * without an active at the target has to get one first.
+   * Records the positions of the target, also for vbuckets that have had no change at the source since their last record. Resolves when all
+   * are recorded: a vbucket without an active at the target has to get one first.
    */
   async recordBackfill(): Promise<void> {
     const uncovered = { vbuckets: new Set(this.options.vbuckets), covered: deferred<void>() };

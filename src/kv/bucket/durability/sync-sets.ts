@@ -9,11 +9,11 @@ export interface SyncSet {
   readonly others: readonly string[];
   /** The number of members, the active included, that the configuration is certain to list. */
   readonly size: number;
-  /** Nothing is committed: a change that may leave too few members has an unknown outcome. */
+  /** Nothing is committed: the outcome of a change of the set is unknown, after which the set may have too few members. */
   readonly isFrozen: boolean;
-  /** Nothing is acknowledged as persisted: if all members lose their memory, another node continues, whose disk lacks what this one writes. */
+  /** Nothing is acknowledged as persisted: if all members lost their memory, the last active would continue, whose disk lacks what this one writes. */
   readonly isUnwritten?: boolean;
-  /** The members that the set has once all copies that the map names are in sync; absent: as many as a majority needs. */
+  /** The number of members once all copies that the map names are in sync; absent: as many as a majority needs. */
   readonly sizeMax?: number;
 }
 
@@ -121,7 +121,7 @@ export class SyncSets {
     return count >= members;
   }
 
-  /** Whether the vbucket is active here, and its disk does not count yet. */
+  /** Whether the vbucket is active here, and what the disk has of it is not acknowledged as persisted yet. */
   isUnwritten(vb: number): boolean {
     return this.sets[vb]?.isUnwritten === true && this.columns.state[vb] === VbucketState.active;
   }

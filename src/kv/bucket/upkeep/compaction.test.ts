@@ -21,7 +21,7 @@ for (const kind of ['on disk', 'in memory'] as const) {
     for (const key of ['old', 'again', 'live']) assert.equal(b.store(key), Status.success);
     for (const key of ['old', 'again']) b.remove(key);
     b.tick(100_000);
-    const purgeBeforeSeconds = b.seconds - 10;
+    const purgeBeforeSeconds = b.nowSeconds - 10;
     for (const key of ['new', 'again']) b.store(key);
     b.remove('new');
     await runBackground(b);

@@ -26,6 +26,7 @@ export class RowReader {
     }
     const checksum = readMeta(meta, item);
     item.seqno = seqno as number;
+    // The expiry of a tombstone is the time of its deletion.
     item.expiry = (deletedAt ?? expiry) as number;
     writer.itemOf(item, key, value);
     if (crc32(writer.lastItem(), vb) === checksum) return item.seqno;

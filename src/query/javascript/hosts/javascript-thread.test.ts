@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
-import { JavaScriptThreads } from '../javascript-threads.ts';
+import { interruptionMs, JavaScriptThreads } from '../javascript-threads.ts';
 import { startJavaScriptThread } from './start-javascript-thread.ts';
 
 /** Timers of this clock fire only when a test advances it. */
@@ -97,7 +97,7 @@ test('a call that nothing can interrupt loses its thread, and the next one gets 
   ending.abort(new Error('cancelled'));
   await assert.rejects(endless, /cancelled/);
   const next = call('function f(x) { return x; }');
-  clock.advance(1_000);
+  clock.advance(interruptionMs);
   assert.deepEqual(await next, { kind: 'returned', text: '{"value":7}' });
 });
 
