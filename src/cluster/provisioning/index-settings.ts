@@ -22,8 +22,8 @@ const storageModes: Record<Edition, readonly string[]> = {
   enterprise: ['plasma', 'memory_optimized', ''],
   community: ['forestdb', ''],
 };
-/** The published limit of numbers without one of their own. */
-const numberMax = 2 ** 31 - 1;
+/** The limit of the intervals and of the rollback points, which are stored and not used. */
+const intMax = 2 ** 31 - 1;
 
 /** The node uses `numReplica`, shows `storageMode` as the type of indexes (all are in files), and only stores and returns the others. */
 export class IndexSettings {
@@ -57,9 +57,9 @@ export class IndexSettings {
       numReplica: reader.integer('numReplica', 0, 16),
       enablePageBloomFilter: reader.boolean('enablePageBloomFilter'),
       indexerThreads: reader.integer('indexerThreads', 0, 1024),
-      memorySnapshotInterval: reader.integer('memorySnapshotInterval', 1, numberMax),
-      stableSnapshotInterval: reader.integer('stableSnapshotInterval', 1, numberMax),
-      maxRollbackPoints: reader.integer('maxRollbackPoints', 1, numberMax),
+      memorySnapshotInterval: reader.integer('memorySnapshotInterval', 1, intMax),
+      stableSnapshotInterval: reader.integer('stableSnapshotInterval', 1, intMax),
+      maxRollbackPoints: reader.integer('maxRollbackPoints', 1, intMax),
       logLevel: reader.oneOf('logLevel', logLevels),
       storageMode: this.readStorageMode(reader, 'storageMode'),
     };

@@ -32,7 +32,8 @@ export function accessTo(
   const context = sargContext(access, source, available);
   const hinted = hintedIndexes(access, from);
   const keys = hinted.size > 0 ? undefined : keysOf(source, conjuncts, context);
-  // As on published servers (7.1), only a join may use document keys where the keyspace has no primary index and no sequential scans.
+  // A join may use the keys that its predicate names without any index. Elsewhere, as on published servers (7.1), such keys are used only if
+  // the keyspace could be read as a whole.
   if (keys && (role === 'inner' || canReadWhole(access, from)))
     return withFetch(access, from, { op: 'key scan', source, keyspace, keys, isDistinct: true });
   const indexed = indexedAccess(access, from, conjuncts, context, hinted, role);
