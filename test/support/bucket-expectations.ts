@@ -8,7 +8,7 @@ import type { BucketModel, Doc, Place } from './bucket-model.ts';
 export interface State {
   kind: 'absent' | 'live' | 'expired' | 'tombstone';
   locked: boolean;
-  /** Null when it can be any. */
+  /** That of the lock while it is locked. Null when it can be any. */
   cas: readonly string[] | null;
   rev: { min: number; max: number };
 }
@@ -41,9 +41,10 @@ export function statesOf(model: BucketModel, place: Place, times: ClockTimes): S
   const doc = model.get(place);
   if (doc === undefined) return [absent];
   const others = doc.mayBeGone ? [absent] : [];
-  const { cas, rev } = doc;
-  if (doc.deleted) return [{ kind: 'tombstone', locked: false, cas, rev }, ...others];
+  const { rev } = doc;
   const locked = isLocked(doc, times.nowMs);
+  const cas = locked ? [doc.lockCas] : doc.cas;
+  if (doc.deleted) return [{ kind: 'tombstone', locked: false, cas, rev }, ...others];
   const tombstone: State = { kind: 'tombstone', locked: false, cas: null, rev: plusOne(rev) };
   if (isExpired(doc, times.seconds)) return [{ kind: 'expired', locked, cas, rev }, tombstone, ...others];
   const live: State = { kind: 'live', locked, cas, rev };

@@ -1,6 +1,6 @@
 // A simple model of a bucket's documents: the last version by vbucket and key, and all
 // versions in the order of their seqnos, of which a crash preserves a prefix. Where the engine may choose
-// (when an expired document becomes a tombstone, which CAS of a lock is on disk) it keeps all possibilities.
+// (when an expired document becomes a tombstone) it keeps all possibilities.
 import type { Manifest } from '#kv/admin.ts';
 import { withXattrs } from './a-bucket.ts';
 
@@ -20,8 +20,8 @@ export interface Doc {
   seqno: number;
   /** Possible values; the bucket has one of them. */
   cas: readonly string[];
-  /** Values that the disk may have. */
-  storedCas: readonly string[];
+  /** The CAS of the lock, which is valid until `lockedUntilMs`. */
+  lockCas: string;
   lockedUntilMs: number;
   /** A tombstone that may be purged, or a document that may have been evicted. */
   mayBeGone: boolean;
@@ -107,7 +107,7 @@ export class BucketModel {
     remaining.sort((a, b) => a.doc.seqno - b.doc.seqno);
     this.clear(vb);
     for (const { key, doc } of remaining) {
-      this.put({ vb, key }, { ...doc, cas: doc.storedCas, lockedUntilMs: 0 });
+      this.put({ vb, key }, { ...doc, lockedUntilMs: 0 });
     }
     this.high[vb] = seqno;
   }

@@ -143,8 +143,7 @@ export class BucketRun extends ComparedBucket {
         const doc = this.model.get(place) as Doc;
         assert.equal(tested.value, textOf(doc.content), 'a lock returned another value');
         const cas = this.newCas(place.vb);
-        doc.cas = [cas];
-        doc.storedCas = [...doc.storedCas, cas];
+        doc.lockCas = cas;
         doc.lockedUntilMs = tested.clock.monotonicMs() + (seconds > 0 && seconds <= 30 ? seconds : 15) * 1000;
       },
     );

@@ -260,7 +260,7 @@ export class ComparedBucket {
     if (this.options.policy === 'nruEviction') assert.ok(seqno >= next);
     else assert.equal(seqno, next);
     const cas = [this.newCas(place.vb)];
-    const doc: Doc = { ...change, seqno, cas, storedCas: cas, lockedUntilMs: 0, mayBeGone: false };
+    const doc: Doc = { ...change, seqno, cas, lockCas: '', lockedUntilMs: 0, mayBeGone: false };
     if (pending === 0) this.model.put(place, doc);
     else this.writePending(place, doc, pending);
   }
@@ -354,7 +354,7 @@ export class ComparedBucket {
       expiry,
       seqno,
       cas,
-      storedCas: cas,
+      lockCas: '',
       rev: plusOne(doc.rev),
       deleted: true,
       lockedUntilMs: 0,
@@ -391,8 +391,12 @@ export class ComparedBucket {
 
   protected casFor(place: Place, choice: CasChoice): string {
     if (choice === 'none') return '';
-    const right = this.model.get(place)?.cas[0] ?? '1/1';
+    const doc = this.model.get(place);
+    const hasLock = doc !== undefined && isLocked(doc, this.tested.clock.monotonicMs());
+    const right = (hasLock ? doc.lockCas : doc?.cas[0]) ?? '1/1';
     if (choice === 'right') return right;
+    const other = hasLock ? doc.cas[0] : doc?.lockCas;
+    if (other) return other;
     const [casHi, casLo] = wordsOf(right);
     return `${casHi}/${(casLo ^ 1) >>> 0 || 2}`;
   }

@@ -11,7 +11,7 @@ export function getAndLock(request: Request): CommandResult {
   const { key, keyStart, keyEnd } = request;
   const status = request.documents.lock(frame.vb, key, keyStart, keyEnd, seconds, result, view);
   if (status !== Status.success) return status;
-  // Only the locking client gets the real CAS, which unlocks the document.
+  // Only the locking client gets the CAS that unlocks the document.
   view.locked = false;
   view.casHi = result.casHi;
   view.casLo = result.casLo;

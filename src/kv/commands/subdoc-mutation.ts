@@ -123,8 +123,9 @@ function checkLockAndCas(request: Request, decoded: SubdocRequest, document: Sub
   const seesTombstones = (decoded.docFlags & DocFlag.accessDeleted) !== 0;
   if (!document.exists || (document.deleted && !seesTombstones))
     return hasCas ? Status.keyNotFound : Status.success;
+  if (view.locked)
+    return request.documents.isLockCas(frame.casHi, frame.casLo) ? Status.success : Status.locked;
   const matches = frame.casHi === view.casHi && frame.casLo === view.casLo;
-  if (view.locked) return matches ? Status.success : Status.locked;
   return hasCas && !matches ? Status.keyExists : Status.success;
 }
 

@@ -170,6 +170,23 @@ test('the last write wins in buckets with that conflict resolution, if the sende
   assert.notEqual((await metaOf(client, 'k'))?.cas, casBase);
 });
 
+test('a version from after the last change wins also if the document was locked later', async () => {
+  const buckets = [aBucket('b', { conflictResolution: 'lww' })];
+  await using service = await startService(aDesired({ buckets }));
+  const client = await service.ready();
+  const set = (cas: bigint) =>
+    statusOf(client.ask(write(setWithMeta, 'k', { cas, options: acceptsLastWrite }, '1')));
+  assert.equal(await set(casBase), Status.success);
+  const locked = await client.ask({ opcode: Opcode.getAndLock, key: key('k') });
+  assert.ok(locked.cas > casBase + 1n);
+  assert.equal(await set(casBase - 1n), Status.keyExists);
+  assert.equal(await set(casBase + 1n), Status.locked, 'the sender does not try again');
+  const unlock = { opcode: Opcode.unlock, key: key('k'), ...words(locked.cas) };
+  assert.equal(await statusOf(client.ask(unlock)), Status.success);
+  assert.equal((await metaOf(client, 'k'))?.cas, casBase);
+  assert.equal(await set(casBase + 1n), Status.success);
+});
+
 test('invalid options, CAS values and revisions are refused', async () => {
   await using service = await startService();
   const client = await service.ready();

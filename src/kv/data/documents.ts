@@ -31,7 +31,7 @@ export interface ItemView {
   seqno: number;
   rev: number;
   deleted: boolean;
-  /** Currently locked. Commands show all ones in place of the CAS to readers that may not see the lock's CAS. */
+  /** Currently locked. Commands then show all ones in place of the CAS. */
   locked: boolean;
 }
 
@@ -180,7 +180,10 @@ export interface Documents {
   storeIncoming(request: MutationRequest, incoming: IncomingVersion, result: MutationResult): DocumentResult;
   /** Sets a new expiry (a mutation). The item is in `view` afterwards. Uses vb, key, expiry, durability. */
   touch(request: MutationRequest, result: MutationResult, view: ItemView): DocumentResult;
-  /** Locks for `seconds` (0 or above 30: 15); `result` gets the lock's CAS, `view` the item. */
+  /**
+   * Locks for `seconds` (0 or above 30: 15); `result` gets the lock's CAS, `view` the item, whose CAS stays as it is. Temporary failure when
+   * too many documents are locked.
+   */
   lock(
     vb: number,
     key: Buffer,
@@ -198,6 +201,8 @@ export interface Documents {
     casHi: number,
     casLo: number,
   ): DocumentResult;
+  /** Whether this is the CAS of the lock on the locked document that the last call looked up. */
+  isLockCas(casHi: number, casLo: number): boolean;
 
   /** Evicts documents if little memory is left; every view of one is invalid afterwards. Changes call it unless they have `hasRoom`. */
   makeRoom(): void;

@@ -37,8 +37,6 @@ export const Bit = {
   valueNonResident: 1 << 27,
   /** Accessed since the evictor last visited it (CLOCK reference bit). */
   used: 1 << 28,
-  /** The CAS of the item was given by a lock and is not on disk. */
-  casUnstored: 1 << 29,
 } as const;
 
 /** The numbers beside the bits in the state word. */

@@ -5,7 +5,7 @@ import type { IncomingVersion, MutationRequest } from '../data/documents.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 import type { Now } from './now.ts';
-import { isInFlight } from './preconditions.ts';
+import { checkLockAndCas, isInFlight } from './preconditions.ts';
 
 /** `seqno`: the version with the higher revision wins; `lww`: the one changed last. */
 export type ConflictRule = 'seqno' | 'lww';
@@ -53,9 +53,7 @@ export function checkIncoming(
   }
   const hasCas = (request.casHi | request.casLo) !== 0;
   if (!isLive) return hasCas ? Status.keyNotFound : Status.success;
-  const matches = items.hasCas(address, request.casHi, request.casLo);
-  if (items.isLocked(address, now)) return matches ? Status.success : Status.locked;
-  return !hasCas || matches ? Status.success : Status.keyExists;
+  return checkLockAndCas(request, items, address, now);
 }
 
 const versionOf = (request: MutationRequest, { casHi, casLo, rev }: IncomingVersion): Version => ({

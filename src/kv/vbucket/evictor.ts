@@ -112,12 +112,7 @@ export class Evictor {
     else this.vbuckets.heap.noteValue(address >>> 16);
   }
 
-  /** Evicts the item, or only its value if a lock has given it a CAS that the disk does not have. */
   private dropItem(address: number): void {
-    if ((this.vbuckets.items.state(address) & Bit.casUnstored) !== 0) {
-      this.dropValue(address);
-      return;
-    }
     if (!this.residency.isEvictable(address)) return;
     this.residency.dropItem(address);
     this.evicted++;

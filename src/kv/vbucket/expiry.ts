@@ -3,8 +3,12 @@ import { relativeExpiryMax } from '#wire/relative-expiry.ts';
 
 const latestTime = 0xffffffff;
 
-export const lockSecondsDefault = 15;
-export const lockSecondsMax = 30;
+const lockSecondsDefault = 15;
+const lockSecondsMax = 30;
+
+/** How long a lock lasts for which this is requested. */
+export const lockSeconds = (requested: number): number =>
+  requested > 0 && requested <= lockSecondsMax ? requested : lockSecondsDefault;
 
 /** Seconds since 1970, 0 = never. */
 export function absoluteExpiry(expiry: number, nowSeconds: number): number {

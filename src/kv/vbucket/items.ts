@@ -3,6 +3,7 @@ import type { ItemView } from '../data/documents.ts';
 import type { Heap } from '../memory/heap.ts';
 import { Bit, datatypeIn, headerBytes, keyBytesIn, stateOf, vbIn, Word } from '../memory/layout.ts';
 import type { TurnLock } from '../memory/turn-lock.ts';
+import { ItemLocks } from './item-locks.ts';
 import { collectionIdOf } from './live-collections.ts';
 import type { Now } from './now.ts';
 
@@ -64,6 +65,7 @@ export function adoptedMemory(draft: Draft): SharedArrayBuffer | null {
 export class Items {
   private readonly heap: Heap;
   private readonly lock: TurnLock;
+  private readonly locks = new ItemLocks();
 
   constructor(heap: Heap) {
     this.heap = heap;
@@ -156,6 +158,28 @@ export class Items {
     return (this.state(address) & Bit.locked) !== 0 && now.isBefore(this.word(address, Word.lockOrPending));
   }
 
+  /** Locks the item until `end`, in lock ticks; false when too many items are locked. */
+  lockItem(address: number, end: number, cas: { casHi: number; casLo: number }, now: Now): boolean {
+    const lock = { casHi: cas.casHi, casLo: cas.casLo, end };
+    if (!this.locks.add(this.vb(address), this.seqno(address), lock, now)) return false;
+    this.setBits(address, Bit.locked);
+    this.setWord(address, Word.lockOrPending, end);
+    return true;
+  }
+
+  /** Whether this is the CAS of the lock on a locked item. */
+  isLockCas(address: number, casHi: number, casLo: number): boolean {
+    return this.locks.isCas(this.vb(address), this.seqno(address), casHi, casLo);
+  }
+
+  /** Releases the lock of an item that has one. Called before the item gets another seqno. */
+  unlockItem(address: number): void {
+    if ((this.state(address) & Bit.locked) === 0) return;
+    this.locks.remove(this.vb(address), this.seqno(address));
+    this.clearBits(address, Bit.locked);
+  }
+
+  /** The CAS of the document, which a lock does not change. */
   hasCas(address: number, casHi: number, casLo: number): boolean {
     return this.word(address, Word.casHi) === casHi && this.word(address, Word.casLo) === casLo;
   }

@@ -28,9 +28,9 @@ export function isInFlight(items: Items, address: number): boolean {
   return address !== 0 && (items.state(address) & (Bit.hasPending | Bit.pending)) !== 0;
 }
 
-function checkLockAndCas(request: MutationRequest, items: Items, address: number, now: Now): Status {
+export function checkLockAndCas(request: MutationRequest, items: Items, address: number, now: Now): Status {
   const { casHi, casLo } = request;
-  const matches = items.hasCas(address, casHi, casLo);
-  if (items.isLocked(address, now)) return matches ? Status.success : Status.locked;
-  return (casHi | casLo) === 0 || matches ? Status.success : Status.keyExists;
+  if (items.isLocked(address, now))
+    return items.isLockCas(address, casHi, casLo) ? Status.success : Status.locked;
+  return (casHi | casLo) === 0 || items.hasCas(address, casHi, casLo) ? Status.success : Status.keyExists;
 }

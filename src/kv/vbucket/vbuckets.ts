@@ -134,7 +134,7 @@ export class Vbuckets {
     const rev = version === null ? this.nextRev(vb, old) : version.rev;
     const seqno = version === null ? (columns.highSeqno[vb] as number) + 1 : version.seqno;
     if (old !== 0) supersedeDirty(columns, items, vb, old, seqno);
-    this.noteValueReplaced(vb, old);
+    this.noteReplaced(vb, old);
     items.write(target, vb, draft, target !== old);
     draft.memory = null;
     if (old !== 0) items.setBits(target, Bit.used);
@@ -185,7 +185,7 @@ export class Vbuckets {
     const { vb, address } = position;
     supersedeDirty(this.columns, this.items, vb, address, (this.columns.highSeqno[vb] as number) + 1);
     this.items.setWord(address, Word.expiry, expiry);
-    this.items.clearBits(address, Bit.locked | Bit.casUnstored);
+    this.items.unlockItem(address);
     this.stamp(position, address, this.items.rev(address) + 1, result);
   }
 
@@ -226,7 +226,7 @@ export class Vbuckets {
     const bits = items.state(pending) & Bit.deleted;
     this.count(vb, before, bits, page, items.keyStart(pending));
     if (alone) return;
-    this.noteValueReplaced(vb, address);
+    this.noteReplaced(vb, address);
     this.index.replace(vb, position.slot, pending);
     this.heap.free(address);
     position.address = pending;
@@ -240,7 +240,7 @@ export class Vbuckets {
     if (!isEvent && (items.state(address) & Bit.deleted) !== 0) (columns.tombstones[vb] as number) -= 1;
     else if (!isEvent) (columns.items[vb] as number) -= 1;
     if ((items.state(address) & Bit.dirty) !== 0) unlinkDirty(columns, items, vb, address);
-    this.noteValueReplaced(vb, address);
+    this.noteReplaced(vb, address);
     columns.noteUncounted(vb, items.seqno(address));
     this.recent.noteEvicted(vb, items.seqno(address));
     this.index.remove(vb, position.slot);
@@ -267,7 +267,7 @@ export class Vbuckets {
     items.setCas(target, stored.casHi, stored.casLo);
     items.setSeqnoAndRev(target, stored.seqno, stored.rev);
     const old = position.address;
-    this.noteValueReplaced(vb, old);
+    this.noteReplaced(vb, old);
     position.address = this.put(position, target);
     if (old !== 0) this.heap.free(old);
     return true;
@@ -302,9 +302,12 @@ export class Vbuckets {
     this.collections.discardVbucket(vb);
   }
 
-  private noteValueReplaced(vb: number, old: number): void {
-    if (old !== 0 && (this.items.state(old) & Bit.valueNonResident) !== 0)
-      (this.columns.nonResidentValues[vb] as number) -= 1;
+  private noteReplaced(vb: number, old: number): void {
+    if (old === 0) return;
+    const state = this.items.state(old);
+    if ((state & (Bit.valueNonResident | Bit.locked)) === 0) return;
+    if ((state & Bit.valueNonResident) !== 0) (this.columns.nonResidentValues[vb] as number) -= 1;
+    this.items.unlockItem(old);
   }
 
   private kind(address: number): Kind {
@@ -364,7 +367,7 @@ export class Vbuckets {
   }
 
   private pair(committed: number, pending: number): void {
-    this.items.clearBits(committed, Bit.locked);
+    this.items.unlockItem(committed);
     this.items.setBits(committed, Bit.hasPending);
     this.items.setWord(committed, Word.lockOrPending, pending);
   }

@@ -152,6 +152,27 @@ test('a locked document is changed only with the CAS of its lock, until the lock
   assert.equal(b.unlock('k', 0, 1), Status.keyNotFound);
 });
 
+test('a lock changes nothing in the document: afterwards it has the CAS from before', async () => {
+  const b = await aBucket();
+  b.store('k');
+  const own = b.cas;
+  const shown = (): object => {
+    assert.equal(b.find('k'), Status.success);
+    return { casHi: b.view.casHi, casLo: b.view.casLo };
+  };
+  b.lock('k');
+  const first = b.cas;
+  assert.equal(b.store('k', own), Status.locked);
+  assert.equal(b.unlock('k', first.casHi, first.casLo), Status.success);
+  assert.deepEqual(shown(), own);
+  assert.equal(b.store('k', first), Status.keyExists, 'the CAS of a lock was accepted after its end');
+  b.lock('k', 5);
+  assert.notDeepEqual(b.cas, first);
+  b.tick(5_100);
+  assert.deepEqual(shown(), own);
+  assert.equal(b.store('k', own), Status.success);
+});
+
 test('expiry is relative up to 30 days, absolute above, and turns the document into a tombstone', async () => {
   const b = await aBucket();
   b.store('k', { expiry: 30 * daySeconds });

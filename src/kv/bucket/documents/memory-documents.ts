@@ -23,7 +23,7 @@ import { advanceCas, nextCas } from '../../vbucket/cas-clock.ts';
 import { checkIncoming } from '../../vbucket/conflict.ts';
 import { draftOf, keepAll, keepForTombstone, keepXattrs } from '../../vbucket/drafts.ts';
 import type { Expirer } from '../../vbucket/expirer.ts';
-import { absoluteExpiry, capExpiry, lockSecondsDefault, lockSecondsMax } from '../../vbucket/expiry.ts';
+import { absoluteExpiry, capExpiry, lockSeconds } from '../../vbucket/expiry.ts';
 import { emptyPosition } from '../../vbucket/item-position.ts';
 import { emptyDraft } from '../../vbucket/items.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
@@ -216,15 +216,11 @@ export class MemoryDocuments implements Documents {
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (items.isLocked(address, now)) return Status.locked;
     if (this.isValueNonResident()) return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
-    const isValid = seconds > 0 && seconds <= lockSecondsMax;
-    advanceCas(columns, memoryVb, now);
-    result.casHi = columns.casHi[memoryVb] as number;
-    result.casLo = columns.casLo[memoryVb] as number;
+    this.peekNext(result);
     result.seqno = items.seqno(address);
-    result.pending = 0;
-    items.setCas(address, result.casHi, result.casLo);
-    items.setBits(address, Bit.locked | Bit.casUnstored);
-    items.setWord(address, Word.lockOrPending, now.lockEnd(isValid ? seconds : lockSecondsDefault));
+    if (!items.lockItem(address, now.lockEnd(lockSeconds(seconds)), result, now))
+      return Status.temporaryFailure;
+    advanceCas(columns, memoryVb, now);
     this.vbuckets.show(address, view);
     return Status.success;
   }
@@ -243,9 +239,13 @@ export class MemoryDocuments implements Documents {
     const { address } = this.position;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (isInFlight(items, address) || !items.isLocked(address, now)) return Status.notLocked;
-    if (!items.hasCas(address, casHi, casLo)) return Status.locked;
-    items.clearBits(address, Bit.locked);
+    if (!items.isLockCas(address, casHi, casLo)) return Status.locked;
+    items.unlockItem(address);
     return Status.success;
+  }
+
+  isLockCas(casHi: number, casLo: number): boolean {
+    return this.vbuckets.items.isLockCas(this.position.address, casHi, casLo);
   }
 
   makeRoom(): void {

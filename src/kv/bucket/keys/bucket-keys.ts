@@ -92,8 +92,7 @@ function evictKey(vbuckets: Vbuckets, residency: Residency, vb: number, key: Buf
   const address = vbuckets.locate(emptyPosition(), vb, vbuckets.hash(key, 0, key.length), key, 0, key.length);
   if (address === 0) return Status.keyNotFound;
   if (!residency.isEvictable(address)) return Status.keyExists;
-  const leavesWhole = residency.policy === 'fullEviction' && (items.state(address) & Bit.casUnstored) === 0;
-  if (leavesWhole) residency.dropItem(address);
+  if (residency.policy === 'fullEviction') residency.dropItem(address);
   else if ((items.state(address) & Bit.valueNonResident) === 0) residency.dropValue(address);
   return Status.success;
 }
