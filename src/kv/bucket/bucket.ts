@@ -369,7 +369,7 @@ export class Bucket {
 
   private adoptManifest(manifest: Manifest): number[] {
     this.manifest = manifest;
-    this.parts.cutter.manifestUid = manifestUid(manifest);
+    this.parts.cutter.manifestUid = this.parts.events.manifestUid = manifestUid(manifest);
     return this.parts.collections.apply(collectionSpecs(manifest));
   }
 

@@ -1,19 +1,30 @@
-// Streams of a copy whose node has an older manifest than the active.
+// Copies and starts of a node whose manifest is older than the history.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import { streamOptions } from '../../../test/support/stream-options.ts';
-import type { Manifest } from '../admin.ts';
+import type { Manifest, ShardSpec } from '../admin.ts';
 import { Collections } from '../collections/collections.ts';
 import { type CutItem, CutReader } from '../data/cut.ts';
 import { backfillPageBytes } from '../data/disk-engine.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { Filter } from './filter.ts';
 import type { Address, MessageWriter } from './message-writer.ts';
 import { Stream, type StreamHost } from './stream.ts';
 
 const vb = 0;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const files = { folder: '/n', bucketUuid: 'n', incarnation: 1, fileCount: 4 };
+
+/** Lets the background work of a second run. */
+async function inBackground(b: BucketUnderTest): Promise<void> {
+  for (let i = 0; i < 20; i++) {
+    b.tick(50);
+    await turn();
+  }
+}
 
 /** A manifest whose scope has these collections. */
 const manifestOf = (uid: string, ...ids: string[]): Manifest => ({
@@ -24,11 +35,14 @@ const manifestOf = (uid: string, ...ids: string[]): Manifest => ({
   ],
 });
 
+const shardsIn = (state: 'active' | 'replica', epoch: number): ShardSpec[] =>
+  Array.from({ length: 64 }, () => ({ state, epoch, replicas: [] }));
+
 /** A copy of a vbucket with a document in each of the collections 0, 8 and 9, whose own manifest lacks 9. */
 async function aCopy(): Promise<BucketUnderTest> {
   const active = await new BucketUnderTest({ manifest: manifestOf('3', '8', '9') }).start();
   for (const key of ['0:k', '8:k', '9:k']) assert.equal(active.store(key), Status.success);
-  const shards = Array.from({ length: 64 }, () => ({ state: 'replica', epoch: 1, replicas: [] }) as const);
+  const shards = shardsIn('replica', 1);
   const copy = await new BucketUnderTest({ manifest: manifestOf('2', '8'), shards }).start();
   const { batch, endSeqno } = await active.bucket.changes.backfill(vb, 0);
   const { applier } = copy.bucket;
@@ -84,3 +98,33 @@ test('a stream does not have the documents of collections that the manifest lack
   const copy = await aCopy();
   assert.deepEqual(await streamed(copy, manifestOf('4', '8'), { kind: 'bucket' }), [0, 8]);
 });
+
+test('a copy that becomes active before the manifest arrives drops nothing of the collections in its history', async () => {
+  const copy = await aCopy();
+  const before = copy.bucket.documents.highSeqno(vb);
+  await copy.bucket.followShards(shardsIn('active', 2));
+  await inBackground(copy);
+  assert.equal(copy.store('9:k'), Status.unknownCollection);
+  assert.equal(copy.bucket.documents.highSeqno(vb), before, 'the history has a drop or a tombstone');
+  copy.bucket.applyManifest(manifestOf('3', '8', '9'));
+  assert.equal(copy.find('9:k'), Status.success);
+  copy.bucket.applyManifest(manifestOf('4', '8'));
+  await inBackground(copy);
+  assert.equal(copy.bucket.stats().items, 2);
+});
+
+for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
+  test(`${evictionPolicy}: a start with an older manifest loses nothing`, async () => {
+    const disk = new MemoryDisk();
+    const started = (manifest: Manifest) =>
+      new BucketUnderTest({ storage: { disk: disk.engine(), files }, evictionPolicy, manifest }).start();
+    const first = await started(manifestOf('3', '8', '9'));
+    for (const key of ['0:k', '8:k', '9:k']) assert.equal(first.store(key), Status.success);
+    await first.bucket.stop();
+    const second = await started(manifestOf('2', '8'));
+    await inBackground(second);
+    second.bucket.applyManifest(manifestOf('3', '8', '9'));
+    assert.equal(await second.whenResident(() => second.find('9:k')), Status.success);
+    await second.bucket.stop();
+  });
+}

@@ -36,6 +36,8 @@ export interface EventRecorderOptions {
 }
 
 export class EventRecorder {
+  /** Of the bucket's manifest. */
+  manifestUid = 0;
   private readonly options: EventRecorderOptions;
   /** By vbucket: the manifest's state that was recorded last; null before the first. */
   private readonly recorded: (ManifestState | null)[];
@@ -120,6 +122,11 @@ export class EventRecorder {
     return true;
   }
 
+  /** Whether the vbucket's history has this collection, which the bucket's manifest is too old for. */
+  isNewer(vb: number, collection: number): boolean {
+    return this.newerScopeOf(vb, collection, this.manifestUid) !== undefined;
+  }
+
   newerScopeOf(vb: number, collection: number, uid: number): number | undefined {
     const recorded = this.recorded[vb] ?? null;
     if (recorded === null) return this.stored?.newerScopeOf(vb, collection, uid);
@@ -184,18 +191,26 @@ export class EventRecorder {
     const index = waiting.get(vb) as number;
     const { state, steps } = targets[index] as Target;
     const before = recorded[vb] ?? stored?.stateOf(vb) ?? firstState;
+    // A vbucket can become active here before the manifest of its history arrives: collections that this manifest lacks yet are not dropped.
+    if (before.uid > state.uid) return this.reached(vb, index);
     const existing = steps.get(before);
     const step = existing ?? stepBetween(before, state);
     steps.set(before, step);
     const refused = step.events.findIndex((event) => !this.write(vb, event));
     recorded[vb] = refused < 0 ? step.after : stateAfter(before, step.described.slice(0, refused));
     if (refused >= 0) return null;
-    if (step.after === state && index + 1 < targets.length) waiting.set(vb, index + 1);
-    else if (step.after === state) this.endWaiting(vb);
+    if (step.after === state) this.reached(vb, index);
     const { size } = state.collections;
     const cost = step.events.length + 1 + (existing === undefined ? size : size / comparedPerEvent);
     this.options.spend?.(cost * eventWork);
     return cost;
+  }
+
+  /** Goes on to the target after this one, if there is any. Returns the cost. */
+  private reached(vb: number, target: number): number {
+    if (target + 1 < this.targets.length) this.waiting.set(vb, target + 1);
+    else this.endWaiting(vb);
+    return 1;
   }
 
   private endWaiting(vb: number): void {

@@ -76,7 +76,9 @@ export class Loader {
       this.vbuckets.columns.noteUncounted(vb, item.seqno);
       return;
     }
-    const isGone = this.collections.slotOf(item.buffer, item.keyStart) < 0;
+    // The events of a vbucket come before its documents in other collections than the default one, which no manifest lacks for the time being.
+    const isUnknown = this.collections.slotOf(item.buffer, item.keyStart) < 0;
+    const isGone = isUnknown && !this.events.isNewer(vb, collectionIdOf(item.buffer, item.keyStart));
     if (isGone && isDeleted(item)) {
       this.vbuckets.columns.noteUncounted(vb, item.seqno);
       return;
