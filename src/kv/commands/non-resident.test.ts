@@ -1,6 +1,8 @@
 // Commands on documents whose values were evicted, over a real socket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fullGrants } from '#auth/grants.ts';
+import { type Grants, Privilege } from '#auth/privileges.ts';
 import { deferred } from '#base/deferred.ts';
 import type { DiskEngine } from '#kv/data/disk-engine.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
@@ -9,7 +11,13 @@ import { Feature } from '#wire/features.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { usualFeatures } from '../../../test/support/client-features.ts';
-import { aBucket, aDesired, startService, type TestService } from '../../../test/support/data-service.ts';
+import {
+  aBucket,
+  aDesired,
+  aUser,
+  startService,
+  type TestService,
+} from '../../../test/support/data-service.ts';
 import type { KvConnection, Reply } from '../../../test/support/kv-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
@@ -213,7 +221,7 @@ for (const policy of ['valueOnly', 'fullEviction'] as const) {
   });
 }
 
-test('another connection continues a scan whose connection closed while the scan waited for the disk', async () => {
+test('a scan can be continued whose connection closed, or whose request was refused, while the scan waited for the disk', async () => {
   const engine = new MemoryDisk().engine();
   let asked = deferred<void>();
   let gate = deferred<void>();
@@ -226,20 +234,36 @@ test('another connection continues a scan whose connection closed while the scan
   };
   const { service, client } = await overfull(usualFeatures, 'valueOnly', held);
   await using _ = service;
-  asked = deferred();
-  gate = deferred();
   using _openedAtEnd = { [Symbol.dispose]: () => gate.resolve() };
-  const id = await createScan(client);
-  // The first documents may be in memory.
-  for (let isWaiting = false; !isWaiting; ) {
-    client.send({ opcode: RangeScanContinue.opcode, extras: continueExtras(id) });
-    isWaiting = await Promise.race([asked.promise.then(() => true), client.next().then(() => false)]);
-  }
+  /** A new scan that waits for the disk, and its next reply. */
+  const waitingScan = async (by: KvConnection) => {
+    asked = deferred();
+    gate = deferred();
+    const id = await createScan(by);
+    // The first documents may be in memory.
+    for (;;) {
+      by.send({ opcode: RangeScanContinue.opcode, extras: continueExtras(id) });
+      const reply = by.next();
+      if (await Promise.race([asked.promise.then(() => true), reply.then(() => false)])) return { id, reply };
+    }
+  };
+  const { id } = await waitingScan(client);
   client.close();
   await eventually(async () => assert.equal((await service.service.report()).connections, 0));
   gate.resolve();
   const other = await service.ready();
   assert.ok((await continueScan(other, id)).size > 0);
+
+  const desired = (grants: Grants) =>
+    aDesired({ buckets: [aBucket('b', { quotaBytes })], users: [aUser('admin', 'password', grants)] });
+  await service.service.apply(desired(fullGrants()));
+  const user = await service.ready();
+  const later = await waitingScan(user);
+  await service.service.apply(desired({ node: 0, buckets: { b: { privileges: Privilege.read } } }));
+  gate.resolve();
+  assert.equal(((await later.reply) as Reply).status, Status.noAccess);
+  await service.service.apply(desired(fullGrants()));
+  assert.ok((await continueScan(user, later.id)).size > 0);
 });
 
 for (const [policy, features] of [

@@ -107,18 +107,22 @@ export function continueScan(request: Request): CommandResult {
   if (!scan) return request.resumed ? Status.rangeScanCancelled : Status.keyNotFound;
   const refusal = checkAccess(request, scan.collection, scan.withXattrs);
   if (refusal !== Status.success) return refusal;
-  if (request.resumed === null) {
-    if (scan.progress !== null && !scan.progress.connection.isGone) return Status.busy;
-    scan.progress = null;
-  }
+  if (request.resumed !== null) {
+    if (scan.progress?.waiting !== request.resumed) return Status.rangeScanCancelled;
+  } else if (isWaiting(scan.progress)) return Status.busy;
+  else scan.progress = null;
   scan.progress ??= progressOf(request);
   return returnBatch(request, scan, scan.progress);
 }
 
+/** A request that was resumed and refused, for lack of a privilege for example, waits no longer. */
+const isWaiting = (progress: ScanProgress | null): boolean =>
+  progress !== null && !progress.connection.isGone && progress.waiting?.status === null;
+
 function progressOf({ connection, environment, frame }: Request): ScanProgress {
   const timeMs = frame.buffer.readUInt32BE(frame.extrasStart + idBytes + 4) || batchMs;
   const untilMs = environment.clock.monotonicMs() + Math.min(timeMs, batchMs);
-  return { visited: 0, items: 0, bytes: 0, untilMs, connection };
+  return { visited: 0, items: 0, bytes: 0, untilMs, connection, waiting: null };
 }
 
 /** RANGE_SCAN_CANCEL. */
@@ -201,7 +205,7 @@ function endScan({ bucket }: Request, scan: Scan, status: CommandResult): Comman
 function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
   const { documents } = request;
   const heldReply = holdFrame(request, orderOf(request));
-  const { progress } = scan;
+  if (scan.progress !== null) scan.progress.waiting = heldReply;
   clearReadAhead(scan);
   const read = (index: number, finish: (status: Status) => void): void =>
     documents.readStored((found) => {
@@ -209,10 +213,7 @@ function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
       if (isRead) keepReadAhead(scan, index, found && itemOf(found, scan));
       finish(isRead ? Status.success : found);
     });
-  read(scan.next, (status) => {
-    if (status !== Status.success && scan.progress === progress) scan.progress = null;
-    heldReply.resolve(status);
-  });
+  read(scan.next, (status) => heldReply.resolve(status));
   const end = Math.min(scan.next + readAheadMax, scan.keys.length);
   for (let index = scan.next + 1; index < end; index++)
     if (findKey(request, scan, index) === notResident) read(index, () => {});

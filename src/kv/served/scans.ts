@@ -1,6 +1,8 @@
 // The range scans of a bucket. A scan lists the keys of its range when it is created, and returns documents each time the client
 // continues it.
 
+import type { HeldReply } from './held-reply.ts';
+
 export interface ScannedKeys {
   readonly length: number;
   /** Memory of the keys. */
@@ -39,6 +41,8 @@ export interface ScanProgress {
   readonly untilMs: number;
   /** The request's connection. Once it is gone the request is not run again. */
   readonly connection: { readonly isGone: boolean };
+  /** The reply that waits for the disk, with whose request the scan goes on. */
+  waiting: Pick<HeldReply, 'status'> | null;
 }
 
 const scansMax = 1024;
