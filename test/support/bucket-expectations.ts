@@ -8,7 +8,7 @@ import type { BucketModel, Doc, Place } from './bucket-model.ts';
 export interface State {
   kind: 'absent' | 'live' | 'expired' | 'tombstone';
   locked: boolean;
-  /** That of the lock while it is locked. Null when it can be any. */
+  /** The CAS that a change may name: the lock's while there is one. Null when it can be any. */
   cas: readonly string[] | null;
   rev: { min: number; max: number };
 }
@@ -30,6 +30,15 @@ export const isExpired = (doc: Doc, seconds: number): boolean =>
   !doc.deleted && doc.expiry !== 0 && doc.expiry <= seconds;
 
 export const isLocked = (doc: Doc, nowMs: number): boolean => doc.lockedUntilMs > nowMs;
+
+/** The CAS that a change may name, and one that it may not: those of the document and of its lock, if there is one. */
+export function casPair(doc: Doc | undefined, nowMs: number): { right: string; wrong: string } {
+  const hasLock = doc !== undefined && isLocked(doc, nowMs);
+  const right = (hasLock ? doc.lockCas : doc?.cas[0]) ?? '1/1';
+  const other = hasLock ? doc.cas[0] : doc?.lockCas;
+  const [casHi = 0, casLo = 0] = right.split('/').map(Number);
+  return { right, wrong: other || `${casHi}/${(casLo ^ 1) >>> 0 || 2}` };
+}
 
 export function statesOf(model: BucketModel, place: Place, times: ClockTimes): State[] {
   const absent: State = {

@@ -14,7 +14,7 @@ import {
 } from '#kv/data/documents.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest } from './a-bucket.ts';
-import { changeAnswers, isExpired, isLocked, plusOne, type State, statesOf } from './bucket-expectations.ts';
+import { casPair, changeAnswers, isExpired, plusOne, type State, statesOf } from './bucket-expectations.ts';
 import {
   BucketModel,
   type Content,
@@ -320,7 +320,7 @@ export class ComparedBucket {
         value: textOf(doc.content),
         expiry: doc.expiry,
         flags: doc.flags,
-        locked: isLocked(doc, this.tested.clock.monotonicMs()),
+        locked: doc.lockedUntilMs > this.tested.clock.monotonicMs(),
         seqno: doc.seqno,
       },
     );
@@ -391,14 +391,7 @@ export class ComparedBucket {
 
   protected casFor(place: Place, choice: CasChoice): string {
     if (choice === 'none') return '';
-    const doc = this.model.get(place);
-    const hasLock = doc !== undefined && isLocked(doc, this.tested.clock.monotonicMs());
-    const right = (hasLock ? doc.lockCas : doc?.cas[0]) ?? '1/1';
-    if (choice === 'right') return right;
-    const other = hasLock ? doc.cas[0] : doc?.lockCas;
-    if (other) return other;
-    const [casHi, casLo] = wordsOf(right);
-    return `${casHi}/${(casLo ^ 1) >>> 0 || 2}`;
+    return casPair(this.model.get(place), this.tested.clock.monotonicMs())[choice];
   }
 
   protected expiryOf(place: Place, expiry: number): number {

@@ -36,7 +36,7 @@ export interface EventRecorderOptions {
 }
 
 export class EventRecorder {
-  /** Of the bucket's manifest. */
+  /** The uid of the bucket's manifest. */
   manifestUid = 0;
   private readonly options: EventRecorderOptions;
   /** By vbucket: the manifest's state that was recorded last; null before the first. */
