@@ -231,6 +231,7 @@ const replications = {
   xdcr_target_eaccess_total: counter('Versions that the target refused for lack of rights'),
   xdcr_target_tmpfail_total: counter('Versions that the target refused with a temporary failure'),
   xdcr_target_unknown_status_total: counter('Versions that the target refused with an unexpected status'),
+  xdcr_docs_refused_total: counter('Versions left out, because the target would refuse them at each attempt'),
   xdcr_guardrail_resident_ratio_total: counter(
     'Versions that the target refused, because too little of its bucket is in memory',
   ),

@@ -30,6 +30,7 @@ const counters = [
   'target_eaccess',
   'target_tmpfail',
   'target_unknown_status',
+  'docs_refused',
   'guardrail_resident_ratio',
   'guardrail_data_size',
   'guardrail_disk_space',

@@ -42,6 +42,8 @@ const recordMs = 10_000;
 /** The interval of requests for the collections of both sides. */
 const collectionsMs = 5_000;
 const stopLimitMs = 5_000;
+/** Refused documents that are logged while the connections stay open; the further ones are only counted. */
+const refusedLoggedMax = 100;
 
 export class RunningReplication {
   wanted: WantedReplication;
@@ -62,6 +64,7 @@ export class RunningReplication {
   /** Nodes of the target by its last configuration: those of the reference may have left the cluster. */
   private lastHosts: readonly string[] = [];
   private hasEnded = false;
+  private refusedLogged = 0;
   private lastTotals = { timeMs: 0, written: 0, received: 0, optimistic: 0, bytes: 0, checked: 0 };
 
   constructor(wanted: WantedReplication, deps: ReplicationDeps) {
@@ -215,6 +218,7 @@ export class RunningReplication {
   /** Replicates until a failure; resolves with its reason. */
   private async attempt(signal: AbortSignal): Promise<Error> {
     this.failure = deferred();
+    this.refusedLogged = 0;
     const failed = (reason: Error) => this.failure.resolve(reason);
     const vbuckets = this.deps.vbuckets();
     let pipeline: OutboundPipeline | null = null;
@@ -281,6 +285,7 @@ export class RunningReplication {
       failed,
       collectionLost,
       heldUp: (status) => this.addError(`the target takes no documents for now (${statusName(status)})`),
+      leftOut: (outgoing, status) => this.leftOut(outgoing, status),
       rule: wanted.conflictResolution,
       settings: wanted.settings,
       clock: deps.clock,
@@ -293,6 +298,16 @@ export class RunningReplication {
         return map;
       },
     });
+  }
+
+  /** Keys are user data, which the log has none of: the vbucket and the seqno identify the version. */
+  private leftOut({ vb, seqno }: OutgoingVersion, status: number): void {
+    const name = statusName(status);
+    this.addError(
+      `the target refuses documents for good with status ${name}: they are left out, and counted as docs_refused`,
+    );
+    if (++this.refusedLogged > refusedLoggedMax) return;
+    this.log.warn('xdcr.document_refused', { replication: this.wanted.id, vb, seqno, status: name });
   }
 
   private startPeriodicWork(signal: AbortSignal): void {

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Datatype, Status } from '#wire/status.ts';
+import { startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { adminAccount } from '../../../test/support/wire-clients.ts';
+import { ReplicationCounts } from '../replication-counts.ts';
 import type { DataPathSettings, TargetAccess } from '../xdcr.contract.ts';
-import type { OutgoingVersion } from './outgoing.ts';
+import { type OutgoingVersion, setTargetCollection } from './outgoing.ts';
 import { TargetLink } from './target-link.ts';
 import type { TargetMap } from './target-map.ts';
 
@@ -17,7 +22,7 @@ test('only a version that waits for a newer map ends the link when no node answe
     clock: new ManualClock(),
     senders: 1,
     readMap: () => maps.pop() ?? Promise.reject(new Error('no node answers')),
-    counts: { add: () => {} },
+    counts: new ReplicationCounts(),
     failed: ({ message }: Error) => failures.push(message),
   } as unknown as Parameters<typeof TargetLink.open>[0]);
   assert.equal((await link.positions([0])).size, 0);
@@ -27,4 +32,86 @@ test('only a version that waits for a newer map ends the link when no node answe
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(failures, ['no node answers']);
   link.close();
+});
+
+/** A link to the bucket of a data service, on a clock that no retry passes. */
+async function aLink(port: number, clock: ManualClock) {
+  const seen = { failures: [] as string[], leftOut: [] as string[], done: [] as string[] };
+  const counts = new ReplicationCounts();
+  const link = await TargetLink.open({
+    access: { hosts: [], ...adminAccount, encryptsData: false, usesAlternateAddresses: false },
+    bucket: 'b',
+    rule: 'seqno',
+    settings: {
+      networkUsageLimit: 0,
+      targetNozzlePerNode: 1,
+      workerBatchSize: 10,
+      docBatchSizeKb: 2048,
+      optimisticReplicationThreshold: 256,
+    } as DataPathSettings,
+    clock,
+    counts,
+    senders: 1,
+    share: () => 1,
+    readMap: async () => ({
+      bucketUuid: 'b',
+      hosts: [],
+      nodes: [{ host: '127.0.0.1', port }],
+      actives: [0],
+    }),
+    collectionLost: () => {},
+    heldUp: () => {},
+    leftOut: ({ key }, status) => seen.leftOut.push(`${key} ${status}`),
+    failed: ({ message }) => seen.failures.push(message),
+  });
+  const send = (key: string, changes: Partial<OutgoingVersion>) => {
+    const outgoing: OutgoingVersion = {
+      ...{ kind: 'mutation', vb: 0, seqno: 1, collectionId: 0, datatype: Datatype.raw, flags: 0, expiry: 0 },
+      ...{ rev: 1, casHi: 1, casLo: 1, routeId: '0', targetKey: Buffer.alloc(0), attempts: 0 },
+      key: Buffer.from(key),
+      value: Buffer.from('1'),
+      done: () => seen.done.push(key),
+      ...changes,
+    };
+    setTargetCollection(outgoing, 0);
+    link.send(outgoing);
+  };
+  return { link, seen, counts, send };
+}
+
+/** Not below the limit of revisions: the target refuses it as an invalid argument. */
+const tooHighRev = 2 ** 48;
+
+test('a version that the target refuses for what it is is left out and counted, and the others are sent', async () => {
+  await using service = await startService();
+  const { link, seen, counts, send } = await aLink(service.port, new ManualClock());
+  send('cas', { casHi: 0xffffffff });
+  send('large', { value: Buffer.alloc((20 << 20) + 1) });
+  send('good', {});
+  await eventually(() => assert.equal(seen.done.length, 3));
+  send('rev', { rev: tooHighRev });
+  await eventually(() => assert.equal(seen.done.length, 4));
+  link.close();
+  assert.deepEqual(seen.failures, []);
+  assert.deepEqual(seen.leftOut.sort(), [
+    `cas ${Status.casValueInvalid}`,
+    `large ${Status.tooBig}`,
+    `rev ${Status.invalidArguments}`,
+  ]);
+  assert.deepEqual([counts.get('docs_refused'), counts.get('docs_written')], [3, 1]);
+});
+
+test('a target that takes no version and refuses all as invalid ends the link: none of them is left out', async () => {
+  await using service = await startService();
+  const clock = new ManualClock();
+  const { link, seen, send } = await aLink(service.port, clock);
+  send('rev', { rev: tooHighRev });
+  for (let round = 0; round < 100 && seen.failures.length === 0; round++) {
+    // The connection answers in order: the refusal has arrived.
+    await link.manifest();
+    clock.advance(1_000);
+  }
+  link.close();
+  assert.deepEqual(seen.failures, ['the target refused a document with status invalidArguments']);
+  assert.deepEqual([seen.leftOut, seen.done], [[], []]);
 });

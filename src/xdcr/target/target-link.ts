@@ -1,5 +1,6 @@
 // The connections to the nodes that serve the target bucket. A version goes to the node that serves its vbucket; one that the target
-// cannot take now is sent again after a growing pause. Any other failure ends the link, and its owner opens another one.
+// cannot take now is sent again after a growing pause, and one that it can never take is left out. Any other failure ends the link, and
+// its owner opens another one.
 import { isTransient, statusName } from '#client/data-port-error.ts';
 import type { ReachedPosition } from '#client/reached-position.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -28,6 +29,8 @@ export interface LinkOptions {
   readonly collectionLost: (outgoing: OutgoingVersion) => void;
   /** The target has refused a version with this status for seconds; it is sent again all the same. */
   readonly heldUp: (status: number) => void;
+  /** The target would refuse this version at each attempt. Its `done` is called after this. */
+  readonly leftOut: (outgoing: OutgoingVersion, status: number) => void;
   readonly failed: (reason: Error) => void;
 }
 
@@ -46,6 +49,12 @@ const retriedStatuses: ReadonlySet<number> = new Set([
   Status.noAccess,
   Status.rateLimitedIngress,
   Status.rateLimitedEgress,
+]);
+/** Statuses that refuse one document for what it is: its size, its attributes, its CAS. */
+const documentStatuses: ReadonlySet<number> = new Set([
+  Status.tooBig,
+  Status.xattrInvalid,
+  Status.casValueInvalid,
 ]);
 /** Statuses of writes that the target refuses because of a limit of its bucket, with the counter of each. */
 const guardrailCounters: ReadonlyMap<number, string> = new Map([
@@ -67,13 +76,16 @@ export class TargetLink {
   private readonly connections = new Map<string, TargetConnection>();
   private readonly acknowledgedPositions = new AcknowledgedPositions();
   private readonly limit: SendLimit;
+  /** Versions that earlier links of the replication wrote. */
+  private readonly writtenBefore: number;
   private refreshing: Promise<void> | null = null;
   private isClosed = false;
 
   private constructor(options: LinkOptions, map: TargetMap) {
     this.options = options;
     this.map = map;
-    const { settings, senders, clock } = options;
+    const { settings, senders, clock, counts } = options;
+    this.writtenBefore = counts.get('docs_written');
     this.limit = new SendLimit((settings.networkUsageLimit * bytesPerMegabyte) / senders, clock);
   }
 
@@ -178,7 +190,17 @@ export class TargetLink {
       this.options.collectionLost(outgoing);
       return;
     }
-    const mayRetry = isTransient(status) || retriedStatuses.has(status) || guardrailCounters.has(status);
+    if (this.isRefusedForGood(status)) {
+      this.options.counts.add('docs_refused');
+      this.options.leftOut(outgoing, status);
+      outgoing.done();
+      return;
+    }
+    const mayRetry =
+      isTransient(status) ||
+      retriedStatuses.has(status) ||
+      guardrailCounters.has(status) ||
+      status === Status.invalidArguments;
     outgoing.attempts++;
     if (!mayRetry || outgoing.attempts > attemptsMax) {
       this.options.failed(new Error(`the target refused a document with status ${statusName(status)}`));
@@ -188,6 +210,15 @@ export class TargetLink {
     if (outgoing.attempts === attemptsUntilHeldUp) this.options.heldUp(status);
     const delayMs = Math.min(retryMs.first * 2 ** Math.min(outgoing.attempts, 10), retryMs.most);
     this.options.clock.after(delayMs, () => this.send(outgoing));
+  }
+
+  /**
+   * A bucket with another conflict resolution refuses all versions as invalid, so such a status says something about the one version only
+   * if the target takes others.
+   */
+  private isRefusedForGood(status: number): boolean {
+    const takesOthers = this.options.counts.get('docs_written') > this.writtenBefore;
+    return documentStatuses.has(status) || (status === Status.invalidArguments && takesOthers);
   }
 
   private count(status: number): void {
