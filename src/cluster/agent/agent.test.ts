@@ -4,6 +4,7 @@ import { deferred } from '#base/deferred.ts';
 import type { BucketReport, CompactionRequest, KvDesired, KvReport, ShardMap } from '#kv/admin.ts';
 import { silentLog } from '#ports/log.ts';
 import { update } from '#replog/config-store.ts';
+import type { ShardCheckpoint } from '#xdcr/xdcr.contract.ts';
 import { aCluster, memoryCluster, nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
 import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
 import { BucketMaps } from '../buckets/bucket-maps.ts';
@@ -11,6 +12,7 @@ import { BucketsService } from '../buckets/buckets.service.ts';
 import { BucketsStore } from '../buckets/buckets.store.ts';
 import { bucketsKey, clusterKey, initialManifest, manifestKey, mapKey } from '../config/cluster-state.ts';
 import { mapOnOneNode } from '../topology/vbucket-map.ts';
+import { CheckpointsInConfig } from '../xdcr/checkpoints.store.ts';
 import { Agent } from './agent.ts';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
@@ -159,6 +161,26 @@ describe('the agent', () => {
     await buckets.remove('b');
     assert.deepEqual(await Promise.all(seen), [null]);
     watch.stop();
+    await agent.stop();
+  });
+
+  it('deletes the checkpoints of replications from a deleted bucket, and from buckets that were deleted before', async () => {
+    const { agent, buckets, store, view } = await anAgent();
+    const { uuid } = await buckets.create(form, true);
+    const other = await buckets.create({ ...form, name: 'other' }, true);
+    const hasBucket = (id: string) => view.liveBuckets().some((bucket) => bucket.uuid === id);
+    const checkpoints = new CheckpointsInConfig(store, hasBucket);
+    const of = (sourceBucketUuid: string) => ({ shard: 0, sourceBucketUuid }) as ShardCheckpoint;
+    await checkpoints.save('target/b/b', of(uuid));
+    await checkpoints.save('target/other/b', of(other.uuid));
+    await store.put('ckpt/target/x/0', of('deleted before'), 0);
+    await buckets.remove('b');
+    await checkpoints.save('target/b/b', of(uuid));
+    const left = await store.list<ShardCheckpoint>('ckpt/');
+    assert.deepEqual(
+      left.map(({ value }) => value.sourceBucketUuid),
+      [other.uuid],
+    );
     await agent.stop();
   });
 

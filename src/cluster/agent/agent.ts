@@ -34,6 +34,7 @@ import type {
 } from '../config/data-service.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { type ChangeNotifier, until } from '../config/until.ts';
+import { deleteOtherCheckpoints } from '../xdcr/checkpoints.store.ts';
 import { CreatedFiles } from './created-files.ts';
 import { desiredState } from './desired-state.ts';
 import { type BucketFacts, kvMetrics } from './kv-metrics.ts';
@@ -291,10 +292,11 @@ export class Agent implements DataService {
    * the deletion is repeated after a crash.
    */
   async #deleteRecords(uuid: string): Promise<void> {
-    const { store } = this.#deps;
+    const { store, view } = this.#deps;
     const manifest = await store.get(manifestKey(uuid));
     if (manifest) await store.delete(manifest.key, manifest.revision);
     await this.#maps.remove(uuid);
+    await deleteOtherCheckpoints(store, (other) => other !== uuid && other in view.buckets.byUuid);
     await this.#buckets.change(
       (state) => {
         const { [uuid]: _gone, ...byUuid } = state.byUuid;

@@ -1,5 +1,6 @@
 // Keys `ckpt/<uuid of the target cluster>/<hash of the replication's id>/<shard>`: checkpoints of replications to other clusters. They
-// outlive the replication, so that another replication between the same buckets continues from them.
+// outlive the replication, so that another replication between the same buckets continues from them, and are deleted with the source bucket
+// or the reference to the target cluster.
 import { createHash } from 'node:crypto';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { CheckpointStore, ShardCheckpoint } from '#xdcr/xdcr.contract.ts';
@@ -8,9 +9,12 @@ const checkpointPrefix = 'ckpt/';
 
 export class CheckpointsInConfig implements CheckpointStore {
   readonly #store: ConfigStore;
+  readonly #hasBucket: (uuid: string) => boolean;
 
-  constructor(store: ConfigStore) {
+  /** `hasBucket`: whether the bucket with this uuid exists and is not being deleted. */
+  constructor(store: ConfigStore, hasBucket: (uuid: string) => boolean) {
     this.#store = store;
+    this.#hasBucket = hasBucket;
   }
 
   async load(replication: string): Promise<ShardCheckpoint[]> {
@@ -18,7 +22,9 @@ export class CheckpointsInConfig implements CheckpointStore {
     return entries.map(({ value }) => value);
   }
 
+  /** The last checkpoint of a replication that stops because its source bucket is being deleted is not stored. */
   async save(replication: string, checkpoint: ShardCheckpoint): Promise<void> {
+    if (!this.#hasBucket(checkpoint.sourceBucketUuid)) return;
     await update(this.#store, `${keyOf(replication)}/${checkpoint.shard}`, checkpoint, () => checkpoint);
   }
 
@@ -27,6 +33,15 @@ export class CheckpointsInConfig implements CheckpointStore {
     for (const { key, revision } of await this.#store.list(`${checkpointPrefix}${uuid}/`))
       await this.#store.delete(key, revision);
   }
+}
+
+/** Deletes the checkpoints of replications from other buckets than these. */
+export async function deleteOtherCheckpoints(
+  store: ConfigStore,
+  keeps: (bucketUuid: string) => boolean,
+): Promise<void> {
+  for (const { key, value, revision } of await store.list<ShardCheckpoint>(checkpointPrefix))
+    if (!keeps(value.sourceBucketUuid)) await store.delete(key, revision);
 }
 
 /** The id contains names of buckets, which may have characters that keys cannot have; so the key has a hash of the id. */

@@ -59,7 +59,8 @@ export class Xdcr {
     this.#deps = deps;
     this.#admin = deps.xdcr ?? noDataPath;
     this.#state = new WatchedSetting(deps.store, xdcrSetting, noXdcr);
-    const checkpoints = new CheckpointsInConfig(deps.store);
+    const hasBucket = (uuid: string) => deps.view.liveBuckets().some((bucket) => bucket.uuid === uuid);
+    const checkpoints = new CheckpointsInConfig(deps.store, hasBucket);
     this.#admin.useCheckpoints(checkpoints);
     deps.peers.answer('xdcrReports', () => this.#admin.reports());
     const serviceDeps = {
