@@ -200,6 +200,19 @@ test('the worker retries a failing step with back-off, and fails the operation w
   assert.equal(cluster.phase, 'failed');
 });
 
+test('the worker pauses between attempts at a step that this version does not know', async (t) => {
+  const fixture = await Fixture.create(t, [{ name: 'only', run: async () => {} }]);
+  await fixture.cluster('c');
+  const id = await fixture.request('c');
+  await fixture.operations.claim(id, 'newer');
+  await fixture.operations.record(id, 'newer', { step: 'later', owner: null, lease_until: 0 });
+  fixture.worker('a').wake();
+  await eventually(async () => assert.equal((await fixture.operation(id))?.attempts, 1));
+  const { last_error: reason, next_at: nextAt = 0 } = (await fixture.operation(id)) ?? {};
+  assert.equal(reason, 'this version has no step "later"');
+  assert.ok(Number(nextAt) > fixture.clock.wallMs());
+});
+
 for (const [hours, direction] of [
   [-5, 'back'],
   [5, 'forward'],

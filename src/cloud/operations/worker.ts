@@ -154,6 +154,14 @@ export class Worker {
   private async runSteps(operation: OperationRow, cancellation: AbortController): Promise<void> {
     const plan = this.options.plans[operation.kind as OperationKind];
     let stepIndex = plan.steps.findIndex(({ name }) => name === operation.step);
+    // A newer version began it.
+    if (stepIndex < 0)
+      return this.recordFailure(
+        operation,
+        plan,
+        operation.step,
+        new Error(`this version has no step "${operation.step}"`),
+      );
     while (stepIndex < plan.steps.length && !cancellation.signal.aborted) {
       if (!(await this.attempt(operation, plan, stepIndex, cancellation))) return;
       stepIndex++;
