@@ -13,6 +13,7 @@ import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
 import type { CloudOptionValues } from './cloud-options.ts';
+import type { DataFolder } from './data-folder.ts';
 import { DiskReserveFile } from './disk-reserve-file.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { jsonLog } from './log.adapter.ts';
@@ -42,7 +43,13 @@ async function startCloudProcess(given: CloudOptionValues, shutdown: Shutdown): 
   const storage = await openStorage(options, log);
   const held = await lock(options['data-dir']);
   if (options.config !== undefined) await applyConfig(options.config, storage);
-  const cloud = await assemble(options, storage, { log, diskReserve: reserve }).catch(explain);
+  const provisioner = provisionerOf(storage.folder, log);
+  // The start resumes nodes, which may take long: a signal then ends those that run already.
+  shutdown.stopWith(async () => {
+    await provisioner.close();
+    held.release();
+  });
+  const cloud = await assemble(options, storage, { provisioner, log, diskReserve: reserve }).catch(explain);
   const end = async (): Promise<void> => {
     reserve.stop();
     await cloud.stop();
@@ -80,30 +87,41 @@ async function lock(folder: string): Promise<FolderLock> {
 const listen = ({ api }: Cloud, { host, port }: CloudOptionValues): Promise<string> =>
   untilListening('port', host, port, api.listen({ host, port }));
 
+/** Runs the nodes of the cloud in its data folder. A folder without an id takes that of its nodes, so that they stay its own. */
+function provisionerOf(folder: DataFolder, log: Log): LocalProvisioner {
+  const nodesFolder = join(folder.path, 'nodes');
+  return new LocalProvisioner({
+    clock: realClock,
+    random: realRandom,
+    log,
+    folder: nodesFolder,
+    home: folder.id(() => commonHomeOf(nodesFolder)),
+    operatorAddress: operatorAddressHere(),
+  });
+}
+
+interface CloudParts {
+  readonly provisioner: LocalProvisioner;
+  readonly log: Log;
+  readonly diskReserve: DiskReserve;
+}
+
 async function assemble(
   options: CloudOptionValues,
   { folder, store, state, secrets }: CloudStorage,
-  { log, diskReserve }: { log: Log; diskReserve: DiskReserve },
+  { provisioner, log, diskReserve }: CloudParts,
 ): Promise<Cloud> {
-  const operatorAddress = operatorAddressHere();
-  const nodesFolder = join(folder.path, 'nodes');
-  // A folder without an id takes that of its nodes, so that they stay its own.
-  const home = folder.id(() => commonHomeOf(nodesFolder));
-  const ports = { clock: realClock, random: realRandom, log };
   return startCloud({
-    ...ports,
+    clock: realClock,
+    random: realRandom,
+    log,
     diskReserve,
     store,
     state,
     secrets,
-    provisioner: new LocalProvisioner({
-      ...ports,
-      folder: nodesFolder,
-      home,
-      operatorAddress,
-    }),
-    home,
-    operatorAddress,
+    provisioner,
+    home: folder.id(),
+    operatorAddress: operatorAddressHere(),
     capacityMb: options.capacity ?? Math.floor(totalmem() / mb / 2),
     sizeScale: options['size-scale'],
     requestsPerSecond: options['rate-limit'],

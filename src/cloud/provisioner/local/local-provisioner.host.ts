@@ -56,6 +56,7 @@ export const operatorAddressHere = (): string | undefined =>
 export class LocalProvisioner implements Provisioner {
   private readonly options: LocalProvisionerOptions;
   private readonly nodes = new Map<string, NodeProcess>();
+  private isClosed = false;
 
   constructor(options: LocalProvisionerOptions) {
     this.options = options;
@@ -75,6 +76,7 @@ export class LocalProvisioner implements Provisioner {
   }
 
   async start(spec: NodeSpec, cancellation: AbortSignal): Promise<void> {
+    this.throwIfClosed();
     const node = this.node(spec);
     try {
       await untilAborted(cancellation, node.start());
@@ -88,6 +90,7 @@ export class LocalProvisioner implements Provisioner {
   }
 
   async resume(spec: NodeSpec): Promise<void> {
+    this.throwIfClosed();
     await this.node(spec).resume();
   }
 
@@ -110,10 +113,15 @@ export class LocalProvisioner implements Provisioner {
     return found;
   }
 
-  /** Also stops nodes of an earlier process that this one has not used. */
+  /** Also stops nodes of an earlier process that this one has not used. Nodes may still be resumed one after the other: no further one starts. */
   async close(): Promise<void> {
+    this.isClosed = true;
     const ids = new Set([...this.nodes.keys(), ...(await this.folders())]);
     await Promise.all([...ids].map((id) => this.node(specWithIdOnly(id)).stop('SIGTERM')));
+  }
+
+  private throwIfClosed(): void {
+    if (this.isClosed) throw new Error('the cloud stops');
   }
 
   private node(spec: NodeSpec): NodeProcess {

@@ -75,3 +75,14 @@ test('a file among the folders of the nodes is no node', async (t) => {
   assert.deepEqual(await provisioner.existingNodes(), []);
   await provisioner.close();
 });
+
+test('a provisioner that is closed starts no further node', async (t) => {
+  const folder = aFolder(t);
+  mkdirSync(join(folder, 'n1'));
+  const ports = { clock: new ManualClock(), random: realRandom, log: silentLog };
+  const provisioner = new LocalProvisioner({ ...ports, folder, home: 'here', operatorAddress: undefined });
+  await provisioner.close();
+  await assert.rejects(provisioner.resume(spec), /the cloud stops/);
+  await assert.rejects(provisioner.start(spec, new AbortController().signal), /the cloud stops/);
+  assert.deepEqual(readdirSync(join(folder, 'n1')), []);
+});
