@@ -49,7 +49,7 @@ export class ConsoleSite {
     acceptEncoding: string,
     headers: Readonly<Record<string, string>>,
   ): Promise<ConsoleAnswer | null> {
-    const file = await this.#readFile(name, { gzip: /\bgzip\b/.test(acceptEncoding) });
+    const file = await this.#readFile(name, { gzip: acceptsGzip(acceptEncoding) });
     if (!file) return null;
     const common = {
       'Content-Security-Policy': contentPolicy,
@@ -60,4 +60,10 @@ export class ConsoleSite {
     };
     return { headers: { ...headers, ...common }, bytes: file.bytes };
   }
+}
+
+/** By the header Accept-Encoding. A quality of 0, as in `gzip;q=0`, refuses an encoding. */
+export function acceptsGzip(header: string): boolean {
+  const [, parameters] = /(?:^|,)\s*gzip\s*((?:;[^,]*)?)(?:,|$)/i.exec(header) ?? [];
+  return parameters !== undefined && !/;\s*q\s*=\s*0(?:\.0*)?\s*$/i.test(parameters);
 }

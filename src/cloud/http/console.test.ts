@@ -20,6 +20,12 @@ test('the cloud serves the console at the root, with the scripts that it names, 
   const compressed = await get(script, { 'accept-encoding': 'gzip' });
   assert.equal(compressed.headers['content-encoding'], 'gzip');
   assert.deepEqual(gunzipSync(compressed.rawPayload), plain.rawPayload);
+  const encodingFor = async (accepted: string) =>
+    (await get(script, { 'accept-encoding': accepted })).headers['content-encoding'];
+  for (const refused of ['gzip;q=0', 'br, gzip; q=0.0', 'x-gzip', 'br'])
+    assert.equal(await encodingFor(refused), undefined, refused);
+  for (const accepted of ['gzip;q=0.5', 'br,gzip', 'GZIP ; q=1, br'])
+    assert.equal(await encodingFor(accepted), 'gzip', accepted);
   for (const name of ['..%2f..%2f..%2fpackage.json', 'cloud.html', '.js', 'a.js.gz', 'none.js']) {
     const { statusCode, body } = await get(`/ui/assets/${name}`);
     assert.deepEqual([statusCode, JSON.parse(body).errorType], [404, 'NotFound'], name);
