@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'divan-archive-commands-'));
 const run = (verb: string, ...args: string[]) => runArchiveCommand(verb, [folder, ...args]);
 const readers: [string, ...string[]][] = [['verify'], ['examine', '--bucket', 'b', '--key', 'k'], ['export']];
 
-before(() => void addBackup(folder, []));
+before(() => void addBackup(folder, [{ key: 'k' }]));
 after(() => rmSync(folder, { recursive: true }));
 
 it('verbs that read data files are refused while another process writes to the archive; list and info work', async () => {
@@ -32,6 +32,16 @@ it('examine shows the numbers of a document with their digits', async () => {
   const shown = '{"id":12345678901234567890,"price":1.10}';
   assert.ok((await run(...args)).endsWith(`: ${shown}`));
   assert.ok((await run(...args, '--json')).includes(`"value":${shown}`));
+});
+
+it('examine says by its exit status that no backup has the document', async (t) => {
+  t.after(() => {
+    process.exitCode = 0;
+  });
+  const args = ['examine', '--bucket', 'b', '--key', 'unknown'] as const;
+  await assert.rejects(run(...args), { message: 'no backup has this document', status: 4 });
+  assert.equal(await run(...args, '--json'), '[]');
+  assert.equal(process.exitCode, 4);
 });
 
 it('options that a verb would ignore are refused', async () => {

@@ -27,6 +27,7 @@ import {
   type RemoveOptions,
   removeOptions,
 } from '../backup-options.ts';
+import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { describeOptions, type OptionSpecs, type OptionValues, UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
@@ -229,8 +230,10 @@ function verifiedText(backup: string, bucket: VerifiedBucket): string {
 async function examineKey(folder: string, options: ExamineOptions): Promise<string> {
   const archive = findArchive(folder, options);
   const versions = await sharing(archive, () => [...examine(archive.repository, options)]);
+  if (versions.length === 0 && !options.json)
+    throw new CommandError('no backup has this document', ExitStatus.missing);
+  if (versions.length === 0) process.exitCode = ExitStatus.missing;
   if (options.json) return `[${versions.map(versionJson).join()}]`;
-  if (versions.length === 0) return 'no backup has this document';
   return versions.map(versionText).join('\n');
 }
 
