@@ -15,7 +15,7 @@ import { counted, ProgressLine, sizeText } from '../terminal.ts';
 import { pagesOf } from './collection-scan.ts';
 import { exportedText, fieldsOfDocument, headOf, tailOf, type WrittenForm } from './document-writer.ts';
 import { type FileFormat, formatOf, separatorOf } from './file-source.ts';
-import { FileTarget } from './file-target.ts';
+import { FileTarget, isStream } from './file-target.ts';
 import { ProgressRecord } from './progress-record.ts';
 
 /** How often the progress of the export is saved. */
@@ -103,8 +103,9 @@ class Export {
     this.format = options.format ?? formatOf(file);
     if (options.fields.length > 0 && this.format !== 'csv')
       throw new UsageError('--fields: only CSV has columns');
-    if (options.resume && file === '-')
-      throw new UsageError('--resume: standard output cannot be continued; give a file');
+    const isContinuable = !isStream(file);
+    if (options.resume && !isContinuable)
+      throw new UsageError('--resume: standard output and pipes cannot be continued; give a file');
     const identity = {
       file: resolve(file),
       format: this.format,
@@ -114,14 +115,14 @@ class Export {
       'include-key': options['include-key'],
       fields: options.fields,
     };
-    this.record = file === '-' ? null : new ProgressRecord(`${file}.divan-export`, identity);
+    this.record = isContinuable ? new ProgressRecord(`${file}.divan-export`, identity) : null;
   }
 
   async run(): Promise<VerbOutput | null> {
     const startedMs = realClock.monotonicMs();
     const { scope, collection, resume, replace } = this.options;
     const earlier = resume ? (this.record?.read() ?? null) : null;
-    if (earlier === null && !replace && this.file !== '-' && existsSync(this.file))
+    if (earlier === null && !replace && this.record !== null && existsSync(this.file))
       throw new CommandError(
         `FILE: ${this.file} exists; give --replace to write over it, or --resume to go on with an export`,
       );

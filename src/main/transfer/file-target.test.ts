@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { FileTarget } from './file-target.ts';
+import { FileTarget, isStream } from './file-target.ts';
 
 it('continues after the saved length, and refuses a file that is shorter', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-target-'));
@@ -20,4 +21,24 @@ it('continues after the saved length, and refuses a file that is shorter', async
     /--resume: .* is shorter than the interrupted export left it/,
   );
   assert.equal(readFileSync(path, 'utf8'), '1\n2\n4\n');
+});
+
+it('writes to a named pipe, which has no positions and cannot be continued', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-target-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'pipe');
+  execFileSync('mkfifo', [path]);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  t.after(() => closeSync(reader));
+  {
+    using target = FileTarget.open(path, null);
+    await target.write('1\n');
+    await target.write('2\n');
+    target.sync();
+  }
+  assert.equal(readFileSync(reader, 'utf8'), '1\n2\n');
+  assert.deepEqual([path, '-', '/dev/null', join(folder, 'new'), folder].map(isStream), [
+    ...[true, true, true],
+    ...[false, false],
+  ]);
 });
