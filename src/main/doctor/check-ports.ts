@@ -1,8 +1,12 @@
 // Checks of `divan doctor` about the ports of a node: each one is free, or belongs to the node that runs in the data folder.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { basename } from 'node:path';
 import { environmentName } from '../options.ts';
 import { type Finding, good, problem, warning } from './finding.ts';
+
+/** Words after the name of a program that show what it does. */
+const wordsShown = 2;
 
 export interface WantedPort {
   /** The option of the port: `rest-port`. */
@@ -50,7 +54,11 @@ async function checkPort(
       `if another process has it, end that one, or ${other}`,
     );
   const user = owner === null ? 'another process' : `process ${owner.pid} (${owner.program})`;
-  return problem('ports', `${name}: in use by ${user}`, `end that process, or ${other}`);
+  return problem(
+    'ports',
+    `${name}: in use by ${user}`,
+    `if it is the node that you mean, give its folder: --data-dir PATH; else end that process, or ${other}`,
+  );
 }
 
 function listenError(host: string, port: number): Promise<string | null> {
@@ -83,7 +91,15 @@ function listening(path: string, port: number): string[] {
     .map((fields) => `socket:[${fields[9]}]`);
 }
 
-const programOf = (pid: string): string => systemText(`/proc/${pid}/comm`).trim();
+/** The program and its first words, such as `node divan.js up`: the name of the process alone would be that of a thread. */
+export function programOf(pid: string): string {
+  const [program = '', ...words] = systemText(`/proc/${pid}/cmdline`).split('\0');
+  const shown = words.slice(0, wordsShown);
+  // Options may be secret.
+  const option = shown.findIndex((word) => word.startsWith('-'));
+  const named = [program, ...shown.slice(0, option < 0 ? wordsShown : option)].map((word) => basename(word));
+  return named.join(' ').trim() || systemText(`/proc/${pid}/comm`).trim();
+}
 
 function namesIn(folder: string): string[] {
   try {

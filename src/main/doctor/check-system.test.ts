@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { programOf } from './check-ports.ts';
 import { freeInGroup } from './check-system.ts';
 
 test('counts inactive pages of the file cache as free memory of a container', () => {
@@ -8,4 +9,10 @@ test('counts inactive pages of the file cache as free memory of a container', ()
   assert.equal(freeInGroup({ max: '1000\n', current: '950\n', stat: '' }), 50);
   assert.equal(freeInGroup({ max: 'max\n', current: '950\n', stat }), Number.POSITIVE_INFINITY);
   assert.equal(freeInGroup({ max: '', current: '', stat: '' }), Number.POSITIVE_INFINITY);
+});
+
+test('names a process by its program and script, not by one of its threads', {
+  skip: process.platform !== 'linux',
+}, () => {
+  assert.match(programOf(String(process.pid)), /^node\b[^/]*$/);
 });
