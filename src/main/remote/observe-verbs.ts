@@ -102,7 +102,7 @@ async function current(node: RemoteNode, prefix: string, bucket: string | undefi
     .map(([, name = '', labels = '', value = '']) => ({
       name,
       labels: labelsIn(labels),
-      value: Number(value),
+      value: numberOf(value),
     }))
     .filter(
       ({ name, labels }) => name.startsWith(prefix) && (bucket === undefined || labels['bucket'] === bucket),
@@ -112,6 +112,10 @@ async function current(node: RemoteNode, prefix: string, bucket: string | undefi
   const rows = samples.map(({ name, labels, value }) => [name, labelText(labels), String(value)]);
   return { value: samples, text: columns(rows) };
 }
+
+/** The text format writes infinite values as `+Inf` and `-Inf`. JSON has neither these nor NaN: they stay texts. */
+export const numberOf = (text: string): number | string =>
+  Number.isFinite(Number(text)) ? Number(text) : text;
 
 /** `{a="b",c="d"}` of the text format, whose values escape quotes, backslashes and line ends as JSON does. */
 function labelsIn(text: string): Record<string, string> {
