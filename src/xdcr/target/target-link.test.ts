@@ -66,8 +66,19 @@ async function aLink(port: number, clock: ManualClock) {
   });
   const send = (key: string, changes: Partial<OutgoingVersion>) => {
     const outgoing: OutgoingVersion = {
-      ...{ kind: 'mutation', vb: 0, seqno: 1, collectionId: 0, datatype: Datatype.raw, flags: 0, expiry: 0 },
-      ...{ rev: 1, casHi: 1, casLo: 1, routeId: '0', targetKey: Buffer.alloc(0), attempts: 0 },
+      kind: 'mutation',
+      vb: 0,
+      seqno: 1,
+      collectionId: 0,
+      datatype: Datatype.raw,
+      flags: 0,
+      expiry: 0,
+      rev: 1,
+      casHi: 1,
+      casLo: 1,
+      routeId: '0',
+      targetKey: Buffer.alloc(0),
+      attempts: 0,
       key: Buffer.from(key),
       value: Buffer.from('1'),
       done: () => seen.done.push(key),
