@@ -63,7 +63,7 @@ export class ConsoleSite {
 }
 
 /** By the header Accept-Encoding. A quality of 0, as in `gzip;q=0`, refuses an encoding. */
-export function acceptsGzip(header: string): boolean {
+function acceptsGzip(header: string): boolean {
   const [, parameters] = /(?:^|,)\s*gzip\s*((?:;[^,]*)?)(?:,|$)/i.exec(header) ?? [];
   return parameters !== undefined && !/;\s*q\s*=\s*0(?:\.0*)?\s*$/i.test(parameters);
 }

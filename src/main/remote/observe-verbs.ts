@@ -102,7 +102,7 @@ async function current(node: RemoteNode, prefix: string, bucket: string | undefi
     .map(([, name = '', labels = '', value = '']) => ({
       name,
       labels: labelsIn(labels),
-      value: numberOf(value),
+      value: sampleNumber(value),
     }))
     .filter(
       ({ name, labels }) => name.startsWith(prefix) && (bucket === undefined || labels['bucket'] === bucket),
@@ -114,7 +114,7 @@ async function current(node: RemoteNode, prefix: string, bucket: string | undefi
 }
 
 /** The text format writes infinite values as `+Inf` and `-Inf`. JSON has neither these nor NaN: they stay texts. */
-export const numberOf = (text: string): number | string =>
+export const sampleNumber = (text: string): number | string =>
   Number.isFinite(Number(text)) ? Number(text) : text;
 
 /** `{a="b",c="d"}` of the text format, whose values escape quotes, backslashes and line ends as JSON does. */
