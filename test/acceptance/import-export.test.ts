@@ -118,6 +118,15 @@ describe('divan import', () => {
     }
     assert.deepEqual(await documentsIn('--collection _default'), new Map());
   });
+
+  it('accepts keys of 250 bytes in the default collection, and of 246 in others', async () => {
+    const file = fileOf('long.jsonl', `{"id":"${'k'.repeat(250)}"}\n`);
+    await succeeds(`import b ${file} --generate-key %id%`);
+    const place = await emptyCollection('long');
+    const { status, error } = await run(`import b ${file} ${place} --generate-key %id%`);
+    assert.equal(status, 3);
+    assert.equal(error, 'line 1: its key has 250 bytes; a key of this collection has at most 246\n');
+  });
 });
 
 describe('divan export', () => {

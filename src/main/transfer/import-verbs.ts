@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { StoreReply } from '#client/bucket-client.ts';
 import { realClock } from '#ports/clock.ts';
+import { keyBytesMax } from '#wire/collection-id.ts';
 import { nodeConnection } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
@@ -190,6 +191,7 @@ class Import {
       const form = {
         keys: this.options['generate-key'],
         seed: saved.seed,
+        keyBytesMax: collectionId === 0 ? keyBytesMax.inDefault : keyBytesMax.inOthers,
         ignoredFields: this.options['ignore-fields'],
         header: header?.names ?? null,
         infersTypes: this.options['infer-types'],

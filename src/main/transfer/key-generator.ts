@@ -9,8 +9,13 @@ type Part =
   | { readonly kind: 'count'; readonly first: number }
   | { readonly kind: 'uuid' };
 
-const keyBytesMax = 246;
 const token = /%%|##|%([^%]+)%|#MONO_INCR(?:\[(\d{1,15})\])?#|#UUID#|[^%#]+/y;
+
+export interface KeyRules {
+  readonly seed: string;
+  /** The limit of keys in the collection. */
+  readonly keyBytesMax: number;
+}
 
 export class KeyGenerator {
   readonly text: string;
@@ -24,13 +29,14 @@ export class KeyGenerator {
 
   /**
    * The key of the record with this ordinal number, from 0: the same for the same seed, so that a repeated import writes the same documents.
-   * @throws Error that says which field is missing
+   * @throws Error that says which field is missing, or that the key is too long for the collection
    */
-  keyOf(value: unknown, ordinal: number, seed: string): string {
+  keyOf(value: unknown, ordinal: number, { seed, keyBytesMax }: KeyRules): string {
     const key = this.parts.map((part) => textOf(part, value, ordinal, seed)).join('');
     const bytes = Buffer.byteLength(key);
     if (bytes === 0) throw new Error('its key would be empty');
-    if (bytes > keyBytesMax) throw new Error(`its key has ${bytes} bytes; a key has at most ${keyBytesMax}`);
+    if (bytes > keyBytesMax)
+      throw new Error(`its key has ${bytes} bytes; a key of this collection has at most ${keyBytesMax}`);
     return key;
   }
 }

@@ -10,6 +10,7 @@ test('integers of any size keep all digits in keys, and other numbers are as JSO
     const form = {
       keys: new KeyGenerator('%id%'),
       seed: 's',
+      keyBytesMax: 246,
       ignoredFields: [],
       header: null,
       infersTypes: false,

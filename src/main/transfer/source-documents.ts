@@ -1,7 +1,7 @@
 // Makes documents of the records of a file: their value as text of JSON, and their key.
 import { isUtf8 } from 'node:buffer';
 import { withoutFields } from '#base/exact-json.ts';
-import type { KeyGenerator } from './key-generator.ts';
+import type { KeyGenerator, KeyRules } from './key-generator.ts';
 import type { SourceRecord } from './source-record.ts';
 
 export interface ImportedDocument {
@@ -9,9 +9,8 @@ export interface ImportedDocument {
   readonly value: Buffer;
 }
 
-export interface DocumentForm {
+export interface DocumentForm extends KeyRules {
   readonly keys: KeyGenerator;
-  readonly seed: string;
   /** Fields that documents are stored without. */
   readonly ignoredFields: readonly string[];
   /** The names in the first line of CSV; null for JSON. */
@@ -25,7 +24,7 @@ export function documentOf(record: SourceRecord, ordinal: number, form: Document
   if (record.problem !== undefined || record.content === null) throw new Error(record.problem);
   const text = Buffer.isBuffer(record.content) ? jsonText(record.content) : rowText(record.content, form);
   const value = parsed(text);
-  const key = form.keys.keyOf(value, ordinal, form.seed);
+  const key = form.keys.keyOf(value, ordinal, form);
   const stored = form.ignoredFields.length === 0 ? text : withoutFields(text, form.ignoredFields);
   return { key, value: Buffer.from(stored) };
 }
