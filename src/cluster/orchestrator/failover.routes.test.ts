@@ -92,6 +92,20 @@ describe('hard failover', () => {
       }));
       assert.deepEqual(await answered, answer);
     }
+    for (const [membership, status] of [
+      ['active', 500],
+      ['inactiveFailed', 200],
+    ] as const) {
+      const answered = call('failOver', { otpNode: 'ns_1@b', allowUnsafe: 'true' });
+      await eventually(async () => assert.ok((await state()).balance));
+      // The end of a later plan, which arrived with that of this one.
+      await change(({ balance: _, ...rest }) => ({
+        ...rest,
+        nodes: rest.nodes.map((node) => (node.otpNode === 'ns_1@b' ? { ...node, membership } : node)),
+        lastBalance: { id: 'later', kind: 'rebalance', endedMs: 0, outcome: 'completed' },
+      }));
+      assert.equal((await answered)[0], status);
+    }
   });
 
   it('takes several nodes at once', async (t) => {

@@ -3,7 +3,12 @@ import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import { type ClusterState, isFailedOver, type NodeState } from '../config/cluster-state.ts';
+import {
+  type ClusterState,
+  isFailedOver,
+  type NodeState,
+  type RebalanceOutcome,
+} from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { losesShards } from '../config/only-copies.ts';
 import { until } from '../config/until.ts';
@@ -68,11 +73,25 @@ export class FailoverService {
   async startAndWait(form: Form): Promise<void> {
     const { view, clock } = this.#deps;
     const id = await this.start(form);
-    if (!(await until(view, () => view.cluster.lastBalance?.id === id, waitMs, clock)))
+    let isSeen = false;
+    const hasEnded = (): boolean => {
+      const { balance, lastBalance } = view.cluster;
+      isSeen ||= balance?.id === id;
+      return lastBalance?.id === id || (isSeen && balance?.id !== id);
+    };
+    if (!(await until(view, hasEnded, waitMs, clock)))
       throw failoverRefusals.failed({ reason: `the failover takes longer than ${waitMs / 1000} seconds` });
-    const { outcome, reason } = view.cluster.lastBalance ?? {};
+    const { outcome, reason } = this.#outcomeOf(id, namesIn(form));
     if (outcome === 'stopped') throw failoverRefusals.stopped();
     if (outcome !== 'completed') throw failoverRefusals.failed({ reason: reason ?? 'no reason is known' });
+  }
+
+  /** The end of a later plan, which this node saw together with that of this one, replaces it: then the nodes show how this one ended. */
+  #outcomeOf(id: string, names: readonly string[]): Partial<RebalanceOutcome> {
+    const { lastBalance, nodes } = this.#deps.view.cluster;
+    if (lastBalance?.id === id) return lastBalance;
+    const isDone = !nodes.some((node) => names.includes(node.otpNode) && isActive(node));
+    return { outcome: isDone ? 'completed' : 'failed' };
   }
 
   /** The nodes run: their active shards move to other nodes before the nodes leave the maps. */
