@@ -348,7 +348,8 @@ export class RunningNode {
           this.#deps.log.warn('node.start_ended', { reason: error.message });
         });
     } catch (error) {
-      this.#deps.onLost(error as Error);
+      // A stop ends the start of the node too, which is no loss.
+      if (!this.#isStopped) this.#deps.onLost(error as Error);
     } finally {
       this.#restarting = null;
     }
@@ -363,6 +364,10 @@ export class RunningNode {
     if (this.#isStopped) return;
     this.#needsRestart = false;
     const { node } = await this.open();
+    if (this.#isStopped) {
+      await node.stop();
+      return;
+    }
     await node.start();
     await node.endStart();
     node.startMetrics();
