@@ -1,4 +1,4 @@
-// The page of figures beside other servers and its plots, from the results that `npm run bench -- peers` wrote for commits.
+// Makes the page that compares Divan with other servers, and its plots, from the results that `npm run bench -- peers` wrote for commits.
 import { type Figure, median, type Results, readResults } from '../bench/support/results.ts';
 
 const folder = 'docs/reference/performance';
@@ -16,7 +16,7 @@ const groups: Readonly<Record<string, { title: string; about: string }>> = {
   'durable writes': {
     title: 'Durable writes',
     about:
-      'Writes that are answered when they are synced to the disk, beside a database that commits as many rows at a time.',
+      'Writes that are answered when they are synced to the disk, compared with a database that commits as many rows at a time.',
   },
   queries: { title: 'Queries', about: 'Prepared statements over 10,000 documents, without writes.' },
   REST: {
@@ -31,12 +31,12 @@ const groups: Readonly<Record<string, { title: string; about: string }>> = {
   many: {
     title: 'Many buckets and connections',
     about:
-      'A node on the data of thirty empty buckets with a disk, then ten thousand connections that have logged in and send nothing.',
+      'A node with thirty empty persistent buckets, then with ten thousand connections too, which have logged in and send nothing.',
   },
   'mixed load': {
     title: 'Latencies under mixed load',
     about:
-      '4,000 reads and writes a second of 512 bytes, of which some expire, while the bucket is flushed, compacted every second, and its metrics are read. For comparison how late an idle thread wakes up, which the machine alone causes.',
+      '4,000 reads and writes a second of documents of 512 bytes, of which some expire, while the bucket is flushed, compacted every second, and its metrics are read. For comparison how late an idle thread wakes up, which the machine alone causes.',
   },
 };
 
@@ -82,7 +82,7 @@ function section(group: string, newest: Results, measured: Results | undefined):
     ...(measured === newest ? [] : conditions(measured)),
     `![${title}](performance/${fileOf(group)})`,
     '',
-    '| what | server | median | lowest to highest | processor time each |',
+    '| what | server | median | lowest to highest | processor time per operation |',
     '|---|---|---|---|---|',
     ...found.map(row),
     '',
@@ -96,7 +96,7 @@ function row({ shape, server, unit, values, cpuMicroseconds }: Figure): string {
   return `| ${shape} | ${server} | ${number(median(values))} ${unit} | ${spread} | ${cpu} |`;
 }
 
-/** The medians of Divan by commit, so that a change for the worse is seen. */
+/** The medians of Divan by commit, which show regressions. */
 function history(all: readonly Results[]): string[] {
   if (all.length < 2) return [];
   const shown = all.slice(-10);

@@ -17,7 +17,7 @@ export interface FollowerHandler extends ChangeHandler {
   positionOf(vb: number): StreamPosition;
   /** The server lost the changes after this seqno. Once it resolves, `positionOf` must return no position above it. */
   rollback(vb: number, seqno: number): Promise<void> | void;
-  /** The connection was lost or failed; the streams of these vbuckets ended and will be requested again. */
+  /** The connection was lost or failed, and with it the streams of these vbuckets: each without a final end is requested again. */
   lost(reason: Error, vbuckets: readonly number[]): void;
 }
 
@@ -186,7 +186,7 @@ export class ChangeFollower implements BucketFollower {
     await this.request(connection, vb);
   }
 
-  /** A server that ends each stream soon, or rolls it back to the same position again, is asked with growing pauses. */
+  /** Waits longer each time when a server ends a stream soon, or rolls it back to the same position again. */
   private async pauseUnlessAdvanced(vb: number): Promise<void> {
     const { clock, handler } = this.options;
     const { seqno } = handler.positionOf(vb);

@@ -3,8 +3,8 @@
 import { workerData } from 'node:worker_threads';
 import { IndexProgress } from '#index/index-progress.ts';
 
-const { buffer, histories } = workerData as { buffer: SharedArrayBuffer; histories: number };
+const { buffer, vb, histories } = workerData as { buffer: SharedArrayBuffer; vb: number; histories: number };
 const progress = new IndexProgress(buffer);
 for (let history = 1; history <= histories; history++)
-  progress.setPosition(7, { completeSeqno: history, uuid: BigInt(history) });
+  progress.setPosition(vb, { completeSeqno: history, uuid: BigInt(history) });
 progress.publish();

@@ -63,7 +63,7 @@ function NewClusterForm({ onDone }: { onDone: () => void }) {
         onInput={setRepeated}
         required
         autocomplete="new-password"
-        problem={repeated !== '' && repeated !== password ? 'This is another password.' : undefined}
+        problem={repeated !== '' && repeated !== password ? 'The passwords differ.' : undefined}
       />
       <Field label="Memory for documents in MiB" type="number" {...form.text('memoryQuota')} required />
       <ServicesChoice chosen={services} onChange={(chosen) => form.set('services', chosen)} />

@@ -1,4 +1,5 @@
-// An archive that cannot be read, or a task that cannot continue, with a reason for people.
+// The error of a backup, a restore or another command on an archive, whose text tells the user what is wrong: in the archive, in the
+// options, on a node or on the way to it.
 
 export class ArchiveError extends Error {
   override name = 'ArchiveError';

@@ -2,7 +2,7 @@
 import type { Clock } from '#ports/clock.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 
-/** Each poll reads a thousand figures of every node: a wait that lasts is polled less often. By how long the wait has lasted, in ms. */
+/** The pause before the next poll. A poll reads the seqnos of all vbuckets from every node, so a long wait is polled less often. */
 const pollMs = (waitedMs: number): number => (waitedMs < 100 ? 10 : waitedMs < 1_000 ? 100 : 1_000);
 /** Longer than a slow disk needs for one commit. */
 const stuckMs = 60_000;

@@ -159,7 +159,10 @@ export async function deleteBucketAndAccess(
   await users.removeBucketAccess(cluster, name);
 }
 
-/** Removes the access of users to an earlier bucket of the name, which stays if the node did not answer its deletion, and creates the bucket. */
+/**
+ * Creates a bucket. If the node did not answer the deletion of an earlier bucket of this name, users may still have access to the name:
+ * that access is removed first.
+ */
 export async function clearAccessAndCreateBucket(
   cluster: ReadyCluster,
   users: Pick<DatabaseUsersService, 'hasBucketAccess' | 'removeBucketAccess'>,

@@ -141,7 +141,8 @@ const firstSchema: Migration = {
   },
 };
 
-const tables = [
+/** Tables that exist before `orderedByBytes`. Later migrations give their text columns the collation themselves. */
+const tablesToOrder = [
   'facts',
   'clouds',
   'members',
@@ -160,7 +161,7 @@ const orderedByBytes: Migration = {
     if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;
     const { rows } = await sql<{ table: string; name: string }>`
       select table_name as table, column_name as name from information_schema.columns
-      where table_schema = current_schema() and data_type = 'text' and table_name in (${sql.join(tables)})`.execute(
+      where table_schema = current_schema() and data_type = 'text' and table_name in (${sql.join(tablesToOrder)})`.execute(
       db,
     );
     for (const { table, name } of rows)
@@ -184,7 +185,7 @@ const unconfirmedUserChanges: Migration = {
   },
 };
 
-/** Each node of earlier versions is the only one of its cluster. */
+/** Adds the state of a node. Clusters of earlier versions have one node each, so it is a member. */
 const nodeStates: Migration = {
   async up(db: AnyStore) {
     const collated = db.getExecutor().adapter instanceof PostgresAdapter ? sql`text collate "C"` : sql`text`;

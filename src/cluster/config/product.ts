@@ -25,5 +25,5 @@ export const productOf = (release: string, edition: Edition): Product => ({
   version: `${compatible.major}.${compatible.minor}.0-${release}-${edition}`,
 });
 
-/** Services that this version runs; others are refused with their name and never advertised. */
+/** Services that this version runs. A request for another one is refused with an error that names it; no node advertises it. */
 export const availableServices: readonly string[] = ['kv', 'index', 'n1ql', 'backup'];

@@ -32,10 +32,14 @@ const aState = (names: string): ClusterState => ({
   quotas: { indexMemoryQuota: 0, ftsMemoryQuota: 0, cbasMemoryQuota: 0, eventingMemoryQuota: 0 },
 });
 
-/** Nodes by one letter; the founder is `a`. Each request takes a tenth of a second, and fails between nodes that are cut off. */
+/**
+ * Nodes by one letter. The founder is `a`, which never answers. Each request takes a tenth of a second, and fails between a node that is cut off
+ * and one that is not.
+ */
 class Members {
   readonly clock = new SimulatedClock();
   readonly nodes = new Map<string, Member>();
+  /** Ids of nodes that are cut off from the others. */
   readonly cut = new Set<string>();
   readonly state: ClusterState;
 

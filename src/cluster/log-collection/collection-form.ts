@@ -8,7 +8,7 @@ import { type RedactionLevel, redactionLevels } from './log-collection.contract.
 export interface CollectionForm {
   /** Names of nodes of the cluster. */
   nodes: readonly string[];
-  /** The folder for the bundles; null: that of the node. */
+  /** The folder for the bundles; null: each node uses its default folder. */
   logDir: string | null;
   redaction: RedactionLevel;
   /** Hashed with the redacted values; null: a random salt, the same on all nodes. */

@@ -31,7 +31,7 @@ export function nodeQuotaMaxMb(memoryBytes: number): number {
 
 /**
  * The published arithmetic: the index service gets 512 MiB, and every other service its minimum. Of the limit of the node, less the minima of data,
- * analytics and search, these three get shares in turn. The rest is left for services that are added later.
+ * analytics and search, these three get shares in turn, search 512 MiB in total at most. The rest is left for services that are added later.
  */
 export function defaultQuotasMb(memoryBytes: number): Record<QuotaName, number> {
   let leftMb = nodeQuotaMaxMb(memoryBytes);

@@ -28,7 +28,7 @@ export const plannedNode = (cluster: Pick<ClusterState, 'groups'>, node: NodeSta
 export const nodesInGroup = (cluster: Grouped, uuid: string): NodeState[] =>
   cluster.nodes.filter((node) => groupOfNode(cluster, node).uuid === uuid);
 
-/** Changes when a group changes, or the group of a node. */
+/** Changes when a group changes, or the group of a node: 28 bits of a hash. */
 export function groupsRevision(cluster: Grouped): number {
   const nodes = cluster.nodes.map((node) => [node.otpNode, groupOfNode(cluster, node).uuid]);
   const text = JSON.stringify([groupsOf(cluster).map(({ uuid, name }) => [uuid, name]), nodes]);

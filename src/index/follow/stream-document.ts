@@ -1,4 +1,4 @@
-// Presents a change of a stream as a document for expressions. One object is reused for all changes: it is valid during the call.
+// Presents a change of a stream as a document for expressions. One object is reused for all changes: it presents a change until the next `read`.
 import { Change } from '#client/change.ts';
 import type { IndexedDocument } from '../entries/compiled-definition.ts';
 

@@ -43,6 +43,8 @@ export function observeSeqno(request: Request): CommandResult {
 
 const KeyState = { inMemory: 0x00, persisted: 0x01, notFound: 0x80, deleted: 0x81 } as const;
 const stateBytes = 9;
+/** Before the key of an entry: its vbucket and the length of the key. */
+const entryHeaderBytes = 4;
 /** Limit of keys in one request: a frame has room for millions, which would block the data thread. */
 export const observeKeysMax = 4096;
 /** Keys that are looked up in one run of a request: a few milliseconds on a machine with much other work. */
@@ -50,7 +52,7 @@ const stepKeys = 512;
 /** Work of the search for one key, in bytes. */
 const keyWork = 128;
 
-/** OBSERVE: the state of each document that the value names. */
+/** OBSERVE: the state of each document that the value names. Each entry of the value has a vbucket and a key length of 2 bytes each, then the key. */
 export function observe(request: Request): CommandResult {
   const { frame, output } = request;
   const { valueStart, end } = frame;
@@ -62,8 +64,8 @@ export function observe(request: Request): CommandResult {
   const before = output.end;
   let to = beginReply(request, 0, 0, end - valueStart + count * stateBytes, 0, 0, 0);
   for (let at = valueStart; at < end; ) {
-    const next = at + 4 + frame.buffer.readUInt16BE(at + 2);
-    const status = observeOne(request, frame.buffer.readUInt16BE(at), at + 4, next);
+    const next = at + entryHeaderBytes + frame.buffer.readUInt16BE(at + 2);
+    const status = observeOne(request, frame.buffer.readUInt16BE(at), at + entryHeaderBytes, next);
     if (status !== Status.success) {
       output.end = before;
       return status;
@@ -98,8 +100,8 @@ function observeNext(request: Request, partial: PartialReply): CommandResult {
   const { buffer, valueStart } = request.frame;
   const { value, nextEntry, valueEnd } = partial;
   const at = valueStart + nextEntry;
-  const next = at + 4 + buffer.readUInt16BE(at + 2);
-  const status = observeOne(request, buffer.readUInt16BE(at), at + 4, next);
+  const next = at + entryHeaderBytes + buffer.readUInt16BE(at + 2);
+  const status = observeOne(request, buffer.readUInt16BE(at), at + entryHeaderBytes, next);
   if (status !== Status.success) return status;
   const stateAt = valueEnd + buffer.copy(value, valueEnd, at, next);
   partial.valueEnd = stateAt + state.copy(value, stateAt);
@@ -119,10 +121,10 @@ function continueLater(request: Request, partial: PartialReply): Outcome {
 function countKeys(buffer: Buffer, start: number, end: number): number {
   let count = 0;
   for (let at = start; at < end; count++) {
-    if (at + 4 > end) return -1;
+    if (at + entryHeaderBytes > end) return -1;
     const keyBytes = buffer.readUInt16BE(at + 2);
-    if (keyBytes === 0 || at + 4 + keyBytes > end) return -1;
-    at += 4 + keyBytes;
+    if (keyBytes === 0 || at + entryHeaderBytes + keyBytes > end) return -1;
+    at += entryHeaderBytes + keyBytes;
   }
   return count;
 }

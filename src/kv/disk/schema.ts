@@ -1,8 +1,8 @@
 // The format of a data file: one SQLite database with the shards of one bucket that belong to this file.
 //
-//   file  header: bucketUuid, incarnation, file (its number in the bucket), generation (rises when a new file replaces it), clean (text),
-//         closedBy (the boot ids of the process that closed it cleanly, and of those that this process continued), commits (how many the
-//         file has had)
+//   file  header: bucketUuid, incarnation, file (its number in the bucket), generation (rises when a new file replaces it), clean (a
+//         CleanFlag), closedBy (the boot ids of the process that closed the file cleanly and of the processes before it without a crash in
+//         between; empty while the file is open), commits (how many the file has had)
 //   vb    state of each vbucket, written in the transaction of the rows it counts; `copy` is a CopyPhase
 //   doc   newest version of each key, tombstones included; `meta` is laid out in row.ts; `val` is null when the
 //         value is in `big`
@@ -54,7 +54,7 @@ pragma cell_size_check=on;
 
 /**
  * In the order of their seqnos, rows are scattered over the pages of their vbucket: with a cache for some ten thousand rows,
- * each page of the file is read once instead of once a row. Freed at the end of a vbucket.
+ * each page of the file is read once instead of once a row. `shrinkSql` frees the cache at the end of a vbucket.
  */
 export const backfillSql = `${readerSql}
 pragma cache_size=-8192;

@@ -1,11 +1,11 @@
-// Memory in which the cuts of large commits are encoded, and which a thread that writes reads in place. It is used again for later commits: V8
+// Memory in which the cuts of large commits are encoded, and which the writer threads read in place. It is used again for later commits: V8
 // would otherwise count each new buffer of some megabytes, and collect all garbage of the data thread many times a second under load.
 import { pagedMemory, reportToCollector } from '#base/shared-memory.ts';
 import { type CutMemory, ownMemory } from '../data/cut-memory.ts';
 
-/** A batch of the flusher, with the changes by which it may exceed its limit. Memory that is not written to takes addresses only. */
+/** A batch of the flusher, with the changes by which it may exceed its limit. Pages that were never written to take address space only. */
 export const sharedBlockBytes = 4.5 * 1024 * 1024;
-/** A file of a bucket has one batch at a time. Where more files are written at the same time, the others have memory of their own. */
+/** A file of a bucket has one batch at a time. Where more files are written at the same time, the cuts of the others are in ordinary memory. */
 export const sharedBlocksMax = 4;
 /** Smaller cuts are handed over as copies, so that their block is free at once. */
 const handedOverBytesMin = 128 * 1024;

@@ -20,7 +20,7 @@ import { replyStatus } from './reply.ts';
 import { AfterFrame, type Request } from './request.ts';
 
 /** A request that has waited for the disk this long, and whose document is not in memory again, gets a temporary failure. */
-const retryMs = 2_000;
+const fetchingMsMax = 2_000;
 
 /** Moves the reply just written, which begins at `replyStart` of the output, to a held reply, which is sent once the write has its durability level. */
 export function holdForDurability(request: Request, replyStart: number): void {
@@ -149,13 +149,13 @@ export const orderOf = ({ command, framing, session }: Request): ReplyOrder =>
  * would not help.
  */
 const mayFetchAgain = (resumed: HeldReply, nowMs: number): boolean =>
-  !hasNoRoom(resumed) && (resumed.sinceMs < 0 || nowMs - resumed.sinceMs < retryMs);
+  !hasNoRoom(resumed) && (resumed.sinceMs < 0 || nowMs - resumed.sinceMs < fetchingMsMax);
 
 const hasNoRoom = ({ fetched, lacksRoom }: HeldReply): boolean => lacksRoom || fetched?.lacksRoom === true;
 
 /**
- * What the next run may use of heavy work that was done: the attempts count, so that reads of the disk and heavy work do not alternate for ever. A
- * result with a stamp was changed when it was used: it has the CAS and the seqno that the mutation would have got.
+ * What the next run may use of heavy work that was done. It always continues the number of attempts, so that reads of the disk and heavy work do not
+ * alternate for ever. A result with a stamp cannot be used again: its first use wrote into it the CAS and the seqno of a mutation that was not made.
  */
 const reusable = (heavy: HeavyAnswer | null): HeavyAnswer | null =>
   heavy && heavy.stamp !== null ? { ...heavy, result: null } : heavy;

@@ -74,7 +74,7 @@ export async function sendStatement(
 
 const silentText = ({ url }: QueryTarget): string =>
   `--url: ${url} does not answer: not the statement, and no ping for ${pingMs / 1_000} seconds. The statement may have run. ` +
-  'See whether the address is right and its node works, and start a node that hangs again';
+  'See whether the address is right and its node works, and restart a node that hangs';
 
 /** Resolves once the server does not answer a ping. */
 async function whenSilent(target: QueryTarget, clock: Clock, ended: AbortSignal): Promise<void> {

@@ -26,7 +26,7 @@ test('a statement ends with an error that says what to do if the server answers 
   const clock = new ManualClock();
   const refused = assert.rejects(
     sendStatement(target, 'SELECT 1', { clock }),
-    /127\.0\.0\.1:\d+ does not answer: .* no ping for 20 seconds.* start a node that hangs again/,
+    /127\.0\.0\.1:\d+ does not answer: .* no ping for 20 seconds.* restart a node that hangs/,
   );
   await eventually(() => assert.deepEqual(asked, ['/query/service']));
   clock.advance(10_000);
@@ -47,9 +47,9 @@ test('a statement takes as long as it needs while the server answers pings', asy
     request.on('data', (chunk) => {
       body += String(chunk);
     });
-    const ends = setInterval(() => {
+    const replyTimer = setInterval(() => {
       if (pings < 3) return;
-      clearInterval(ends);
+      clearInterval(replyTimer);
       response.end('{"status":"success"}');
     }, 1);
   });

@@ -18,7 +18,7 @@ function encodeAndRead(samples: Samples): { read: Samples; bytes: number } {
 
 const start = 1_700_000_000_000;
 
-test('a chunk has two bits for each steady sample', () => {
+test('a sample that repeats the interval and the value takes two bits', () => {
   const samples: Samples = Array.from({ length: 120 }, (_, index) => [start + index * 10_000, 42]);
   const { read, bytes } = encodeAndRead(samples);
   assert.deepEqual(read, samples);

@@ -7,7 +7,7 @@ import type { Transaction } from '../transactions/transaction.ts';
 const consistencies = { not_bounded: 'unbounded', at_plus: 'at_plus' } as const;
 
 export function transactionRow(transaction: Transaction): PlainRow {
-  const { start, changes, isolation, statementNumber, uses, lastUseMs, startedWallMs } = transaction;
+  const { start, changes, isolation, statementNumber, uses, lastUseWallMs, startedWallMs } = transaction;
   const { id, timeoutMs, kvTimeoutMs, durability, consistency, recordLocation, memoryBytesMax } = start;
   const value = {
     id,
@@ -20,7 +20,7 @@ export function transactionRow(transaction: Transaction): PlainRow {
     numAtrs: 1024,
     implicit: start.isImplicit || undefined,
     lastStmtNum: statementNumber || undefined,
-    lastUse: timeText(lastUseMs),
+    lastUse: timeText(lastUseWallMs),
     expiryTime: timeText(startedWallMs + timeoutMs),
     uses,
     status: stateText(transaction),

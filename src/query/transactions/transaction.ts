@@ -48,7 +48,7 @@ export class Transaction {
   isolation = 'READ COMMITTED';
   statementNumber = 0;
   uses = 0;
-  lastUseMs: number;
+  lastUseWallMs: number;
   isBusy = false;
   /** Expires the transaction, and later releases the expired one. */
   timer: Timer | null = null;
@@ -60,7 +60,7 @@ export class Transaction {
     this.clock = clock;
     this.startedMs = clock.monotonicMs();
     this.startedWallMs = clock.wallMs();
-    this.lastUseMs = this.startedWallMs;
+    this.lastUseWallMs = this.startedWallMs;
   }
 
   get leftMs(): number {
@@ -71,14 +71,14 @@ export class Transaction {
     return this.clock.monotonicMs() - this.startedMs;
   }
 
-  /** @throws SqlError 17010, 17011 */
+  /** @throws SqlError 17010 if the transaction has expired or was removed, 17011 if it was released */
   checkOpen(): void {
     if (this.state === 'released') throw sqlError(17011);
     if (this.isRemoved) throw removed();
     if (this.state === 'expired' || this.leftMs <= 0) throw expired();
   }
 
-  /** @throws SqlError 17005 */
+  /** Refuses a statement whose number is not higher than that of the previous one. @throws SqlError 17005 */
   checkOrder(number: number | null): void {
     if (number === null || number <= 0) return;
     if (number <= this.statementNumber) throw sqlError(17005, this.statementNumber, number);
@@ -97,10 +97,10 @@ export class Transaction {
       throw error;
     }
     this.uses++;
-    this.lastUseMs = this.clock.wallMs();
+    this.lastUseWallMs = this.clock.wallMs();
   }
 
-  /** For commit and rollback: waits for the running statement. */
+  /** For commit and rollback: waits for the running statement and for those that were queued before. */
   async enterLast(): Promise<void> {
     if (this.isBusy) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.isBusy = true;
@@ -112,7 +112,7 @@ export class Transaction {
     else next();
   }
 
-  /** @throws SqlError 17016 */
+  /** @throws SqlError 17016 if the changes take too much memory */
   checkMemory(): void {
     const { usedBytes } = this.changes;
     if (usedBytes > this.start.memoryBytesMax) throw sqlError(17016, usedBytes, this.start.memoryBytesMax);

@@ -52,11 +52,11 @@ function fieldOf({ name, ignoresCase, at }: Identifier): Field {
   return { kind: 'field', of: slot, name: { kind: 'constant', value: name, at }, ignoresCase, at };
 }
 
-const bytes = new TextEncoder();
+const encoder = new TextEncoder();
 
 /** `document`: JSON text. */
 function evaluate(text: string, document = '{}', isRaw = true): Value {
-  const encoded = bytes.encode(document);
+  const encoded = encoder.encode(document);
   const row = [isRaw ? new RawJson(encoded, 0, encoded.length) : parseJsonText(document)];
   return resolveDeep(compile(inDocument(parseExpression(text)))(row, evaluationContext()));
 }

@@ -22,7 +22,7 @@ describe('the console of a new node', { skip: needs('chromium') }, () => {
     await page.getByLabel('Cluster name').fill('first');
     await page.getByLabel('Password', { exact: true }).fill('short');
     await page.getByLabel('Repeat the password').fill('shorter');
-    await page.getByText('This is another password.').waitFor();
+    await page.getByText('The passwords differ.').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Set up' }).isDisabled(), true);
     await page.getByLabel('Repeat the password').fill('short');
     await page.getByRole('button', { name: 'Set up' }).click();

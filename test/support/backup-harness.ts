@@ -32,9 +32,9 @@ class MemoryState {
   }
 }
 
-export class BackupPlanning {
+export class BackupHarness {
   readonly clock: ManualClock;
-  readonly folder = mkdtempSync(join(tmpdir(), 'divan-planning-'));
+  readonly folder = mkdtempSync(join(tmpdir(), 'divan-backup-harness-'));
   readonly state = new MemoryState();
   readonly jobs: StartedJob[] = [];
   readonly failures: string[] = [];
@@ -70,11 +70,11 @@ export class BackupPlanning {
   /** Starts the service with a plan of these tasks, and a repository. */
   async begin(tasks: readonly object[]): Promise<void> {
     await this.service.plans.create('plan', Buffer.from(JSON.stringify({ tasks })));
-    await this.create('travel');
+    await this.createRepository('travel');
     this.service.start();
   }
 
-  async create(id: string): Promise<void> {
+  async createRepository(id: string): Promise<void> {
     const body = { plan: 'plan', archive: join(this.folder, id), bucket_name: 'travel' };
     await this.service.repositories.create(id, Buffer.from(JSON.stringify(body)));
   }
