@@ -78,6 +78,29 @@ export class DataNodes implements AsyncDisposable {
     this.map = value;
   }
 
+  /** Makes another node the active of a shard, with the documents, as a rebalance does. */
+  async handOver(shard: number, to: string): Promise<void> {
+    const place = (chainOf: (chain: readonly number[]) => number[], epochs: number) =>
+      update(this.store, mapKey(bucket.uuid), this.map, (map) => ({
+        ...map,
+        shards: map.shards.map((placement, index) =>
+          index === shard
+            ? { ...placement, epoch: placement.epoch + epochs, chain: chainOf(placement.chain) }
+            : placement,
+        ),
+      }));
+    const target = this.map.nodes.indexOf(to);
+    await place((chain) => [...chain, target], 0);
+    const positionsOf = async (node: number) =>
+      JSON.stringify((await this.nodes[node]?.service.shardPositions(bucket.uuid))?.[shard]);
+    await eventually(async () => {
+      const source = this.map.shards[shard]?.chain[0] ?? -1;
+      const [from, copied] = await Promise.all([positionsOf(source), positionsOf(target)]);
+      if (from === 'null' || from !== copied) throw new Error(`${copied} is not ${from}`);
+    });
+    await place(() => [target], 1);
+  }
+
   stateOf(node: DataNode): ClusterLayout {
     const active = this.map.shards.map(({ chain }) => this.map.nodes[chain[0] ?? -1] ?? null);
     return {

@@ -1,76 +1,82 @@
-// Captures a bucket: writes the streams of all its vbuckets, a limited number at once, to one data file. The backup has every change up to
-// the high seqnos that the vbuckets had at the start.
+// Captures a bucket: writes the streams of all its vbuckets to one data file. The backup has every change up to the high seqnos that the
+// vbuckets had at the start, or when they were found again at another node: vbuckets that move during the backup are followed.
 
-import { type Deferred, deferred } from '#base/deferred.ts';
-import { BucketClient } from '#client/bucket-client.ts';
-import type { Change, CollectionEvent } from '#client/change.ts';
-import { ChangeConnection, type ChangeHandler, type FailoverEntry } from '#client/change-connection.ts';
-import { isTransient, StatusError } from '#client/data-port-error.ts';
+import { DataPortError } from '#client/data-port-error.ts';
 import { vbucketCount } from '#client/document-key.ts';
-import type { Clock } from '#ports/clock.ts';
-import { DcpStreamRequest } from '#wire/commands/stream.ts';
-import { EndReason } from '#wire/dcp.ts';
-import { Datatype } from '#wire/status.ts';
-import type { DataWriter } from '../archive/data-file.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
-import { FrameBuffer, type FrameContent, FrameKind } from '../format/frame.ts';
-import type { CapturedVbucket, CountedVbucket } from '../format/manifest.ts';
+import type { CountedVbucket } from '../format/manifest.ts';
 import type { DataRoute } from '../node/backup-node.ts';
-import { VbucketCapture } from './vbucket-capture.ts';
+import { MovedVbucketError, NodeCapture, type NodeCaptureOptions } from './node-capture.ts';
 
 /** Streams of all nodes at a time; each has up to one block in memory. */
 const streamsAtOnce = 32;
 /** A node has at least this number of streams, in a cluster of many nodes too. */
 const streamsPerNodeMin = 4;
-/** For how long requests to a bucket that refuses them for a while are repeated, and the pause between them. */
-const busyMs = 30_000;
-const retryMs = 20;
+/** The pause before the vbuckets that moved are looked for, and how often that is done while no further one is captured: half a minute. */
+const followMs = 500;
+const fruitlessRoundsMax = 60;
 
-export interface BucketCaptureOptions {
-  bucket: string;
-  routes: readonly DataRoute[];
-  writer: DataWriter;
-  /** The vbuckets of the backup that this one continues, null for a full one. */
-  previous: readonly CapturedVbucket[] | null;
-  /** The vbuckets that an interrupted attempt completed. */
-  completed: ReadonlyMap<number, CountedVbucket>;
-  connectionName: string;
-  clock: Clock;
-  signal: AbortSignal;
-  progress(documents: number): void;
+export interface BucketCaptureOptions extends Omit<NodeCaptureOptions, 'histories'> {
+  /** The nodes that serve the vbuckets now. @throws ArchiveError while some are served by none */
+  routes(): Promise<readonly DataRoute[]>;
+  /** @throws ArchiveError when the bucket was deleted or replaced since the start */
+  checkUnchanged(): Promise<void>;
 }
-
-const frameKinds = {
-  mutation: FrameKind.mutation,
-  deletion: FrameKind.deletion,
-  expiration: FrameKind.expiration,
-} as const;
 
 /** Resolves with the records of all vbuckets. The blocks are in the file, but not synced. @throws ArchiveError */
 export async function captureBucket(options: BucketCaptureOptions): Promise<CountedVbucket[]> {
-  const nodes = await openNodes(options);
+  const { clock, signal } = options;
+  const completed = new Map(options.completed);
+  const nodeOptions = { ...options, completed, histories: new Map<number, bigint>() };
+  let routes = await options.routes();
+  for (let fruitless = 0; ; fruitless++) {
+    const before = completed.size;
+    const problem = await captureRound(nodeOptions, routes);
+    if (problem === null)
+      return Array.from({ length: vbucketCount }, (_, vb) => completed.get(vb) as CountedVbucket);
+    signal.throwIfAborted();
+    if (completed.size > before) fruitless = 0;
+    const isMoved = problem instanceof MovedVbucketError;
+    // A node that has no vbuckets left may leave the cluster, and ends its connections.
+    const mayHaveMoved = isMoved || problem instanceof DataPortError;
+    if (!mayHaveMoved || fruitless >= fruitlessRoundsMax) throw problem;
+    await clock.sleep(followMs, signal);
+    await options.checkUnchanged();
+    // Some vbuckets may be at no node for a moment.
+    const next = await options.routes().catch(() => routes);
+    if (!isMoved && !differ(next, routes)) throw problem;
+    routes = next;
+  }
+}
+
+type RoundOptions = NodeCaptureOptions & { readonly completed: Map<number, CountedVbucket> };
+
+/**
+ * Captures what is not complete, from the nodes of these routes. Resolves with null once all is complete, else with the reason why it is
+ * not, which may be that vbuckets moved. @throws ArchiveError when the backup cannot be completed
+ */
+async function captureRound(options: RoundOptions, routes: readonly DataRoute[]): Promise<Error | null> {
+  const opening = await Promise.allSettled(routes.map((route) => NodeCapture.open(route, options)));
+  const nodes = opening.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   try {
+    const failed = opening.find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
     await Promise.all(nodes.map((node) => node.readTargets()));
     const streams = Math.max(streamsPerNodeMin, Math.floor(streamsAtOnce / nodes.length));
     await Promise.all(nodes.map((node) => node.run(streams)));
-    await Promise.all(nodes.map((node) => node.checkHistories()));
+    const moved = nodes.find((node) => node.moved !== null)?.moved ?? null;
+    if (moved === null) await Promise.all(nodes.map((node) => node.checkHistories()));
+    return moved;
   } catch (error) {
-    throw await causeOf(error as Error, nodes);
+    const cause = await causeOf(error as Error, nodes);
+    if (cause instanceof ArchiveError && !(cause instanceof MovedVbucketError)) throw cause;
+    return cause;
   } finally {
-    for (const node of nodes) node.close();
+    for (const node of nodes) {
+      node.close();
+      for (const [vb, record] of node.records) options.completed.set(vb, record);
+    }
   }
-  const records = new Map(nodes.flatMap((node) => [...node.records]));
-  return Array.from({ length: vbucketCount }, (_, vb) => records.get(vb) as CountedVbucket);
-}
-
-/** Opens the connections to all nodes, or to none. */
-async function openNodes(options: BucketCaptureOptions): Promise<NodeCapture[]> {
-  const opening = await Promise.allSettled(options.routes.map((route) => NodeCapture.open(route, options)));
-  const nodes = opening.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-  const failed = opening.find((outcome) => outcome.status === 'rejected');
-  if (failed === undefined) return nodes;
-  for (const node of nodes) node.close();
-  throw failed.reason;
 }
 
 /** A flush ends connections without a reason; the vbuckets have other histories then. */
@@ -80,291 +86,10 @@ async function causeOf(error: Error, nodes: readonly NodeCapture[]): Promise<Err
   return found.find((flushed) => flushed !== null) ?? error;
 }
 
-/** The part of a bucket that one node serves. */
-class NodeCapture implements ChangeHandler {
-  readonly records = new Map<number, CountedVbucket>();
-  private readonly route: DataRoute;
-  private readonly options: BucketCaptureOptions;
-  private readonly client: BucketClient;
-  private streams: ChangeConnection | null = null;
-  private targetSeqnos: Float64Array = new Float64Array(0);
-  private logs: Map<number, FailoverEntry[]> = new Map();
-  /** The vbuckets whose streams are open or requested. */
-  private readonly active = new Map<
-    number,
-    { capture: VbucketCapture; outcome: Deferred<'complete' | 'rollback'> }
-  >();
-  /** Used for each change again, so that no object is made for it. */
-  private readonly content: FrameContent = {
-    kind: 0,
-    datatype: 0,
-    collectionId: 0,
-    casHi: 0,
-    casLo: 0,
-    rev: 0,
-    seqno: 0,
-    flags: 0,
-    expiry: 0,
-    key: Buffer.alloc(0),
-    value: Buffer.alloc(0),
-  };
-  private failed: Error | null = null;
-  private readonly cancelled = (): void => this.fail(this.options.signal.reason as Error);
+const differ = (one: readonly DataRoute[], other: readonly DataRoute[]): boolean =>
+  placesOf(one) !== placesOf(other);
 
-  private constructor(route: DataRoute, options: BucketCaptureOptions, client: BucketClient) {
-    this.route = route;
-    this.options = options;
-    this.client = client;
-  }
-
-  static async open(route: DataRoute, options: BucketCaptureOptions): Promise<NodeCapture> {
-    const node = new NodeCapture(route, options, await BucketClient.open(route.options));
-    try {
-      node.streams = await ChangeConnection.open({
-        ...route.options,
-        name: options.connectionName,
-        withXattrs: true,
-        withDeletedXattrs: true,
-        handler: node,
-      });
-      // Since the task looked last, before the connections were opened.
-      options.signal.throwIfAborted();
-    } catch (error) {
-      node.close();
-      throw error;
-    }
-    void node.streams.closed.then((reason) => node.fail(reason));
-    options.signal.addEventListener('abort', node.cancelled, { once: true });
-    return node;
-  }
-
-  close(): void {
-    this.fail(new Error('the capture ended'));
-    this.options.signal.removeEventListener('abort', this.cancelled);
-    this.client.close();
-    this.streams?.close();
-  }
-
-  async readTargets(): Promise<void> {
-    this.targetSeqnos = await this.retryWhileBusy(() => this.client.highSeqnos());
-    this.logs = await this.readLogs();
-  }
-
-  async run(streams: number): Promise<void> {
-    const waiting = [...this.route.vbuckets];
-    const worker = async (): Promise<void> => {
-      const frames = new FrameBuffer();
-      for (let vb = waiting.shift(); vb !== undefined; vb = waiting.shift())
-        await this.captureVbucket(vb, frames);
-    };
-    await Promise.all(Array.from({ length: streams }, worker));
-  }
-
-  private readLogs(): Promise<Map<number, FailoverEntry[]>> {
-    return this.retryWhileBusy(() => this.client.failoverLogs(this.route.vbuckets));
-  }
-
-  /** Reads the failover logs over a new connection. Null: the bucket was not flushed since the start, or its node does not answer. */
-  async findFlush(): Promise<ArchiveError | null> {
-    if (this.options.signal.aborted) return null;
-    const read = async (): Promise<Map<number, FailoverEntry[]>> => {
-      const client = await BucketClient.open(this.route.options);
-      try {
-        return await client.failoverLogs(this.route.vbuckets);
-      } finally {
-        client.close();
-      }
-    };
-    const logs = await this.retryWhileBusy(read, () => false).catch(() => new Map<number, FailoverEntry[]>());
-    const flushed = [...logs].find(([vb, log]) => this.logs.has(vb) && this.hasOtherHistory(vb, log));
-    return flushed === undefined ? null : this.flushed(flushed[0]);
-  }
-
-  /** A bucket that warms up or is flushed refuses requests for a while. */
-  private async retryWhileBusy<T>(
-    request: () => Promise<T>,
-    isOver = () => this.failed !== null,
-  ): Promise<T> {
-    const { clock, signal } = this.options;
-    const deadlineMs = clock.monotonicMs() + busyMs;
-    for (;;) {
-      try {
-        return await request();
-      } catch (error) {
-        const isBusy = error instanceof StatusError && isTransient(error.status);
-        if (!isBusy || isOver() || clock.monotonicMs() >= deadlineMs) throw error;
-        await clock.sleep(retryMs, signal);
-      }
-    }
-  }
-
-  /** @throws ArchiveError when the bucket was flushed, or vbuckets changed their node, since the start */
-  async checkHistories(): Promise<void> {
-    const logs = await this.readLogs();
-    for (const [vb, log] of logs) if (this.hasOtherHistory(vb, log)) throw this.flushed(vb);
-  }
-
-  private async captureVbucket(vb: number, frames: FrameBuffer): Promise<void> {
-    const log = this.logs.get(vb) as FailoverEntry[];
-    const completed = this.options.completed.get(vb);
-    if (completed !== undefined && isPartOf(completed, log)) {
-      this.records.set(vb, completed);
-      return;
-    }
-    const previous = this.options.previous?.[vb];
-    const from = previous !== undefined && isPartOf(previous, log) ? previous.to : 0;
-    if (from === this.targetSeqnos[vb]) {
-      this.recordUnchanged(vb, from, frames);
-      return;
-    }
-    if (previous !== undefined && from > 0) {
-      if (await this.stream(vb, { uuid: BigInt(previous.uuid), seqno: previous.to }, frames)) return;
-    }
-    if (await this.stream(vb, { uuid: 0n, seqno: 0 }, frames)) return;
-    throw new ArchiveError(`vbucket ${vb} has no stream from its start`);
-  }
-
-  /** Records the vbucket without opening a stream: it has no changes after `from`. */
-  private recordUnchanged(vb: number, from: number, frames: FrameBuffer): void {
-    const capture = new VbucketCapture(vb, { from, target: from }, this.options.writer, frames);
-    capture.opened(this.logs.get(vb) as FailoverEntry[]);
-    this.records.set(vb, capture.finish());
-    this.options.progress(0);
-  }
-
-  /** Resolves with false if the node no longer has all changes since the position. */
-  private async stream(vb: number, from: FailoverEntry, frames: FrameBuffer): Promise<boolean> {
-    if (this.failed !== null) throw this.failed;
-    const connection = this.streams as ChangeConnection;
-    const bounds = { from: from.seqno, target: this.targetSeqnos[vb] as number };
-    const capture = new VbucketCapture(vb, bounds, this.options.writer, frames);
-    const outcome = deferred<'complete' | 'rollback'>();
-    outcome.promise.catch(() => {}); // awaited below, unless the request fails first
-    this.active.set(vb, { capture, outcome });
-    const position = { ...from, snapshotStart: from.seqno, snapshotEnd: from.seqno };
-    const reply = await this.retryWhileBusy(async () => {
-      const answer = await connection.request(vb, { from: position });
-      if (answer.kind === 'refused') throw new StatusError(DcpStreamRequest.opcode, answer.status);
-      return answer;
-    });
-    if (reply.kind === 'rollback') {
-      this.active.delete(vb);
-      return false;
-    }
-    const ending = await outcome.promise;
-    this.active.delete(vb);
-    if (ending === 'rollback') return false;
-    this.records.set(vb, capture.finish());
-    this.options.progress(capture.documents + capture.deletions);
-    // Not awaited, so that the next stream can be requested at once. If the connection ends, `fail` has the reason.
-    connection.closeStream(vb).catch(() => {});
-    return true;
-  }
-
-  private fail(reason: Error): void {
-    if (this.failed !== null) return;
-    this.failed = reason;
-    for (const { outcome } of this.active.values()) outcome.reject(reason);
-    this.streams?.close();
-  }
-
-  private hasOtherHistory(vb: number, log: readonly FailoverEntry[]): boolean {
-    return log[0]?.uuid !== this.logs.get(vb)?.[0]?.uuid;
-  }
-
-  private flushed(vb: number): ArchiveError {
-    return new ArchiveError(
-      `bucket "${this.options.bucket}" was flushed or moved to other nodes during the backup: vbucket ${vb} has another history`,
-    );
-  }
-
-  opened(vb: number, log: readonly FailoverEntry[]): void {
-    // The seqnos of the start belong to the history of the start: in another one the stream might never reach them.
-    if (this.hasOtherHistory(vb, log)) {
-      this.fail(this.flushed(vb));
-      return;
-    }
-    const active = this.active.get(vb);
-    active?.capture.opened(log);
-    this.resolveIfComplete(vb);
-  }
-
-  snapshot(vb: number, _start: number, end: number): void {
-    this.captureOf(vb)?.snapshot(end);
-  }
-
-  change(change: Change): void {
-    const capture = this.captureOf(change.vb);
-    if (capture === undefined) return;
-    const { content } = this;
-    const hasXattrs = change.bodyStart > change.xattrsStart;
-    content.kind = frameKinds[change.kind];
-    content.datatype = (change.isJson ? Datatype.json : 0) | (hasXattrs ? Datatype.xattr : 0);
-    content.collectionId = change.collectionId;
-    content.casHi = change.casHi;
-    content.casLo = change.casLo;
-    content.rev = change.rev;
-    content.seqno = change.seqno;
-    content.flags = change.flags;
-    content.expiry = change.expiry;
-    content.key = change.keyBytes;
-    content.value = change.buffer.subarray(change.xattrsStart, change.end);
-    this.failOnError(() => capture.document(content));
-    this.resolveIfComplete(change.vb);
-  }
-
-  advanced(vb: number, seqno: number): void {
-    this.captureOf(vb)?.advance(seqno);
-    this.resolveIfComplete(vb);
-  }
-
-  event({ vb, seqno }: CollectionEvent): void {
-    this.advanced(vb, seqno);
-  }
-
-  ended(vb: number, reason: EndReason): void {
-    const active = this.active.get(vb);
-    if (active === undefined || active.capture.isComplete) return;
-    if (reason === EndReason.rollback) active.outcome.resolve('rollback');
-    else
-      active.outcome.reject(
-        new ArchiveError(`the node ended the stream of vbucket ${vb}: ${reasonOf(reason)}`),
-      );
-  }
-
-  drained(): void {}
-
-  /** Undefined once the vbucket is complete: later changes are not in the backup. */
-  private captureOf(vb: number): VbucketCapture | undefined {
-    const capture = this.active.get(vb)?.capture;
-    return capture?.isComplete ? undefined : capture;
-  }
-
-  /** An error of the disk ends the capture; handlers must not throw. */
-  private failOnError(write: () => void): void {
-    try {
-      write();
-    } catch (error) {
-      this.fail(error as Error);
-    }
-  }
-
-  private resolveIfComplete(vb: number): void {
-    const active = this.active.get(vb);
-    if (active?.capture.isComplete) active.outcome.resolve('complete');
-  }
-}
-
-/** Whether the node still has the history up to the end of the record. */
-function isPartOf({ uuid, to }: CapturedVbucket, log: readonly FailoverEntry[]): boolean {
-  const index = log.findIndex((entry) => entry.uuid.toString() === uuid);
-  if (index < 0) return false;
-  // The history ended where the newer one began.
-  return index === 0 || to <= (log[index - 1] as FailoverEntry).seqno;
-}
-
-function reasonOf(reason: EndReason): string {
-  if (reason === EndReason.stateChanged) return 'the bucket was deleted or flushed, or the vbucket moved';
-  if (reason === EndReason.lostPrivileges) return 'the user lost the privilege to read it';
-  return Object.entries(EndReason).find(([, code]) => code === reason)?.[0] ?? String(reason);
-}
+const placesOf = (routes: readonly DataRoute[]): string =>
+  JSON.stringify(
+    routes.map(({ options: { address }, vbuckets }) => [address.host, address.port, vbuckets]),
+  );

@@ -274,7 +274,8 @@ class BackupTask {
       let documents = 0;
       const vbuckets = await captureBucket({
         bucket: name,
-        routes: await node.routes(name),
+        routes: () => node.routes(name),
+        checkUnchanged: () => this.checkUnchanged(bucket),
         writer,
         previous: previous?.vbuckets ?? null,
         completed,
