@@ -90,6 +90,4 @@ const differ = (one: readonly DataRoute[], other: readonly DataRoute[]): boolean
   placesOf(one) !== placesOf(other);
 
 const placesOf = (routes: readonly DataRoute[]): string =>
-  JSON.stringify(
-    routes.map(({ options: { address }, vbuckets }) => [address.host, address.port, vbuckets]),
-  );
+  JSON.stringify(routes.map(({ options: { address }, vbuckets }) => [address.host, address.port, vbuckets]));

@@ -1,12 +1,11 @@
-// Replicates the documents of a collection from the start, by routes that left them out before; the main streams send the later changes.
+// Replicates the documents of collections from the start, by routes that left them out before; the main streams send the later changes.
 import type { Change } from '#client/change.ts';
 import type { StreamPosition } from '#client/change-connection.ts';
 import type { ChangeFollower, FollowerHandler } from '#client/change-follower.ts';
+import { EndReason } from '#wire/dcp.ts';
 import { fromStart } from '../source/vb-progress.ts';
 
 export interface BackfillOptions {
-  /** Id of the source collection. */
-  readonly collectionId: number;
   readonly routeIds: ReadonlySet<string>;
   readonly vbuckets: readonly number[];
   /** Streams that end with the newest change. */
@@ -19,9 +18,9 @@ export interface BackfillOptions {
 
 export class Backfill implements FollowerHandler {
   readonly follower: ChangeFollower;
-  /** True: the target lost the collection again, so that some of its documents were left out. */
-  isIncomplete = false;
   readonly routeIds: ReadonlySet<string>;
+  /** Those of the routes by which documents were left out: the target lost the collection again, or the source one of the collections. */
+  readonly incomplete = new Set<string>();
   private readonly options: BackfillOptions;
   private readonly openVbuckets: Set<number>;
   private unacknowledged = 0;
@@ -41,7 +40,9 @@ export class Backfill implements FollowerHandler {
     });
   }
 
-  ended(vb: number): void {
+  ended(vb: number, reason: EndReason): void {
+    // A stream of several collections is refused if one of them is gone.
+    if (reason === EndReason.filterEmpty) for (const id of this.routeIds) this.incomplete.add(id);
     this.openVbuckets.delete(vb);
     this.finishIfDone();
   }

@@ -1,8 +1,10 @@
 // How many changes a pipeline holds while the target acknowledges slowly.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ChangeFollower } from '#client/change-follower.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
+import { EndReason } from '#wire/dcp.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { addressOf, adminAccount, bucketClient } from '../../../test/support/wire-clients.ts';
@@ -11,6 +13,7 @@ import { ReplicationCounts } from '../replication-counts.ts';
 import type { OutgoingVersion } from '../target/outgoing.ts';
 import type { TargetLink } from '../target/target-link.ts';
 import type { WantedReplication } from '../xdcr.contract.ts';
+import { Backfill } from './backfill.ts';
 import type { SkippedRoutes } from './checkpoints.ts';
 import { OutboundPipeline } from './pipeline.ts';
 import { PriorityShares } from './priority-shares.ts';
@@ -119,6 +122,45 @@ test('a backfill that begins while the other streams wait for acknowledgements w
   await acknowledge(3 * documents);
   await end();
   assert.ok(counted.most <= waitingMax, `${counted.most} versions waited`);
+});
+
+test('collections that were left out are replicated from the start together', async () => {
+  await using service = await startService();
+  const documents = 3;
+  const carts = orders + 1;
+  const { pipeline, client, sent, skipped, acknowledge, end } = await aPipeline(service.port, {
+    collections: [orders, carts],
+    documents,
+  });
+  await acknowledge(2 * documents);
+  const routes = new CollectionRoutes(mapping);
+  const manifest = await client.manifest();
+  routes.setSource(manifest);
+  routes.setTarget(manifest);
+  for (const id of [orders, carts]) for (const route of routes.routesOf(id) ?? []) skipped.add(route.id);
+  await pipeline.followManifests();
+  // None is acknowledged: a backfill of one collection would not end.
+  await eventually(() => assert.equal(sent.length, 2 * documents));
+  assert.deepEqual([...new Set(sent.map(({ collectionId }) => collectionId))].sort(), [orders, carts]);
+  await acknowledge(4 * documents);
+  await eventually(() => assert.equal(skipped.size, 0));
+  await end();
+});
+
+test('a backfill of several collections is incomplete when the source refuses its streams for one of them', async () => {
+  let finished = 0;
+  const backfill = new Backfill({
+    routeIds: new Set(['8 a', '9 b']),
+    vbuckets: [0, 1],
+    follow: () => ({ stop: async () => {} }) as unknown as ChangeFollower,
+    replicate: () => {},
+    failed: () => {},
+    finished: () => finished++,
+  });
+  backfill.ended(0, EndReason.finished);
+  assert.deepEqual([finished, backfill.incomplete.size], [0, 0]);
+  backfill.ended(1, EndReason.filterEmpty);
+  assert.deepEqual([finished, [...backfill.incomplete]], [1, ['8 a', '9 b']]);
 });
 
 /** The manifest of a target that has dropped the collection and created it again. */

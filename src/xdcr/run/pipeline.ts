@@ -47,6 +47,8 @@ export interface OutboundPipelineOptions {
 const versionsMax = 20_000;
 /** Versions taken from the source for each version that may be in flight: enough to keep the connections busy. More would only wait, and cost the garbage collector time. */
 const versionsPerInFlight = 2;
+/** The source reads its vbuckets once for all collections of a backfill. */
+const backfillCollectionsMax = 100;
 const receivedCounters = countersOf('received_from_dcp');
 /** The nodes of the target may apply the drop of a collection at different times. */
 const lostCollectionMs = 100;
@@ -247,7 +249,7 @@ export class OutboundPipeline implements FollowerHandler {
 
   private addSkipped(routeId: string): void {
     const { resumed, skippedChanged } = this.options;
-    if (this.backfill?.routeIds.has(routeId) === true) this.backfill.isIncomplete = true;
+    if (this.backfill?.routeIds.has(routeId) === true) this.backfill.incomplete.add(routeId);
     if (resumed.skipped.has(routeId)) return;
     resumed.skipped.add(routeId);
     skippedChanged();
@@ -317,7 +319,7 @@ export class OutboundPipeline implements FollowerHandler {
       else follower.resume();
   }
 
-  /** Starts with the first collection that has skipped routes to existing collections. */
+  /** Starts with the collections that have skipped routes to existing collections, all at once. */
   private startBackfill(): void {
     if (this.backfill !== null || this.isStopped) return;
     const ready: string[] = [];
@@ -326,15 +328,13 @@ export class OutboundPipeline implements FollowerHandler {
       if (route === undefined) this.discardSkipped(id);
       else if (route.targetId !== noCollection) ready.push(id);
     }
-    const [first] = ready;
-    if (first === undefined) return;
-    const collectionId = sourceIdOf(first);
-    const routeIds = new Set(ready.filter((id) => sourceIdOf(id) === collectionId));
+    if (ready.length === 0) return;
+    const collections = [...new Set(ready.map(sourceIdOf))].slice(0, backfillCollectionsMax);
+    const routeIds = new Set(ready.filter((id) => collections.includes(sourceIdOf(id))));
     const backfill = new Backfill({
-      collectionId,
       routeIds,
       vbuckets: this.options.vbuckets,
-      follow: (handler) => this.follow('backfill', this.options.vbuckets, handler, collectionId),
+      follow: (handler) => this.follow('backfill', this.options.vbuckets, handler, collections),
       replicate: (change, done) => {
         const routes = this.routes.routesOf(change.collectionId) ?? [];
         this.replicate(
@@ -357,17 +357,16 @@ export class OutboundPipeline implements FollowerHandler {
     await this.options.backfilled();
     if (this.isStopped || this.backfill !== backfill) return;
     this.backfill = null;
-    // An incomplete backfill starts again with the next request for the collections of the target.
-    if (backfill.isIncomplete) return;
-    for (const id of backfill.routeIds) this.discardSkipped(id);
-    this.startBackfill();
+    for (const id of backfill.routeIds) if (!backfill.incomplete.has(id)) this.discardSkipped(id);
+    // What is incomplete starts again with the next request for the collections of the target.
+    if (backfill.incomplete.size === 0) this.startBackfill();
   }
 
   private follow(
     part: string,
     vbuckets: readonly number[],
     handler: FollowerHandler,
-    collection?: number,
+    collections?: readonly number[],
   ): ChangeFollower {
     const { wanted, source, clock } = this.options;
     return new ChangeFollower({
@@ -380,7 +379,7 @@ export class OutboundPipeline implements FollowerHandler {
       keepsCompressed: true,
       bucket: wanted.source.bucket,
       name: `xdcr:${wanted.id}:${part}`,
-      ...(collection !== undefined && { collections: [collection], until: 'latest' as const }),
+      ...(collections !== undefined && { collections, until: 'latest' as const }),
     });
   }
 }
