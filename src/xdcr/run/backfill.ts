@@ -19,7 +19,7 @@ export interface BackfillOptions {
 export class Backfill implements FollowerHandler {
   readonly follower: ChangeFollower;
   readonly routeIds: ReadonlySet<string>;
-  /** Those of the routes by which documents were left out: the target lost the collection again, or the source one of the collections. */
+  /** Routes by which documents were left out: the target lost the collection again, or the source one of the collections. */
   readonly incomplete = new Set<string>();
   private readonly options: BackfillOptions;
   private readonly openVbuckets: Set<number>;
