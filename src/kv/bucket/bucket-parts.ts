@@ -121,6 +121,7 @@ export class BucketParts {
       persistent: type === 'native',
       onDirty: (vb) => this.flusher?.noteDirty(vb, false),
     });
+    this.collections.isNewer = (vb, id) => this.events.isNewer(vb, id);
     this.progress = new VbucketProgress(this.vbuckets.columns, clock, this.rules, storage !== undefined);
     this.durableWrites = new DurableWrites({
       vbuckets: this.vbuckets,

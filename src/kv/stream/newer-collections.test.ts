@@ -108,6 +108,8 @@ test('a copy that becomes active before the manifest arrives drops nothing of th
   assert.equal(copy.bucket.documents.highSeqno(vb), before, 'the history has a drop or a tombstone');
   copy.bucket.applyManifest(manifestOf('3', '8', '9'));
   assert.equal(copy.find('9:k'), Status.success);
+  assert.deepEqual(copy.bucket.stats().collectionItems, { 0: 1, 8: 1, 9: 1 });
+  assert.equal(copy.bucket.documents.collectionSeqno(vb, 9), copy.view.seqno);
   copy.bucket.applyManifest(manifestOf('4', '8'));
   await inBackground(copy);
   assert.equal(copy.bucket.stats().items, 2);
@@ -125,6 +127,7 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
     await inBackground(second);
     second.bucket.applyManifest(manifestOf('3', '8', '9'));
     assert.equal(await second.whenResident(() => second.find('9:k')), Status.success);
+    assert.deepEqual(second.bucket.stats().collectionItems, { 0: 1, 8: 1, 9: 1 });
     await second.bucket.stop();
   });
 }

@@ -55,6 +55,29 @@ test('the items of some vbuckets are counted alone, and those of a cleared vbuck
   assert.equal(collections.itemCountsOf(() => true).get(9), 0);
 });
 
+test('documents of a collection that the manifest lacks yet count once it is there, if the history has the collection', () => {
+  const collections = new LiveCollections();
+  collections.isNewer = (_, id) => id !== 9;
+  collections.apply([{ id: 8, maxTtl: 0 }]);
+  const count = (id: number, change: number): void => {
+    const key = Buffer.from([id, 0x6b]);
+    collections.noteSeqno(key, 0, 3, 7);
+    collections.addItems(collections.countingSlot(key, 0, 3), 3, change);
+  };
+  for (const id of [9, 10, 11]) count(id, 1);
+  count(11, -1);
+  assert.equal(collections.slotOf(Buffer.from([10]), 0), -1);
+  assert.deepEqual([...collections.itemCounts()], [[8, 0]]);
+  assert.deepEqual(collections.apply([8, 12].map((id) => ({ id, maxTtl: 0 }))), []);
+  assert.deepEqual(collections.apply([8, 9, 10, 11].map((id) => ({ id, maxTtl: 0 }))), [12]);
+  const counted = [9, 10, 11].map((id) => [collections.itemCounts().get(id), collections.highSeqno(id, 3)]);
+  assert.deepEqual(counted, [
+    [0, 0],
+    [1, 7],
+    [0, 0],
+  ]);
+});
+
 test('2,048 collections are accepted, repeatedly, and no more', () => {
   const collections = new LiveCollections();
   const some = (first: number, count: number) =>

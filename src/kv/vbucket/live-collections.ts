@@ -6,6 +6,8 @@ import { vbucketsMax } from '../memory/layout.ts';
 
 const smallIds = 1024;
 const slotsMax = 2048;
+/** Limit of collections that are counted before the manifest has them: an older manifest lacks few. */
+const earlyMax = 256;
 
 export interface CollectionSpec {
   id: number;
@@ -28,11 +30,21 @@ export class LiveCollections {
   private usedSlots = 0;
   /** By id. */
   private readonly slots = new Map<number, number>();
+  /** Slots of collections that clients cannot use yet: histories have them, but not the manifest. By id. */
+  private readonly early = new Map<number, number>();
+  /** Whether the history of a vbucket has this collection, which the manifest is too old for. */
+  isNewer: (vb: number, id: number) => boolean = () => false;
 
   /** Slot of the collection whose id precedes the key, or -1 when there is no such collection. */
   slotOf(key: Buffer, start: number): number {
     const first = key[start] as number;
     return first < 0x80 ? (this.small[first] as number) : this.slotOfId(collectionIdOf(key, start));
+  }
+
+  /** As `slotOf`, also for a collection that the manifest lacks yet: its documents count once it is there. */
+  countingSlot(key: Buffer, start: number, vb: number): number {
+    const slot = this.slotOf(key, start);
+    return slot < 0 ? this.earlySlot(vb, collectionIdOf(key, start)) : slot;
   }
 
   has(id: number): boolean {
@@ -53,7 +65,7 @@ export class LiveCollections {
 
   /** Records the seqno of a change in the collection whose id precedes the key. */
   noteSeqno(key: Buffer, keyStart: number, vb: number, seqno: number): void {
-    const slot = this.slotOf(key, keyStart);
+    const slot = this.countingSlot(key, keyStart, vb);
     if (slot < 0) return;
     const seqnos = this.highSeqnos[slot] ?? this.beginSeqnos(slot);
     if (seqno > (seqnos[vb] as number)) seqnos[vb] = seqno;
@@ -84,6 +96,7 @@ export class LiveCollections {
     const wanted = new Set(specs.map((spec) => spec.id));
     const removed = [...this.slots.keys()].filter((id) => !wanted.has(id));
     for (const id of removed) this.remove(id);
+    for (const [id, slot] of this.early) if (!wanted.has(id) && this.counts[slot] === 0) this.dropEarly(id);
     for (const spec of specs) this.maxTtls[this.slots.get(spec.id) ?? this.add(spec.id)] = spec.maxTtl;
     return removed;
   }
@@ -125,15 +138,37 @@ export class LiveCollections {
   }
 
   private add(id: number): number {
-    const slot = this.freeSlots.pop() ?? this.usedSlots++;
-    if (slot >= slotsMax) throw new RangeError(`a bucket holds at most ${slotsMax} collections`);
+    const slot = this.early.get(id) ?? this.emptySlot();
+    this.early.delete(id);
     this.slots.set(id, slot);
     if (id < smallIds) this.small[id] = slot;
     else this.large.set(id, slot);
+    return slot;
+  }
+
+  private emptySlot(): number {
+    const slot = this.freeSlots.pop() ?? this.usedSlots++;
+    if (slot >= slotsMax) throw new RangeError(`a bucket holds at most ${slotsMax} collections`);
     this.counts[slot] = 0;
     this.highSeqnos[slot] = undefined;
     this.vbucketCounts[slot] = undefined;
     return slot;
+  }
+
+  /** The slot of a collection that the manifest lacks; -1: it was dropped, or there are too many. */
+  private earlySlot(vb: number, id: number): number {
+    const found = this.early.get(id);
+    if (found !== undefined) return found;
+    const isFull = this.early.size >= earlyMax || (this.freeSlots.length === 0 && this.usedSlots >= slotsMax);
+    if (isFull || !this.isNewer(vb, id)) return -1;
+    const slot = this.emptySlot();
+    this.early.set(id, slot);
+    return slot;
+  }
+
+  private dropEarly(id: number): void {
+    this.freeSlots.push(this.early.get(id) as number);
+    this.early.delete(id);
   }
 
   private remove(id: number): void {

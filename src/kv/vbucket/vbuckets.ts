@@ -252,7 +252,8 @@ export class Vbuckets {
     const { address, vb } = position;
     const page = this.items.page(address);
     if (this.kind(address) === Kind.live) {
-      this.collections.addItems(this.collections.slotOf(page, this.items.keyStart(address)), vb, -1);
+      const slot = this.collections.countingSlot(page, this.items.keyStart(address), vb);
+      this.collections.addItems(slot, vb, -1);
     }
     this.discard(position);
   }
@@ -382,6 +383,7 @@ export class Vbuckets {
     if (after === Kind.live) (columns.items[vb] as number) += 1;
     else (columns.tombstones[vb] as number) += 1;
     if (before !== Kind.live && after !== Kind.live) return;
-    this.collections.addItems(this.collections.slotOf(key, keyStart), vb, after === Kind.live ? 1 : -1);
+    const slot = this.collections.countingSlot(key, keyStart, vb);
+    this.collections.addItems(slot, vb, after === Kind.live ? 1 : -1);
   }
 }

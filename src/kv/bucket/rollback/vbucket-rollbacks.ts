@@ -188,7 +188,7 @@ export class VbucketRollbacks {
     else {
       (columns.items[vb] as number) -= 1;
       (columns.nonResidentItems[vb] as number) -= 1;
-      collections.addItems(collections.slotOf(key, 0), vb, -1);
+      collections.addItems(collections.countingSlot(key, 0, vb), vb, -1);
     }
   }
 }
