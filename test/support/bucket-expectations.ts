@@ -10,6 +10,8 @@ export interface State {
   locked: boolean;
   /** The CAS that a change may name: the lock's while there is one. Null when it can be any. */
   cas: readonly string[] | null;
+  /** The CAS of a lock whose time is over. A change may name it until the item is evicted. */
+  endedLockCas?: string;
   rev: { min: number; max: number };
 }
 
@@ -57,6 +59,7 @@ export function statesOf(model: BucketModel, place: Place, times: ClockTimes): S
   const tombstone: State = { kind: 'tombstone', locked: false, cas: null, rev: plusOne(rev) };
   if (isExpired(doc, times.seconds)) return [{ kind: 'expired', locked, cas, rev }, tombstone, ...others];
   const live: State = { kind: 'live', locked, cas, rev };
+  if (!locked && doc.lockedUntilMs > 0) live.endedLockCas = doc.lockCas;
   return doc.mayBeGone ? [live, tombstone, absent] : [live];
 }
 
@@ -88,6 +91,7 @@ export function revAfter(states: readonly State[]): { min: number; max: number }
 function casAnswers(state: State, cas: string): Status[] {
   const mismatch = state.locked ? Status.locked : Status.keyExists;
   if (cas === '') return [state.locked ? Status.locked : Status.success];
+  if (cas === state.endedLockCas) return [Status.success, mismatch];
   if (state.cas === null) return [Status.success, mismatch];
   if (!state.cas.includes(cas)) return [mismatch];
   return state.cas.length === 1 ? [Status.success] : [Status.success, mismatch];

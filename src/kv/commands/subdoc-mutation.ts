@@ -123,8 +123,8 @@ function checkLockAndCas(request: Request, decoded: SubdocRequest, document: Sub
   const seesTombstones = (decoded.docFlags & DocFlag.accessDeleted) !== 0;
   if (!document.exists || (document.deleted && !seesTombstones))
     return hasCas ? Status.keyNotFound : Status.success;
-  if (view.locked)
-    return request.documents.isLockCas(frame.casHi, frame.casLo) ? Status.success : Status.locked;
+  if (request.documents.isLockCas(frame.casHi, frame.casLo)) return Status.success;
+  if (view.locked) return Status.locked;
   const matches = frame.casHi === view.casHi && frame.casLo === view.casLo;
   return hasCas && !matches ? Status.keyExists : Status.success;
 }

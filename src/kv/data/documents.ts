@@ -201,7 +201,7 @@ export interface Documents {
     casHi: number,
     casLo: number,
   ): DocumentResult;
-  /** Whether this is the CAS of the lock on the locked document that the last call looked up. */
+  /** Whether this is the CAS of a lock on the document that the last call looked up, also of one whose time is over. */
   isLockCas(casHi: number, casLo: number): boolean;
 
   /** Evicts documents if little memory is left; every view of one is invalid afterwards. Changes call it unless they have `hasRoom`. */

@@ -167,8 +167,12 @@ export class Items {
     return true;
   }
 
-  /** Whether this is the CAS of the lock on a locked item. */
+  /**
+   * Whether this is the CAS of the item's lock, also of one whose time is over: its owner may still change what nobody else has changed.
+   * The address may be 0.
+   */
   isLockCas(address: number, casHi: number, casLo: number): boolean {
+    if (address === 0 || (this.state(address) & Bit.locked) === 0) return false;
     return this.locks.isCas(this.vb(address), this.seqno(address), casHi, casLo);
   }
 

@@ -30,7 +30,7 @@ export function isInFlight(items: Items, address: number): boolean {
 
 export function checkLockAndCas(request: MutationRequest, items: Items, address: number, now: Now): Status {
   const { casHi, casLo } = request;
-  if (items.isLocked(address, now))
-    return items.isLockCas(address, casHi, casLo) ? Status.success : Status.locked;
+  if (items.isLockCas(address, casHi, casLo)) return Status.success;
+  if (items.isLocked(address, now)) return Status.locked;
   return (casHi | casLo) === 0 || items.hasCas(address, casHi, casLo) ? Status.success : Status.keyExists;
 }

@@ -152,6 +152,20 @@ test('a locked document is changed only with the CAS of its lock, until the lock
   assert.equal(b.unlock('k', 0, 1), Status.keyNotFound);
 });
 
+test('the CAS of a lock whose time is over serves for one change, if the document is unchanged', async () => {
+  const b = await aBucket();
+  b.store('k');
+  b.lock('k', 1);
+  const ofLock = b.cas;
+  b.tick(1_100);
+  assert.equal(b.store('k', ofLock), Status.success);
+  assert.equal(b.store('k', ofLock), Status.keyExists);
+  b.lock('k', 1);
+  const ofUnlocked = b.cas;
+  assert.equal(b.unlock('k', ofUnlocked.casHi, ofUnlocked.casLo), Status.success);
+  assert.equal(b.store('k', ofUnlocked), Status.keyExists);
+});
+
 test('a lock changes nothing in the document: afterwards it has the CAS from before', async () => {
   const b = await aBucket();
   b.store('k');
