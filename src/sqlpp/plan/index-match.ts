@@ -344,9 +344,14 @@ function isInList(range: PlanRange, list: readonly Value[] | undefined, context:
 }
 
 function sameRange(a: PlanRange, b: PlanRange): boolean {
-  if (a.kind === 'like' && b.kind === 'like') return sameExpression(a.pattern, b.pattern);
+  if (a.kind === 'like' && b.kind === 'like') return sameExpression(a.pattern, b.pattern) && sameEscape(a, b);
   return a.kind === 'each' && b.kind === 'each' && sameExpression(a.list, b.list);
 }
+
+type LikeRange = Extract<PlanRange, { kind: 'like' }>;
+
+const sameEscape = ({ escape: one }: LikeRange, { escape: other }: LikeRange): boolean =>
+  one === undefined || other === undefined ? one === other : sameExpression(one, other);
 
 /** Whether the inner bound lies on the inner side of the outer one, or is equal (`direction` 1: low bounds). */
 function isInside(inner: PlanBound, outer: PlanBound, context: SargContext, direction: 1 | -1): boolean {

@@ -34,3 +34,13 @@ for (const [condition, predicate] of [
       );
     assert.deepEqual(await rows(), without);
   });
+
+test('an index for a LIKE is not used for the same pattern with another escape character', async () => {
+  const datastore = new MemoryDatastore();
+  const keyspace = datastore.add('t');
+  for (const s of ['x%', 'x!a']) datastore.put(keyspace, s, { s });
+  await query(datastore, 'CREATE INDEX ipart ON t(s) WHERE s LIKE "x!%"');
+  const rows = (predicate: string) => query(datastore, `SELECT RAW s FROM t WHERE s LIKE ${predicate}`);
+  assert.deepEqual(await rows('"x!%"'), ['x!a']);
+  assert.deepEqual(await rows('"x!%" ESCAPE "!"'), ['x%']);
+});
