@@ -5,7 +5,7 @@ import { outOfRange } from '../../../test/support/sql-errors.ts';
 import { JsonError, parseJson } from './json-parse.ts';
 import { parseInSteps } from './json-steps.ts';
 import { jsonText } from './json-text.ts';
-import { renewSteps } from './step-limit.ts';
+import { countSteps, renewSteps, stepsMax } from './step-limit.ts';
 import { isLargeValue, textParts } from './text-steps.ts';
 import { AnswerPieces, AnswerText, newObject, RawJson, type Value } from './value.ts';
 
@@ -102,9 +102,12 @@ test('small values are not large', () => {
     assert.equal(isLargeValue(value as Value), false);
 });
 
-test('the text of a value of a billion elements is refused before its first part', () => {
-  const repeated = (value: Value): Value => Array<Value>(32_000).fill(value);
+test('the text of a value of more elements than the steps that are left is refused before its first part', () => {
+  const stepsHere = stepsMax / 10; // all steps take seconds
+  const repeated = (value: Value): Value => Array<Value>(Math.sqrt(4 * stepsHere)).fill(value);
   for (const value of [repeated(repeated(1)), repeated(Object.assign(newObject(), { a: repeated(1) }))]) {
+    renewSteps();
+    countSteps(stepsMax - stepsHere);
     assert.throws(() => {
       for (const part of textParts(value)) assert.equal(part, '');
     }, outOfRange);
