@@ -4,7 +4,8 @@ import { it } from 'node:test';
 import { aManager } from '../../test/support/manager.ts';
 import { aSeed, type Random, randomJson } from '../../test/support/random.ts';
 
-const rounds = 3_000;
+/** About five requests to each route. */
+const rounds = 1_500;
 
 const names = [
   'name',

@@ -70,6 +70,7 @@ test('answers every route to every role as its declaration says', async (t) => {
   const order = ({ method, path }: RouteDefinition): number =>
     method === 'DELETE' && path.includes(':bucket') ? 1_000 - path.length : 0;
   const routes = server.routes.toSorted((a, b) => order(a) - order(b));
+  const [firstRole] = rolesById.keys();
   const permissions = [...new Set(routes.flatMap((route) => permissionOf(route) ?? []))];
   const wrong: string[] = [];
   let tried = 0;
@@ -80,6 +81,8 @@ test('answers every route to every role as its declaration says', async (t) => {
     for (const route of routes) {
       const isExpected = isAdmitted(route, role, has);
       if (isExpected && isEndless(route)) continue;
+      // Open to anyone, and made anew for each request, which takes longer than many other requests.
+      if (route.id === 'openapi.page' && role !== firstRole) continue;
       tried++;
       const { status } = await request(urlOf(route), { method: route.method, as });
       if ((status !== 401 && status !== 403) !== isExpected)

@@ -18,9 +18,7 @@ import { describeDiskEngineRollback } from './disk-engine-rollback.ts';
 const disks: Record<string, () => Promise<DiskUnderTest>> = {
   memory: inMemory,
   'SQLite in the same thread': () => onFiles(sqliteEngine),
-  'SQLite in a worker': () => onFiles(() => workerDiskEngine()),
   'SQLite, every commit urgent': () => onFiles(() => urgently(sqliteEngine())),
-  'SQLite in a worker, every commit urgent': () => onFiles(() => urgently(workerDiskEngine())),
   'SQLite in two workers': () => onFiles(() => workerDiskEngine({ readers: 2, writers: 2, compactors: 2 })),
 };
 for (const [name, make] of Object.entries(disks)) {
@@ -32,6 +30,10 @@ for (const [name, make] of Object.entries(disks)) {
   describeFetching(name, make);
   describeCompaction(name, make);
 }
+// One thread for each kind of work: the other suites are above with one thread for all, and with two for each. Urgency concerns commits only.
+describeCompaction('SQLite in a worker', () => onFiles(() => workerDiskEngine()));
+for (const describe of [describeDiskEngine, describeDiskEngineFaults, describeCompaction])
+  describe('SQLite in a worker, every commit urgent', () => onFiles(() => urgently(workerDiskEngine())));
 
 async function inMemory(): Promise<DiskUnderTest> {
   const disk = new MemoryDisk();

@@ -16,7 +16,7 @@ export interface BucketKind {
   size: { runs: number; length: number };
 }
 
-const quick = { runs: 20, length: 400 };
+const quick = { runs: 10, length: 400 };
 const slow = { runs: 4, length: 150 };
 
 export const bucketKinds: readonly BucketKind[] = [

@@ -16,7 +16,7 @@ import { ArchiveError } from '../format/archive-error.ts';
 import { runRestore } from '../restore/run-restore.adapter.ts';
 import { BackupNode } from './backup-node.ts';
 
-const rounds = 60;
+const rounds = 20;
 const scratch = mkdtempSync(join(tmpdir(), 'divan-wrong-answers-'));
 /** The text of an answer of the node, right or wrong. */
 let answerText: (path: string, answer: unknown) => string = (_, answer) => JSON.stringify(answer);

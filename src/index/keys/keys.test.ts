@@ -68,7 +68,7 @@ test('the order of keys is the order of their values', () => {
     fc.property(optional, optional, (left, right) => {
       assert.equal(Math.sign(Buffer.compare(keyOf([left]), keyOf([right]))), Math.sign(collate(left, right)));
     }),
-    { numRuns: 20_000, seed: printedSeed(console.log) },
+    { numRuns: 5_000, seed: printedSeed(console.log) },
   );
 });
 
@@ -82,7 +82,7 @@ test('keys with several components are ordered by the first one that differs, ea
       const expected = Math.sign(differences.find((difference) => difference !== 0) ?? 0);
       assert.equal(Math.sign(Buffer.compare(keyOf(left, descending), keyOf(right, descending))), expected);
     }),
-    { numRuns: 10_000, seed: printedSeed(console.log) },
+    { numRuns: 3_000, seed: printedSeed(console.log) },
   );
 });
 
@@ -101,7 +101,7 @@ test('a key decodes to its values, and a skip passes exactly one', () => {
       }
       assert.equal(reader.position, key.length);
     }),
-    { numRuns: 10_000, seed: printedSeed(console.log) },
+    { numRuns: 3_000, seed: printedSeed(console.log) },
   );
 });
 
@@ -131,7 +131,7 @@ test('damaged keys throw a KeyFormatError', () => {
         assert.ok(error instanceof KeyFormatError, String(error));
       }
     }),
-    { numRuns: 20_000, seed: printedSeed(console.log) },
+    { numRuns: 5_000, seed: printedSeed(console.log) },
   );
 });
 
