@@ -20,6 +20,7 @@ import {
   replicate,
   replicationFigure,
   taskOf,
+  whenContents,
   whenEqual,
 } from '../support/xdcr.ts';
 
@@ -157,10 +158,8 @@ test('nothing is lost when the source and the target are killed and started agai
     source = await start(sourceDir);
     await store(source, null, range(6000, 7000));
     // What the source lost in the crash may be newer at the target.
-    await eventually(async () => {
-      assert.equal((await taskOf(source)).changesLeft, 0);
-      assert.equal((await contentOf(target)).size, 7000);
-    });
+    await eventually(async () => assert.equal((await taskOf(source)).changesLeft, 0));
+    await whenContents([target], ([content]) => assert.equal(content?.size, 7000));
   } finally {
     await Promise.all(nodes.map((node) => node.stop('SIGKILL')));
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -241,7 +240,7 @@ test('documents of a collection that the target lacks follow when it is created 
   await createCollections(target, ['one']);
   for (const name of ['one', 'two']) await store(source, name, range(0, 1000));
   await replicate(source, target);
-  await eventually(async () => assert.equal((await contentOf(target)).size, 1000));
+  await whenContents([target], ([content]) => assert.equal(content?.size, 1000));
   await createCollections(target, ['two']);
   assert.equal((await whenEqual(source, target)).size, 2000);
   await target.request('/pools/default/buckets/b/scopes/s/collections/two', 'DELETE').then(bodyOf);
@@ -293,10 +292,9 @@ test('attributes, expirations and filters follow the settings', { timeout }, asy
     range(700, 710).map((one) => ({ ...one, value: Buffer.from([255, 0]) })),
   );
   await store(source, null, range(800, 810));
-  await eventually(async () => {
-    const content = await contentOf(target);
+  await whenContents([target], ([content]) => {
     const kinds = (from: number) =>
-      range(from, from + 10).map(({ key }) => JSON.parse(content.get(`_default._default/${key}`) ?? '{}'));
+      range(from, from + 10).map(({ key }) => JSON.parse(content?.get(`_default._default/${key}`) ?? '{}'));
     assert.deepEqual(
       kinds(800).map(({ kind, expiry }) => [kind, expiry]),
       Array(10).fill(['mutation', 0]),

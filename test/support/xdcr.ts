@@ -166,18 +166,63 @@ function textOf(change: Change): string {
   return JSON.stringify({ kind, cas: String(cas), rev, flags, expiry, isJson, value });
 }
 
+/** How far the bucket is: a text that differs after each change, and how many documents there are. */
+async function progressOf(node: NodeProcess): Promise<{ position: string; items: string | undefined }> {
+  const client = await clientOf(node);
+  try {
+    const [seqnos, histories, figures] = await Promise.all([
+      client.highSeqnos(),
+      client.historyDigest(),
+      client.stats(''),
+    ]);
+    return { position: `${histories} ${seqnos.join()}`, items: figures.get('curr_items') };
+  } finally {
+    client.close();
+  }
+}
+
+/** After so many attempts without a change the contents are read all the same: only they decide. */
+const attemptsPerRead = 20;
+
+/**
+ * Waits until `check` accepts the content of the bucket on each node. Reading contents is most of the processor time of a test, so that
+ * they are read once the buckets have stopped changing, and, with `isEqual`, have equally many documents.
+ */
+export async function whenContents<T>(
+  nodes: readonly NodeProcess[],
+  check: (contents: Map<string, string>[]) => T,
+  { withinMs = 180_000, isEqual = false } = {},
+): Promise<T> {
+  let last = '';
+  let attempts = 0;
+  return await eventuallyWithin(withinMs, async () => {
+    const progress = await Promise.all(nodes.map(progressOf));
+    const position = progress.map((one) => one.position).join();
+    attempts = position === last ? attempts + 1 : 0;
+    last = position;
+    const items = new Set(progress.map((one) => one.items));
+    const isReached = attempts === 1 && (!isEqual || items.size === 1);
+    assert.ok(isReached || attempts % attemptsPerRead === attemptsPerRead - 1, 'the buckets still change');
+    const contents: Map<string, string>[] = [];
+    for (const node of nodes) contents.push(await contentOf(node));
+    return check(contents);
+  });
+}
+
 /** Waits until the buckets of both nodes have the same documents, and returns these. */
-export async function whenEqual(
+export const whenEqual = (
   one: NodeProcess,
   other: NodeProcess,
   withinMs = 180_000,
-): Promise<Map<string, string>> {
-  return await eventuallyWithin(withinMs, async () => {
-    const [first, second] = [await contentOf(one), await contentOf(other)];
-    assert.deepEqual([first.size, differences(first, second)], [second.size, []]);
-    return first;
-  });
-}
+): Promise<Map<string, string>> =>
+  whenContents(
+    [one, other],
+    ([first = new Map(), second = new Map()]) => {
+      assert.deepEqual([first.size, differences(first, second)], [second.size, []]);
+      return first;
+    },
+    { withinMs, isEqual: true },
+  );
 
 export function differences(one: Map<string, string>, other: Map<string, string>): unknown[] {
   return [...one]
