@@ -2,6 +2,7 @@
 // end all copies are equal.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, type Collection, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies, heldBy } from '../support/cluster-copies.ts';
 import { addNode } from '../support/join-nodes.ts';
@@ -10,7 +11,9 @@ import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
 const writers = 4;
-const keysPerWriter = 250;
+const keysPerWriter = 100;
+/** Between two writes of a writer. Without pauses the writes, and not the moves, would be most of the processor time. */
+const pauseMs = 10;
 /** Every seventh change of a document removes it. */
 const changesPerRemoval = 7;
 /** The names that a cluster gives its first node, and the next ones with the same address. */
@@ -57,6 +60,7 @@ class Load {
       }
       this.count++;
       this.longestMs = Math.max(this.longestMs, performance.now() - startedMs);
+      await pause(pauseMs);
     }
   }
 }
