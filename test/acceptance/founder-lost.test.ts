@@ -56,7 +56,8 @@ function writing(collection: Collection) {
       } catch {
         // The outcome of the write is unknown, or nothing can be written now.
       }
-      await pause(5);
+      // Most of the processor time is for what happens meanwhile.
+      await pause(20);
     }
   })();
   return {

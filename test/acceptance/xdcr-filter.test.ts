@@ -3,18 +3,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { Status } from '#wire/status.ts';
-import { eventually, NodeProcess } from '../support/node-process.ts';
+import { eventually, type NodeProcess } from '../support/node-process.ts';
+import { ReplicatingPair } from '../support/replicating-pair.ts';
 import {
   bodyOf,
   clientOf,
-  contentOf,
   jsonFlags,
   replicate,
   replicationFigure,
   taskOf,
+  whenContents,
 } from '../support/xdcr.ts';
 
 const timeout = 600_000;
+const pair = ReplicatingPair.forTests();
 /** The smallest expiry that is a time, in 1970: smaller values are seconds from now on. */
 const longAgo = 30 * 86_400 + 1;
 
@@ -39,7 +41,7 @@ const range = (from: number, to: number): StoreRequest[] =>
 
 async function whenHolds(node: NodeProcess, indexes: readonly number[]): Promise<void> {
   const keys = indexes.map((index) => `_default._default/key-${index}`).sort();
-  await eventually(async () => assert.deepEqual([...(await contentOf(node)).keys()].sort(), keys));
+  await whenContents([node], ([content = new Map()]) => assert.deepEqual([...content.keys()].sort(), keys));
 }
 
 const indexesTo = (end: number, isWanted: (index: number) => boolean): number[] =>
@@ -48,9 +50,8 @@ const indexesTo = (end: number, isWanted: (index: number) => boolean): number[] 
 test('only documents that match arrive, and after a changed expression the replication starts again or continues', {
   timeout,
 }, async () => {
-  const args = ['--bucket', 'b'];
-  await using source = await NodeProcess.start({ args });
-  await using target = await NodeProcess.start({ args });
+  const { source, target } = pair;
+  await pair.createBuckets();
   await store(source, range(0, 1000));
   const id = await replicate(source, target, {
     filterExpression: 'type = "even" AND REGEXP_CONTAINS(META().id, "^key-[0-9]+$") AND index < 500',
@@ -89,9 +90,8 @@ test('only documents that match arrive, and after a changed expression the repli
 test('deletions and expirations follow the expression when the settings apply it to them', {
   timeout,
 }, async () => {
-  const args = ['--bucket', 'b'];
-  await using source = await NodeProcess.start({ args });
-  await using target = await NodeProcess.start({ args });
+  const { source, target } = pair;
+  await pair.createBuckets();
   await store(source, range(0, 80));
   const id = await replicate(source, target);
   await whenHolds(
@@ -126,13 +126,13 @@ test('deletions and expirations follow the expression when the settings apply it
   assert.deepEqual([...new Set(await client.getMany(0, expired))], [Status.keyNotFound]);
   client.close();
   await change({ pauseRequested: 'false' });
-  await eventually(async () => {
+  await whenContents([target], ([content = new Map()]) => {
     const kinds = new Map<string, number>();
-    for (const text of (await contentOf(target)).values()) {
+    for (const text of content.values()) {
       const { kind } = JSON.parse(text) as { kind: string };
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     }
     assert.deepEqual(Object.fromEntries(kinds), { mutation: 64, deletion: 8, expiration: 8 });
-    assert.equal((await taskOf(source)).changesLeft, 0);
   });
+  await eventually(async () => assert.equal((await taskOf(source)).changesLeft, 0));
 });

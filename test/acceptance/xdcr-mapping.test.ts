@@ -2,21 +2,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
-import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { eventuallyWithin, type NodeProcess } from '../support/node-process.ts';
+import { ReplicatingPair } from '../support/replicating-pair.ts';
 import {
   bodyOf,
   clientOf,
-  contentOf,
   jsonFlags,
   metaWrites,
   replicate,
   replicationFigure,
   taskOf,
+  whenContents,
 } from '../support/xdcr.ts';
 
 const timeout = 180_000;
 const waitMs = 120_000;
-const args = ['--bucket', 'b'];
+const pair = ReplicatingPair.forTests();
 
 async function createCollections(node: NodeProcess, paths: readonly string[]): Promise<void> {
   const scopesPath = '/pools/default/buckets/b/scopes';
@@ -49,9 +50,9 @@ const documents = (prefix: string, count: number): StoreRequest[] =>
   Array.from({ length: count }, (_, index) => aDocument(`${prefix}-${index}`, { index }));
 
 /** How many documents with which prefix each collection has. */
-async function countsOf(node: NodeProcess): Promise<Record<string, number>> {
+function countsOf(content: ReadonlyMap<string, string>): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const [path, text] of await contentOf(node)) {
+  for (const [path, text] of content) {
     if (!text.includes('"kind":"mutation"')) continue;
     const name = path.replace(/-\d+$/, '');
     counts[name] = (counts[name] ?? 0) + 1;
@@ -60,7 +61,7 @@ async function countsOf(node: NodeProcess): Promise<Record<string, number>> {
 }
 
 const untilCounts = (node: NodeProcess, counts: Record<string, number>): Promise<void> =>
-  eventuallyWithin(waitMs, async () => assert.deepEqual(await countsOf(node), counts));
+  whenContents([node], ([content = new Map()]) => assert.deepEqual(countsOf(content), counts));
 
 async function change(node: NodeProcess, id: string, form: Record<string, string>): Promise<void> {
   await node.request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', form).then(bodyOf);
@@ -76,8 +77,8 @@ const untilCheckpointed = (node: NodeProcess, id: string): Promise<void> =>
 test('explicit rules replicate what they name, and changed rules only send what is new', {
   timeout,
 }, async () => {
-  await using source = await NodeProcess.start({ args });
-  await using target = await NodeProcess.start({ args });
+  const { source, target } = pair;
+  await pair.createBuckets();
   await createCollections(source, ['s.one', 's.two', 's.three']);
   await createCollections(target, ['t.one', 't.two', 'u.other']);
   for (const name of ['one', 'two', 'three']) await store(source, `s.${name}`, documents(name, 300));
@@ -123,8 +124,8 @@ test('explicit rules replicate what they name, and changed rules only send what 
 test('a mapping that changed during a pause sends what is new afterwards', {
   timeout,
 }, async () => {
-  await using source = await NodeProcess.start({ args });
-  await using target = await NodeProcess.start({ args });
+  const { source, target } = pair;
+  await pair.createBuckets();
   await createCollections(source, ['s.one', 's.two']);
   await createCollections(target, ['t.one', 't.two']);
   for (const name of ['one', 'two']) await store(source, `s.${name}`, documents(name, 200));
@@ -146,8 +147,8 @@ test('a mapping that changed during a pause sends what is new afterwards', {
 test('a migration sends each document to the collections of all rules that it matches', {
   timeout,
 }, async () => {
-  await using source = await NodeProcess.start({ args });
-  await using target = await NodeProcess.start({ args });
+  const { source, target } = pair;
+  await pair.createBuckets();
   await createCollections(source, ['s.one']);
   await createCollections(target, ['t.even', 't.small', 't.late', 's.one']);
   await store(source, 's.one', documents('one', 50));
@@ -184,8 +185,8 @@ test('a migration sends each document to the collections of all rules that it ma
 });
 
 test('a migration of the whole default collection needs no expression', { timeout }, async () => {
-  await using source = await NodeProcess.start({ args });
-  await using target = await NodeProcess.start({ args });
+  const { source, target } = pair;
+  await pair.createBuckets();
   await createCollections(target, ['t.all']);
   await store(source, '_default._default', documents('d', 200));
   await replicate(source, target, {

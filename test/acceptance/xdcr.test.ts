@@ -4,12 +4,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { Status } from '#wire/status.ts';
 import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { freePort } from '../support/free-port.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
+import { ReplicatingPair } from '../support/replicating-pair.ts';
 import {
   bodyOf,
   clientOf,
@@ -31,44 +32,7 @@ const otherFlags = 17;
 /** A flag of a sub-document write, which then creates the document. */
 const createDocument = 0x01;
 
-let source: NodeProcess;
-let target: NodeProcess;
-
-before(async () => {
-  [source, target] = await Promise.all([NodeProcess.start(), NodeProcess.start()]);
-});
-after(async () => {
-  for (const node of [source, target]) await node?.[Symbol.asyncDispose]();
-});
-afterEach(async () => {
-  for (const node of [source, target]) await removeReplications(node);
-  for (const node of [source, target]) await removeBucket(node);
-});
-
-async function removeReplications(node: NodeProcess): Promise<void> {
-  for (let task = await taskOf(node); task !== undefined; task = await taskOf(node))
-    await node.request(task.cancelURI, 'DELETE').then(bodyOf);
-  const path = '/pools/default/remoteClusters';
-  for (const { name } of (await node.request(path).then(bodyOf)) as { name: string }[])
-    await node.request(`${path}/${name}`, 'DELETE').then(bodyOf);
-}
-
-async function removeBucket(node: NodeProcess): Promise<void> {
-  const { status } = await node.request('/pools/default/buckets/b', 'DELETE');
-  assert.ok(status === 200 || status === 404, `${status}`);
-}
-
-async function createBucket(node: NodeProcess, more: Record<string, string> = {}): Promise<void> {
-  const form = { name: 'b', ramQuotaMB: '100', ...more };
-  await eventually(async () =>
-    assert.equal((await node.request('/pools/default/buckets', 'POST', form)).status, 202),
-  );
-  await eventually(async () => (await clientOf(node)).close());
-}
-
-async function createBuckets(more: Record<string, string> = {}): Promise<void> {
-  for (const node of [source, target]) await createBucket(node, more);
-}
+const pair = ReplicatingPair.forTests();
 
 async function createCollections(node: NodeProcess, names: readonly string[]): Promise<void> {
   await node.request('/pools/default/buckets/b/scopes', 'POST', { name: 's' });
@@ -102,7 +66,8 @@ const range = (from: number, to: number): StoreRequest[] =>
   Array.from({ length: to - from }, (_, index) => aDocument(from + index));
 
 test('the documents of several collections arrive with all their metadata', { timeout }, async () => {
-  await createBuckets();
+  const { source, target } = pair;
+  await pair.createBuckets();
   const names = ['one', 'two', 'three'];
   for (const node of [source, target]) await createCollections(node, names);
   // Every value of flags, expiry and length several times. The long values, of random bytes, are more than the 4 MB that may be on their way.
@@ -144,7 +109,8 @@ test('the documents of several collections arrive with all their metadata', { ti
 test('a replication that was paused, or deleted and created anew, continues where it was', {
   timeout,
 }, async () => {
-  await createBuckets();
+  const { source, target } = pair;
+  await pair.createBuckets();
   await store(source, null, range(0, 1000));
   // The first report comes at once, not after the interval of the figures.
   const id = await replicate(source, target, { statsInterval: '600000' });
@@ -209,8 +175,8 @@ for (const type of ['seqno', 'lww'])
   test(`two buckets that replicate to each other are equal after conflicts, resolved by ${type}`, {
     timeout,
   }, async () => {
-    await createBuckets({ conflictResolutionType: type });
-    const [one, other] = [source, target];
+    const { source: one, target: other } = pair;
+    await pair.createBuckets({ conflictResolutionType: type });
     await replicate(one, other);
     await replicate(other, one);
     for (let round = 0; round < 5; round++) {
@@ -239,7 +205,8 @@ for (const type of ['seqno', 'lww'])
 test('connections are encrypted on demand, with a user who may only receive replications', {
   timeout,
 }, async () => {
-  await createBuckets();
+  const { source, target } = pair;
+  await pair.createBuckets();
   const password = 'receive-only';
   const user = { password, roles: 'replication_target[b]' };
   const path = '/settings/rbac/users/local/receiver';
@@ -267,7 +234,8 @@ test('connections are encrypted on demand, with a user who may only receive repl
 test('documents of a collection that the target lacks follow when it is created there, also again', {
   timeout,
 }, async () => {
-  await createBuckets();
+  const { source, target } = pair;
+  await pair.createBuckets();
   await createCollections(source, ['one', 'two']);
   await createCollections(target, ['one']);
   for (const name of ['one', 'two']) await store(source, name, range(0, 300));
@@ -281,7 +249,8 @@ test('documents of a collection that the target lacks follow when it is created 
 });
 
 test('attributes, expirations and filters follow the settings', { timeout }, async () => {
-  await createBuckets();
+  const { source, target } = pair;
+  await pair.createBuckets();
   const client = await clientOf(source);
   const attribute = {
     writes: [
@@ -341,7 +310,8 @@ test('attributes, expirations and filters follow the settings', { timeout }, asy
 test('a target whose bucket is flushed, or deleted and made anew, gets everything again', {
   timeout,
 }, async () => {
-  await createBuckets({ flushEnabled: '1' });
+  const { source, target } = pair;
+  await pair.createBuckets({ flushEnabled: '1' });
   await store(source, null, range(0, 1000));
   await replicate(source, target);
   await whenEqual(source, target);
@@ -349,7 +319,7 @@ test('a target whose bucket is flushed, or deleted and made anew, gets everythin
   await store(source, null, range(1000, 1010));
   await whenEqual(source, target);
   assert.equal((await target.request('/pools/default/buckets/b', 'DELETE')).status, 200);
-  await createBucket(target);
+  await pair.createBucket(target);
   await store(source, null, range(1010, 1020));
   assert.equal((await whenEqual(source, target)).size, 1020);
 });
