@@ -24,20 +24,26 @@ export class FaultRun {
   private readonly random: Random;
   private readonly machines: MachineCluster;
   private readonly client: Cluster;
+  private readonly pauseMsMax: number | undefined;
   private rounds = 0;
 
-  private constructor(machines: MachineCluster, client: Cluster, random: Random) {
+  private constructor(
+    machines: MachineCluster,
+    client: Cluster,
+    { random, pauseMsMax }: Pick<FaultRounds, 'random' | 'pauseMsMax'>,
+  ) {
     this.machines = machines;
+    this.pauseMsMax = pauseMsMax;
     this.client = client;
     this.random = random;
   }
 
-  static async start(random: Random, engine: Engine): Promise<FaultRun> {
+  static async start(asked: Pick<FaultRounds, 'random' | 'pauseMsMax'>, engine: Engine): Promise<FaultRun> {
     const machines = await MachineCluster.start(clusterSize, engine);
     try {
       await machines.createBucket('b', clusterSize - 1);
       const client = await connect(machines.connectionString, administrator);
-      return new FaultRun(machines, client, random);
+      return new FaultRun(machines, client, asked);
     } catch (error) {
       await machines[Symbol.asyncDispose]();
       throw error;
@@ -60,7 +66,7 @@ export class FaultRun {
     const name = names[random(names.length)] as string;
     const keys = Array.from({ length: keysOfRound }, (_, key) => `r${round}-${key}`);
     await this.whenHealed(`before round ${round}`);
-    const clients = new RegisterClients(this.collection, keys, random);
+    const clients = new RegisterClients(this.collection, keys, random, this.pauseMsMax);
     const readers = [0, 1, 2].map((at) => this.readerOf(at, keys, clients));
     await wait(300 + random(700));
     const cluster = this.machines;
@@ -133,6 +139,8 @@ export interface FaultRounds {
   rounds: number;
   random: Random;
   report: (line: string) => void;
+  /** The longest pause of a client between two operations. */
+  pauseMsMax?: number;
   /** Only this fault; omitted: all. */
   fault?: string | undefined;
   engine?: Engine;
@@ -140,11 +148,11 @@ export interface FaultRounds {
 
 /** Clusters one after the other, each with some rounds and a failover, until there are enough. */
 export async function faultRounds(asked: FaultRounds): Promise<void> {
-  const { engine = 'embedded', fault, isEnough, random, report, rounds } = asked;
+  const { engine = 'embedded', fault, isEnough, report, rounds } = asked;
   const faults = faultsWith(engine);
   const only = fault === undefined ? null : { [fault]: faults[fault] as Fault };
   do {
-    await using run = await FaultRun.start(random, engine);
+    await using run = await FaultRun.start(asked, engine);
     for (let round = 0; round < rounds; round++) await run.round(only ?? faults);
     await run.round(only ?? failovers);
     report(JSON.stringify(run.counts));

@@ -36,11 +36,13 @@ export class RegisterClients {
   private lastValue = 0;
   private isRunning = true;
   private readonly running: Promise<void>[];
+  private readonly pauseMsMax: number;
 
-  /** Two clients for each key. */
-  constructor(collection: Collection, keys: readonly string[], random: Random) {
+  /** Two clients for each key, which pause between operations for up to `pauseMsMax`. */
+  constructor(collection: Collection, keys: readonly string[], random: Random, pauseMsMax = 45) {
     this.collection = collection;
     this.random = random;
+    this.pauseMsMax = pauseMsMax;
     for (const key of keys) this.histories.set(key, []);
     this.running = keys.flatMap((key) => [this.work(key), this.work(key)]);
   }
@@ -72,7 +74,7 @@ export class RegisterClients {
       if (kind < 2) await this.write(key);
       else if (kind < 4) await this.read(key);
       else await this.replace(key);
-      await new Promise((resolve) => setTimeout(resolve, 5 + this.random(40)));
+      await new Promise((resolve) => setTimeout(resolve, 5 + this.random(this.pauseMsMax - 5)));
     }
   }
 
