@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { needs } from '../support/needs.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
@@ -13,7 +13,10 @@ import { definitions, nodeTool, nodeTools, pythonTool } from '../support/openapi
 import { printedSeed } from '../support/seed.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'divan-openapi-'));
-after(() => rmSync(scratch, { recursive: true, force: true }));
+after(async () => {
+  await node?.[Symbol.asyncDispose]();
+  rmSync(scratch, { recursive: true, force: true });
+});
 
 const options = { cwd: scratch, maxBuffer: 64 << 20 };
 const run = promisify(execFile);
@@ -23,16 +26,16 @@ const tsc = new URL('../../node_modules/.bin/tsc', import.meta.url).pathname;
 /** The folder of the project's type declarations, which has those of Node. */
 const types = new URL('../../node_modules/@types', import.meta.url).pathname;
 
-async function aNode(): Promise<NodeProcess> {
-  const node = await NodeProcess.start({ args: ['--bucket', 'travel', '--memory-quota', '1024'] });
+let node: NodeProcess;
+
+before(async () => {
+  node = await NodeProcess.start({ args: ['--bucket', 'travel', '--memory-quota', '1024'] });
   writeFileSync(join(scratch, 'openapi.json'), await (await node.request('/openapi.json')).text());
-  return node;
-}
+});
 
 test('a generated TypeScript client compiles and works, and Redocly reports no problem', {
   skip: needs('openapi tools'),
 }, async () => {
-  await using node = await aNode();
   await run(
     nodeTool('redocly'),
     ['lint', 'openapi.json', '--config', join(definitions, 'redocly.yaml')],
@@ -50,7 +53,6 @@ test('a generated TypeScript client compiles and works, and Redocly reports no p
 test('a generated Python client works, and the OpenAPI validator reports no problem', {
   skip: needs('python'),
 }, async () => {
-  await using node = await aNode();
   const { stdout } = await run(pythonTool('openapi-spec-validator'), ['openapi.json'], options);
   assert.match(stdout, /OK/);
   const flags = ['generate', '--path', 'openapi.json', '--output-path', 'client', '--meta', 'none'];
@@ -84,7 +86,6 @@ const leftOut = [
 test('requests of Schemathesis get declared responses', {
   skip: needs('python'),
 }, async (t) => {
-  await using node = await aNode();
   const { rest } = node.ready.node;
   const seed = String(printedSeed(t, 7));
   const cases = process.env['DIVAN_TEST_CASES'] ?? '4';
