@@ -185,7 +185,7 @@ describe('backups of extremes', () => {
 
   it('end with the reason when the bucket is flushed or deleted meanwhile', async () => {
     await access.createBucket('brief', { ramQuotaMB: 100, replicaNumber: 0, flushEnabled: 1 });
-    const writes = Array.from({ length: 3_000 }, (_, n) => aWrite(`k${n}`, `{"n":${n}}`));
+    const writes = Array.from({ length: 1_000 }, (_, n) => aWrite(`k${n}`, `{"n":${n}}`));
     const backUp = (folder: string, during: (reports: number) => void, by: BackupNode = access) => {
       let reports = 0;
       return runBackup(
@@ -386,12 +386,12 @@ it('backs up and restores buckets that are spread over two nodes', async (t) => 
   const access = backupNode(second);
   await access.createBucket('b', { ramQuotaMB: 100, replicaNumber: 0 });
   assert.equal((await eventually(() => access.routes('b'))).length, 2);
-  const writes = Array.from({ length: 2_000 }, (_, n) => aWrite(`k${n}`, `{"n":${n}}`));
+  const writes = Array.from({ length: 1_000 }, (_, n) => aWrite(`k${n}`, `{"n":${n}}`));
   await store(access, 'b', 0, writes);
   const environment = { DIVAN_URL: second.ready.node.rest, DIVAN_PASSWORD: administrator.password };
   const folder = join(scratch, 'repository');
   const saved = await runCommand(['backup', folder], environment);
-  assert.match(saved.out, /b: 2000 documents/, saved.error);
+  assert.match(saved.out, /b: 1000 documents/, saved.error);
   const restored = await runCommand(['restore', folder, '--map', 'b=copy'], environment);
   assert.equal(restored.status, 0, restored.error);
   assert.deepEqual(differences(await stateOf(access, 'b'), await stateOf(access, 'copy')), []);

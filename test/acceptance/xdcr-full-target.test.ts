@@ -9,6 +9,8 @@ import { clientOf, contentOf, replicate, taskOf } from '../support/xdcr.ts';
 
 const waitMs = 120_000;
 const mib = 1 << 20;
+/** Of half a MiB each: more than the quota of the target's bucket, which is 100 MB. */
+const documentsOfFull = 240;
 
 const documents = (prefix: string, count: number, kind: 'set' | 'remove' = 'set'): StoreRequest[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -46,7 +48,7 @@ async function untilReplicated(source: NodeProcess, target: NodeProcess): Promis
 test('a target whose memory is full is in the errors of the replication, and gets the rest when it has room', async () => {
   await using source = await NodeProcess.start({ args: ['--bucket', 'b'] });
   await using target = await NodeProcess.start({ args: ['--bucket', 'b:ephemeral:100'] });
-  const own = documents('own', 300);
+  const own = documents('own', documentsOfFull);
   assert.ok(
     (await store(target, own)).size > 1,
     'the bucket of the target accepted every document: it is not full',
@@ -54,7 +56,7 @@ test('a target whose memory is full is in the errors of the replication, and get
   await store(source, documents('sent', 60));
   await replicate(source, target);
   await untilHeldUp(source);
-  await store(target, documents('own', 300, 'remove'));
+  await store(target, documents('own', documentsOfFull, 'remove'));
   await untilReplicated(source, target);
 });
 
@@ -65,7 +67,7 @@ test('a target whose disk is full is in the errors of the replication, and gets 
   await using source = await NodeProcess.start({ args: ['--bucket', 'b'] });
   await using target = await NodeProcess.start({ args: ['--bucket', 'b:native:100'], dataDir: disk.folder });
   disk.fill();
-  await store(source, documents('sent', 300));
+  await store(source, documents('sent', documentsOfFull));
   await replicate(source, target);
   await untilHeldUp(source);
   disk.free();
