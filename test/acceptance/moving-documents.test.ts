@@ -12,7 +12,7 @@ import { connect } from '../support/sdk.ts';
 const waitLimitMs = 240_000;
 const writers = 4;
 const keysPerWriter = 100;
-/** Between two writes of a writer. Without pauses the writes, and not the moves, would be most of the processor time. */
+/** The pause between two writes of a writer. Without pauses the writes, and not the moves, would be most of the processor time. */
 const pauseMs = 10;
 /** Every seventh change of a document removes it. */
 const changesPerRemoval = 7;

@@ -9,7 +9,7 @@ import { clientOf, contentOf, replicate, taskOf } from '../support/xdcr.ts';
 
 const waitMs = 120_000;
 const mib = 1 << 20;
-/** Of half a MiB each: more than the quota of the target's bucket, which is 100 MB. */
+/** As many documents of half a MiB as exceed the quota of the target's bucket, which is 100 MB. */
 const documentsOfFull = 240;
 
 const documents = (prefix: string, count: number, kind: 'set' | 'remove' = 'set'): StoreRequest[] =>
