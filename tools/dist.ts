@@ -2,12 +2,15 @@
 // installed. `npm run dist` makes it for this platform, with the Node that the checkout runs on, and writes it into the current folder;
 // `--out FOLDER` into another; `--package FILE` takes a package that `npm pack` has made. `--platform NAME` makes it for another
 // platform: for Linux with a Node that npm downloads and whose checksum package-lock.json has, for macOS with that of `--node FILE`.
+// `--level 0` does not compress it.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
   cpSync,
+  createReadStream,
+  createWriteStream,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -18,8 +21,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { createGzip } from 'node:zlib';
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({
@@ -28,6 +33,7 @@ const { values } = parseArgs({
     package: { type: 'string' },
     platform: { type: 'string', default: `${process.platform}-${process.arch}` },
     node: { type: 'string' },
+    level: { type: 'string', default: '6' },
   },
 });
 
@@ -47,7 +53,10 @@ try {
   addNode(join(folder, 'lib'));
   addRest(folder);
   const archive = join(out, `${name}.tar.gz`);
-  execFileSync('tar', ['-czf', archive, '--owner=0', '--group=0', '-C', scratch, name]);
+  const plain = join(scratch, 'archive.tar');
+  execFileSync('tar', ['-cf', plain, '--owner=0', '--group=0', '-C', scratch, name]);
+  const compress = createGzip({ level: Number(values.level) });
+  await pipeline(createReadStream(plain), compress, createWriteStream(archive));
   console.log(archive);
 } finally {
   rmSync(scratch, { recursive: true, force: true });

@@ -5,14 +5,14 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
 import { AddressInUseError } from '#cloud/provisioner/provisioner.ts';
 import { TableChecksums } from '#cloud/store/table-checksums.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { aCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
+import { aCluster, type CloudCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
 import { CloudProcess, endNodes } from '../support/cloud-process.ts';
 import { eventually } from '../support/node-process.ts';
 
@@ -31,40 +31,105 @@ async function requestCluster(
 
 const folders = (cloud: CloudProcess): string[] => readdirSync(join(cloud.dataDir, 'nodes'));
 
-test('deletes a cluster during its creation, and treats further deletions as the same operation', async () => {
-  await using cloud = await CloudProcess.start();
-  const { path, operation } = await requestCluster(cloud, 'hasty');
-  await eventually(() => assert.equal(cloud.nodePids().length, 1));
-  const deletions = await Promise.all([1, 2, 3].map(() => cloud.request('DELETE', path)));
-  assert.deepEqual(
-    deletions.map(({ status }) => status),
-    [202, 202, 202],
-  );
-  assert.equal(new Set(deletions.map(({ headers }) => headers.get('divan-operation'))).size, 1);
-  await untilGone(cloud, path);
-  assert.deepEqual([cloud.nodePids(), folders(cloud)], [[], []]);
-  const replaced = (await cloud.request('GET', operation)).body;
-  assert.deepEqual([replaced.state, replaced.lastError], ['failed', 'the cluster is being deleted']);
-  assert.equal((await cloud.request('DELETE', path)).status, 404);
-});
-
-test('starts nodes with an allocator that returns memory, and without the secrets in the environment of the cloud', async () => {
+describe('a running cloud', () => {
   const environment = { PGPASSWORD: 'of the database', SOME_TOKEN: 'of somebody', TZ: 'UTC' };
-  await using cloud = await CloudProcess.start({ environment });
-  await requestCluster(cloud, 'lean');
-  await eventually(() => assert.equal(cloud.nodePids().length, 1));
-  const read = (file: string) =>
-    readFileSync(`/proc/${cloud.nodePids()[0]}/${file}`, 'latin1').split('\0').slice(0, -1);
-  const given = new Map(read('environ').map((entry) => entry.split('=', 2) as [string, string]));
-  assert.deepEqual([given.get('MALLOC_MMAP_THRESHOLD_'), given.get('TZ')], ['131072', 'UTC']);
-  assert.deepEqual([given.get('PGPASSWORD'), given.get('SOME_TOKEN')], [undefined, undefined]);
-  assert.deepEqual([...given.keys()].filter((name) => name.startsWith('DIVAN_')).sort(), [
-    'DIVAN_PASSWORD',
-    'DIVAN_USERNAME',
-  ]);
-  const password = given.get('DIVAN_PASSWORD') as string;
-  assert.ok(password.length > 20);
-  assert.ok(!read('cmdline').join(' ').includes(password));
+  let cloud: CloudProcess;
+  /** The only cluster, once the first test has deleted its own one. */
+  let cluster: CloudCluster;
+  before(async () => {
+    cloud = await CloudProcess.start({ environment });
+  });
+  after(() => cloud?.[Symbol.asyncDispose]());
+
+  test('deletes a cluster during its creation, and treats further deletions as the same operation', async () => {
+    const { path, operation } = await requestCluster(cloud, 'hasty');
+    await eventually(() => assert.equal(cloud.nodePids().length, 1));
+    const deletions = await Promise.all([1, 2, 3].map(() => cloud.request('DELETE', path)));
+    assert.deepEqual(
+      deletions.map(({ status }) => status),
+      [202, 202, 202],
+    );
+    assert.equal(new Set(deletions.map(({ headers }) => headers.get('divan-operation'))).size, 1);
+    await untilGone(cloud, path);
+    assert.deepEqual([cloud.nodePids(), folders(cloud)], [[], []]);
+    const replaced = (await cloud.request('GET', operation)).body;
+    assert.deepEqual([replaced.state, replaced.lastError], ['failed', 'the cluster is being deleted']);
+    assert.equal((await cloud.request('DELETE', path)).status, 404);
+  });
+
+  test('starts nodes with an allocator that returns memory, and without the secrets in the environment of the cloud', async () => {
+    cluster = await aCluster(cloud);
+    const read = (file: string) =>
+      readFileSync(`/proc/${cloud.nodePids()[0]}/${file}`, 'latin1').split('\0').slice(0, -1);
+    const given = new Map(read('environ').map((entry) => entry.split('=', 2) as [string, string]));
+    assert.deepEqual([given.get('MALLOC_MMAP_THRESHOLD_'), given.get('TZ')], ['131072', 'UTC']);
+    assert.deepEqual([given.get('PGPASSWORD'), given.get('SOME_TOKEN')], [undefined, undefined]);
+    assert.deepEqual([...given.keys()].filter((name) => name.startsWith('DIVAN_')).sort(), [
+      'DIVAN_PASSWORD',
+      'DIVAN_USERNAME',
+    ]);
+    const password = given.get('DIVAN_PASSWORD') as string;
+    assert.ok(password.length > 20);
+    assert.ok(!read('cmdline').join(' ').includes(password));
+  });
+
+  test('reports a cluster as degraded while its node is dead, and restarts the node each time', async () => {
+    const { id } = cluster;
+    const status = async (): Promise<string> =>
+      (await cloud.request('GET', `/v3/clusters/${id}/status`)).body.status;
+    for (let death = 1; death <= 2; death++) {
+      const [pid] = cloud.nodePids();
+      process.kill(pid as number, 'SIGKILL');
+      assert.equal(await status(), 'degraded');
+      await eventually(async () => assert.equal(await status(), 'healthy'));
+      assert.notEqual(cloud.nodePids()[0], pid);
+      assert.equal(cloud.nodePids().length, 1);
+    }
+  });
+
+  test('refuses requests that need a dead node, and still answers those that need only the database of the cloud', async () => {
+    const { path, id } = cluster;
+    await cloud.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
+    const user = { username: 'app', password: 'correct-Horse-7', allBucketsAccess: 'data_reader' };
+    assert.equal((await cloud.request('POST', `${path}/users`, user)).status, 201);
+    const [pid] = cloud.nodePids();
+    // The cloud starts the node again at once: each time the test kills it before it is ready, until all requests are answered.
+    const killing = setInterval(() => endNodes(cloud.dataDir), 10);
+    endNodes(cloud.dataDir);
+    const requests = [
+      ['GET', '/buckets'],
+      ['GET', '/buckets/b3JkZXJz'],
+      ['POST', '/buckets', { name: 'b', memoryQuota: 100 }],
+      ['PUT', '/buckets', [{ name: 'orders', memoryQuota: 100 }]],
+      ['DELETE', '/buckets', { name: 'orders' }],
+      ['PUT', '/buckets/b3JkZXJz', { memoryQuota: 100 }],
+      ['DELETE', '/buckets/b3JkZXJz'],
+      ['POST', '/users', { ...user, username: 'other' }],
+      ['PUT', '/users/app', { password: 'Another-Horse-8' }],
+      ['DELETE', '/users/app'],
+    ] as const;
+    const answers = requests.map(([method, below, body]) => cloud.request(method, `${path}${below}`, body));
+    const health = cloud.request('GET', `${path}/health`);
+    const v3Health = cloud.request('GET', `/v3/clusters/${id}/health`);
+    await Promise.allSettled([...answers, health, v3Health]);
+    clearInterval(killing);
+    for (const [i, answer] of (await Promise.all(answers)).entries()) {
+      const [method, below] = requests[i] as (typeof requests)[number];
+      assert.equal(answer.status, 422, `${method} ${below}: ${JSON.stringify(answer.body)}`);
+      assert.match(
+        answer.body.message,
+        /^the cluster’s node does not answer: (.* try again in a few seconds|it is started again \(.*\)|it is being started)$/,
+      );
+    }
+    const { status, health: reported } = (await health).body;
+    assert.deepEqual([status, reported, (await v3Health).body.status], ['ready', 'unhealthy', 'degraded']);
+    assert.equal((await cloud.request('GET', `${path}/users`)).body[0].username, 'app');
+    assert.equal((await cloud.request('GET', `${path}/allowlist`)).body.length, 1);
+    assert.equal((await cloud.request('GET', `${path}/certificate`)).status, 200);
+    await eventually(async () => assert.equal((await cloud.request('GET', `${path}/buckets`)).status, 200));
+    assert.notEqual(cloud.nodePids()[0], pid);
+    assert.equal((await cloud.request('DELETE', `${path}/users/app`)).status, 204);
+  });
 });
 
 /** Opens the cloud's database as another of its servers would, with the function that computes checksums. */
@@ -94,67 +159,7 @@ test('reports why the creation of a cluster failed, and deletes it', async () =>
   assert.deepEqual([cloud.nodePids(), folders(cloud)], [[], []]);
 });
 
-test('reports a cluster as degraded while its node is dead, and restarts the node each time', async () => {
-  await using cloud = await CloudProcess.start();
-  const { id } = await aCluster(cloud);
-  const status = async (): Promise<string> =>
-    (await cloud.request('GET', `/v3/clusters/${id}/status`)).body.status;
-  for (let death = 1; death <= 3; death++) {
-    const [pid] = cloud.nodePids();
-    process.kill(pid as number, 'SIGKILL');
-    assert.equal(await status(), 'degraded');
-    await eventually(async () => assert.equal(await status(), 'healthy'));
-    assert.notEqual(cloud.nodePids()[0], pid);
-    assert.equal(cloud.nodePids().length, 1);
-  }
-});
-
-test('refuses requests that need a dead node, and still answers those that need only the database of the cloud', async () => {
-  await using cloud = await CloudProcess.start();
-  const { path, id } = await aCluster(cloud);
-  await cloud.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
-  const user = { username: 'app', password: 'correct-Horse-7', allBucketsAccess: 'data_reader' };
-  assert.equal((await cloud.request('POST', `${path}/users`, user)).status, 201);
-  const [pid] = cloud.nodePids();
-  // The cloud starts the node again at once: each time the test kills it before it is ready, until all requests are answered.
-  const killing = setInterval(() => endNodes(cloud.dataDir), 10);
-  endNodes(cloud.dataDir);
-  const requests = [
-    ['GET', '/buckets'],
-    ['GET', '/buckets/b3JkZXJz'],
-    ['POST', '/buckets', { name: 'b', memoryQuota: 100 }],
-    ['PUT', '/buckets', [{ name: 'orders', memoryQuota: 100 }]],
-    ['DELETE', '/buckets', { name: 'orders' }],
-    ['PUT', '/buckets/b3JkZXJz', { memoryQuota: 100 }],
-    ['DELETE', '/buckets/b3JkZXJz'],
-    ['POST', '/users', { ...user, username: 'other' }],
-    ['PUT', '/users/app', { password: 'Another-Horse-8' }],
-    ['DELETE', '/users/app'],
-  ] as const;
-  const answers = requests.map(([method, below, body]) => cloud.request(method, `${path}${below}`, body));
-  const health = cloud.request('GET', `${path}/health`);
-  const v3Health = cloud.request('GET', `/v3/clusters/${id}/health`);
-  await Promise.allSettled([...answers, health, v3Health]);
-  clearInterval(killing);
-  for (const [i, answer] of (await Promise.all(answers)).entries()) {
-    const [method, below] = requests[i] as (typeof requests)[number];
-    assert.equal(answer.status, 422, `${method} ${below}: ${JSON.stringify(answer.body)}`);
-    assert.match(
-      answer.body.message,
-      /^the cluster’s node does not answer: (.* try again in a few seconds|it is started again \(.*\)|it is being started)$/,
-    );
-  }
-  const { status, health: reported } = (await health).body;
-  assert.deepEqual([status, reported, (await v3Health).body.status], ['ready', 'unhealthy', 'degraded']);
-  assert.equal((await cloud.request('GET', `${path}/users`)).body[0].username, 'app');
-  assert.equal((await cloud.request('GET', `${path}/allowlist`)).body.length, 1);
-  assert.equal((await cloud.request('GET', `${path}/certificate`)).status, 200);
-  await eventually(async () => assert.equal((await cloud.request('GET', `${path}/buckets`)).status, 200));
-  assert.notEqual(cloud.nodePids()[0], pid);
-  assert.equal((await cloud.request('DELETE', `${path}/users/app`)).status, 204);
-});
-
-test('stops its nodes, and has restarted them before it answers', async () => {
+test('stops its nodes, has restarted them before it answers, and finishes clusters that were almost ready when it was stopped', async () => {
   await using first = await CloudProcess.start();
   const { path } = await aCluster(first);
   await first.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
@@ -168,20 +173,14 @@ test('stops its nodes, and has restarted them before it answers', async () => {
   assert.equal(second.nodePids().length, 2);
   await second.stop();
   assert.deepEqual(second.nodePids(), []);
-});
-
-test('finishes a cluster that was almost ready when the cloud and the node were stopped', async () => {
-  await using first = await CloudProcess.start();
-  const { path } = await aCluster(first);
-  await first.stop('SIGTERM');
   const database = writableDatabase(first);
   database.exec("update clusters set phase = 'deploying', deployed_at = null");
   database.exec("update operations set state = 'open', step = 'probe'");
   database.close();
-  await using second = await CloudProcess.start({ dataDir: first.dataDir });
-  await untilStatus(second, path, 'ready');
-  assert.equal(second.nodePids().length, 1);
-  await second.stop();
+  await using third = await CloudProcess.start({ dataDir: first.dataDir });
+  for (const almostReady of [path, halfMade]) await untilStatus(third, almostReady, 'ready');
+  assert.equal(third.nodePids().length, 2);
+  await third.stop();
 });
 
 test('names the key that it needs, and does not replace a node that lost its data by an empty one', async () => {

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { makeCertificate } from '../support/certificate.ts';
 import { runCommand } from '../support/command.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
@@ -84,8 +85,7 @@ describe('commands over TLS', () => {
     const unknown = /no authority that is trusted here issued.*--ca FILE.*\/pools\/default\/certificate/;
     await refused(1, unknown, { DIVAN_CA: undefined });
     const other = join(scratch, 'other.pem');
-    await using stranger = await NodeProcess.start();
-    writeFileSync(other, await (await stranger.request('/pools/default/certificate')).text());
+    writeFileSync(other, (await makeCertificate()).certificate);
     await refused(1, unknown, { DIVAN_CA: other });
   });
 

@@ -261,36 +261,44 @@ test('a node whose data folder is moved away acknowledges neither writes nor cha
   }
 });
 
-for (const damage of ['cut', 'flipped'] as const) {
-  test(`a node whose file was ${damage} names it and serves everything else`, async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'divan-harm-'));
-    try {
-      await using node = await NodeProcess.start({ dataDir, args });
-      const b = await client(node);
+test('a node whose files were cut or flipped names them and serves everything else', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'divan-harm-'));
+  /** By the bucket of the file. */
+  const damages = { b: 'cut', c: 'flipped' } as const;
+  const buckets = Object.keys(damages) as (keyof typeof damages)[];
+  const withC = [...args, '--bucket', 'c'];
+  try {
+    await using node = await NodeProcess.start({ dataDir, args: withC });
+    const paths: string[] = [];
+    for (const bucket of buckets) {
+      const connection = await client(node, bucket);
       for (let i = 0; i < 400; i++)
-        assert.equal(await write(b, `k${i}`, Buffer.alloc(500, 'v'), i % 4), success);
-      const other = await client(node, 'other');
-      assert.equal(await write(other, 'k', Buffer.from('v')), success);
-      const uuid = ((await (await node.request('/pools/default/buckets/b')).json()) as { uuid: string }).uuid;
-      b.close();
-      other.close();
-      assert.equal(await node.stop(), 0);
-      const path = globSync(`${dataDir}/**/${uuid}/data-0.*.db`)[0] as string;
-      damageFile(path, damage);
-      await using again = await NodeProcess.start({ dataDir, args });
-      await eventually(() => assert.ok(again.output.includes(path), again.output));
-      const c = await client(again);
-      assert.equal((await read(c, 'k0', 0)).status, temporaryFailure);
-      assert.equal((await read(c, 'k1', 1)).status, success);
-      const otherAgain = await client(again, 'other');
-      assert.equal((await read(otherAgain, 'k')).value.toString(), 'v');
-      c.close();
-      otherAgain.close();
-    } finally {
-      rmSync(dataDir, { recursive: true });
+        assert.equal(await write(connection, `k${i}`, Buffer.alloc(500, 'v'), i % 4), success);
+      connection.close();
+      const described = await node.request(`/pools/default/buckets/${bucket}`);
+      const { uuid } = (await described.json()) as { uuid: string };
+      paths.push(globSync(`${dataDir}/**/${uuid}/data-0.*.db`)[0] as string);
     }
-  });
-}
+    const other = await client(node, 'other');
+    assert.equal(await write(other, 'k', Buffer.from('v')), success);
+    other.close();
+    assert.equal(await node.stop(), 0);
+    for (const [index, bucket] of buckets.entries()) damageFile(paths[index] as string, damages[bucket]);
+    await using again = await NodeProcess.start({ dataDir, args: withC });
+    for (const path of paths) await eventually(() => assert.ok(again.output.includes(path), again.output));
+    for (const bucket of buckets) {
+      const connection = await client(again, bucket);
+      assert.equal((await read(connection, 'k0', 0)).status, temporaryFailure, bucket);
+      assert.equal((await read(connection, 'k1', 1)).status, success, bucket);
+      connection.close();
+    }
+    const otherAgain = await client(again, 'other');
+    assert.equal((await read(otherAgain, 'k')).value.toString(), 'v');
+    otherAgain.close();
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});
 
 async function healthOf(node: NodeProcess): Promise<{ node?: string; bucket?: string }> {
   const statusAt = async (path: string): Promise<string | undefined> => {

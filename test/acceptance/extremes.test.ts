@@ -5,16 +5,16 @@ import { collections, olderCopy, outOfMemory, readOnly, resident } from '../stre
 import { needs } from '../support/needs.ts';
 import { aSeed } from '../support/random.ts';
 
-const quotaBytes = 2 * 2 ** 20;
+const quotaBytes = 2 ** 20;
 
 for (const policy of ['fullEviction', 'valueOnly'] satisfies Policy[]) {
   test(`a bucket with ${policy} reads back 20 times more data than its memory has, also after a restart`, async (t) => {
-    t.diagnostic(await moreThanMemory({ policy, quotaBytes, count: 1_350, valueBytes: 31_500 }, aSeed(t)));
+    t.diagnostic(await moreThanMemory({ policy, quotaBytes, count: 675, valueBytes: 31_500 }, aSeed(t)));
   });
 }
 
 test('tombstones of a bucket that has all keys in memory stay within its quota', async (t) => {
-  const extent = { policy: 'valueOnly', quotaBytes, count: 15_000, valueBytes: 40 } as const;
+  const extent = { policy: 'valueOnly', quotaBytes, count: 7_500, valueBytes: 40 } as const;
   t.diagnostic(await tombstones(extent, aSeed(t)));
 });
 
@@ -24,7 +24,7 @@ test('hundreds of collections accept documents while half of them are dropped', 
 });
 
 test('a bucket with more data than its quota makes the process grow by three times the quota at most', async (t) => {
-  const [quotaMegabytes, timesQuota] = [100, 1.5];
+  const [quotaMegabytes, timesQuota] = [100, 1.2];
   t.diagnostic(await resident(quotaMegabytes, timesQuota));
 });
 

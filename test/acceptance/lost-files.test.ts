@@ -16,10 +16,13 @@ const count = 200;
 let folders = 0;
 
 /**
- * A folder of a stopped or killed node with durable documents in `b`. `last`: the size of a further document, of vbucket 1. A large one is
+ * A folder of a stopped or killed node with durable documents in `b` and one in `other`, and the ids of these buckets. `last`: the size of a further document, of vbucket 1. A large one is
  * committed to the rows of its file at once, with everything before it; the others are in the log of cuts until a clean stop.
  */
-async function aFolder(signal: NodeJS.Signals, last?: { bytes: number }): Promise<string> {
+async function aFolder(
+  signal: NodeJS.Signals,
+  last?: { bytes: number },
+): Promise<{ dataDir: string; uuids: { b: string; other: string } }> {
   const dataDir = join(scratch, String(++folders));
   await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b', '--bucket', 'other'] });
   const client = await dataClient(node);
@@ -27,84 +30,77 @@ async function aFolder(signal: NodeJS.Signals, last?: { bytes: number }): Promis
     const written = await client.ask(set(`k${i}`, '{"a":1}', { vb: i, framing: persisted }));
     assert.equal(written.status, Status.success);
   }
+  const inOther = await (await dataClient(node, 'other')).ask(set('k0', '1', { framing: persisted }));
+  assert.equal(inOther.status, Status.success);
   if (last !== undefined) {
     const value = JSON.stringify('x'.repeat(last.bytes));
     const written = await client.ask(set('last', value, { vb: 1, framing: persisted }));
     assert.equal(written.status, Status.success);
   }
   client.close();
+  const uuids = { b: await uuidOf(node, 'b'), other: await uuidOf(node, 'other') };
+  // For the test of a flush.
+  const flushable = await node.request('/pools/default/buckets/b', 'POST', { flushEnabled: '1' });
+  assert.equal(flushable.status, 200);
   await node.stop(signal);
-  return dataDir;
+  return { dataDir, uuids };
 }
 
-/** How many documents a node on the folder serves. */
-async function countServed(dataDir: string): Promise<number> {
+async function uuidOf(node: NodeProcess, bucket: string): Promise<string> {
+  const described = await node.request(`/pools/default/buckets/${bucket}`);
+  return ((await described.json()) as { uuid: string }).uuid;
+}
+
+/** How many documents of each bucket a node on the folder serves. */
+async function countServed(dataDir: string): Promise<{ b: number; other: number }> {
   await using node = await NodeProcess.start({ dataDir });
-  const client = await dataClient(node);
-  let found = 0;
-  for (let i = 0; i < count; i++)
-    if ((await client.ask(get(`k${i}`, { vb: i }))).status === Status.success) found++;
+  const found = { b: 0, other: 0 };
+  for (const bucket of ['b', 'other'] as const) {
+    const client = await dataClient(node, bucket);
+    for (let i = 0; i < count; i++)
+      if ((await client.ask(get(`k${i}`, { vb: i }))).status === Status.success) found[bucket]++;
+  }
   return found;
 }
 
-const losses: Record<string, (folder: string) => void> = {
-  'that is missing': (folder) => rmSync(folder, { recursive: true }),
-  'that is empty': (folder) => {
-    rmSync(folder, { recursive: true });
-    mkdirSync(folder);
-  },
-};
-
-for (const [what, lose] of Object.entries(losses)) {
-  test(`a node names a bucket folder ${what} as damaged, and serves its documents once the folder is restored`, async () => {
-    const dataDir = await aFolder('SIGTERM');
-    const buckets = join(dataDir, 'buckets');
-    const backup = join(dataDir, 'backup');
-    renameSync(buckets, backup);
-    mkdirSync(buckets);
-    for (const uuid of readdirSync(backup)) {
-      mkdirSync(join(buckets, uuid));
-      lose(join(buckets, uuid));
-    }
-    {
-      await using node = await NodeProcess.start({ dataDir });
-      await eventually(() =>
-        assert.match(node.output, /damaged +bucket "b": .*: its (folder is missing|files are missing)/),
-      );
-      await eventually(() => assert.match(node.output, /damaged +bucket "other": /));
-      await eventually(async () => {
-        const { nodes } = (await (await node.request('/pools/default')).json()) as {
-          nodes: { status: string }[];
-        };
-        assert.equal(nodes[0]?.status, 'unhealthy');
-      });
-      const statuses = (await (await node.request('/nodeStatuses')).json()) as Record<
-        string,
-        { status: string }
-      >;
-      assert.deepEqual(
-        Object.values(statuses).map(({ status }) => status),
-        ['unhealthy'],
-      );
-      assert.match(
-        await (await node.request('/metrics')).text(),
-        /^kv_bucket_damaged_files\{bucket="b"\} 4/m,
-      );
-    }
-    for (const uuid of readdirSync(buckets)) assert.deepEqual(readdirSync(join(buckets, uuid)), []);
-    rmSync(buckets, { recursive: true });
-    renameSync(backup, buckets);
-    assert.equal(await countServed(dataDir), count);
-  });
-}
-
-test('a bucket with a lost folder can be flushed, and is then empty and usable', async () => {
-  const dataDir = await aFolder('SIGTERM');
+test('a node names bucket folders that are missing or empty as damaged, and serves their documents once they are restored', async () => {
+  const { dataDir, uuids } = await aFolder('SIGTERM');
+  const buckets = join(dataDir, 'buckets');
+  const backup = join(dataDir, 'backup');
+  renameSync(buckets, backup);
+  mkdirSync(buckets);
+  mkdirSync(join(buckets, uuids.other));
   {
     await using node = await NodeProcess.start({ dataDir });
-    await node.request('/pools/default/buckets/b', 'POST', { flushEnabled: '1' });
-    await node.stop();
+    await eventually(() => assert.match(node.output, /damaged +bucket "b": .*: its folder is missing/));
+    await eventually(() => assert.match(node.output, /damaged +bucket "other": .*: its files are missing/));
+    await eventually(async () => {
+      const { nodes } = (await (await node.request('/pools/default')).json()) as {
+        nodes: { status: string }[];
+      };
+      assert.equal(nodes[0]?.status, 'unhealthy');
+    });
+    const statuses = (await (await node.request('/nodeStatuses')).json()) as Record<
+      string,
+      { status: string }
+    >;
+    assert.deepEqual(
+      Object.values(statuses).map(({ status }) => status),
+      ['unhealthy'],
+    );
+    const metrics = await (await node.request('/metrics')).text();
+    for (const bucket of ['b', 'other'])
+      assert.match(metrics, new RegExp(`^kv_bucket_damaged_files\\{bucket="${bucket}"\\} 4`, 'm'));
   }
+  assert.deepEqual(readdirSync(buckets), [uuids.other]);
+  assert.deepEqual(readdirSync(join(buckets, uuids.other)), []);
+  rmSync(buckets, { recursive: true });
+  renameSync(backup, buckets);
+  assert.deepEqual(await countServed(dataDir), { b: count, other: 1 });
+});
+
+test('a bucket with a lost folder can be flushed, and is then empty and usable', async () => {
+  const { dataDir } = await aFolder('SIGTERM');
   rmSync(join(dataDir, 'buckets'), { recursive: true });
   {
     await using node = await NodeProcess.start({ dataDir });
@@ -126,7 +122,7 @@ for (const [log, suffix, bytes, expectedCount] of [
   ['log of cuts', '-cuts', 1, 1],
 ] as const)
   test(`after a kill, documents of a file whose ${log} was removed are refused, not reported as missing`, async () => {
-    const dataDir = await aFolder('SIGKILL', { bytes });
+    const { dataDir } = await aFolder('SIGKILL', { bytes });
     const logs = readdirSync(join(dataDir, 'buckets'), { recursive: true, encoding: 'utf8' }).filter((path) =>
       path.endsWith(`data-1.1.db${suffix}`),
     );

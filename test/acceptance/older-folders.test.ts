@@ -15,15 +15,21 @@ const scratch = mkdtempSync(join(tmpdir(), 'divan-older-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
 for (const version of ['0.1.0', '0.2.0']) {
-  test(`opens a folder of ${version} after a clean stop`, async () => {
-    await withFolder(version, async (node, cluster) => {
+  test(`opens a folder of ${version} after a clean stop, compacts it and reads it afterwards`, async () => {
+    const dataDir = unpacked(version);
+    await withNode(dataDir, async (node, cluster) => {
       await checkDocuments(cluster.bucket('travel'));
       await checkConfiguration(node);
+      await checkIdAndMap(node);
+      if (version === '0.2.0') await checkIndexAndFunction(cluster);
+      await compact(node);
+      assert.equal(await node.stop(), 0);
     });
+    await withNode(dataDir, (_, cluster) => checkDocuments(cluster.bucket('travel')));
   });
 
   test(`opens a folder of ${version} after kill -9, with every durable write`, async () => {
-    await withFolder(`${version}-killed`, async (node, cluster) => {
+    await withNode(unpacked(`${version}-killed`), async (node, cluster) => {
       await checkDocuments(cluster.bucket('travel'));
       await checkConfiguration(node);
       const collection = cluster.bucket('travel').defaultCollection();
@@ -32,73 +38,56 @@ for (const version of ['0.1.0', '0.2.0']) {
         durable.map(({ content }) => content),
         [0, 1, 2, 3, 4].map((i) => ({ i })),
       );
-    });
-  });
-
-  test(`compacts a folder of ${version} and reads it afterwards`, async () => {
-    const parent = mkdtempSync(join(scratch, 'folder-'));
-    execFileSync('tar', ['-xzf', join(folders, `${version}.tar.gz`), '-C', parent]);
-    const dataDir = join(parent, 'data-folder');
-    {
-      await using node = await NodeProcess.start({ dataDir });
-      const path = '/pools/default/buckets/travel/controller/compactBucket';
-      assert.equal((await node.request(path, 'POST')).status, 200);
-      await eventually(async () => {
-        const tasks = await read<{ type: string }[]>(node, '/pools/default/tasks');
-        assert.ok(tasks.every(({ type }) => type !== 'bucket_compaction'));
-      });
-    }
-    await using node = await NodeProcess.start({ dataDir });
-    const cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
-    try {
-      await checkDocuments(cluster.bucket('travel'));
-    } finally {
-      await cluster.close();
-    }
-  });
-}
-
-test('the node of an older folder keeps its id in the folder from its next start on', async () => {
-  await withFolder('0.1.0', async (node) => {
-    const pool = await read<{ nodes: { thisNode: boolean; nodeUUID: string }[] }>(node, '/pools/default');
-    assert.deepEqual(
-      pool.nodes.map(({ nodeUUID, thisNode }) => ({ nodeUUID, thisNode })),
-      [{ nodeUUID: readFileSync(join(node.dataDir, 'node.id'), 'utf8'), thisNode: true }],
-    );
-  });
-});
-
-test('buckets of an older folder get a map that has every vbucket on the node', async () => {
-  await withFolder('0.1.0', async (node) => {
-    const { vBucketServerMap } = await read<{ vBucketServerMap: { vBucketMap: number[][] } }>(
-      node,
-      '/pools/default/b/travel',
-    );
-    assert.equal(vBucketServerMap.vBucketMap.length, 1024);
-    assert.ok(vBucketServerMap.vBucketMap.every(([active]) => active === 0));
-  });
-});
-
-for (const folder of ['0.2.0', '0.2.0-killed']) {
-  test(`answers from the index and the function in the folder ${folder}`, async () => {
-    await withFolder(folder, async (_, cluster) => {
-      const scan = 'SELECT RAW name FROM travel.inventory.airline WHERE name IS NOT MISSING';
-      await eventually(async () => {
-        assert.match(JSON.stringify((await cluster.query(`EXPLAIN ${scan}`)).rows), /"index":"by_name"/);
-        assert.deepEqual((await cluster.query(scan)).rows, ['40-Mile Air']);
-      });
-      assert.deepEqual((await cluster.query('EXECUTE FUNCTION plus_one(41)')).rows, [42]);
+      if (version === '0.2.0') await checkIndexAndFunction(cluster);
     });
   });
 }
 
-async function withFolder(
-  name: string,
-  use: (node: NodeProcess, cluster: Cluster) => Promise<void>,
-): Promise<void> {
+/** The node keeps its id in the folder from this start on, and every vbucket is on it. */
+async function checkIdAndMap(node: NodeProcess): Promise<void> {
+  const pool = await read<{ nodes: { thisNode: boolean; nodeUUID: string }[] }>(node, '/pools/default');
+  assert.deepEqual(
+    pool.nodes.map(({ nodeUUID, thisNode }) => ({ nodeUUID, thisNode })),
+    [{ nodeUUID: readFileSync(join(node.dataDir, 'node.id'), 'utf8'), thisNode: true }],
+  );
+  const { vBucketServerMap } = await read<{ vBucketServerMap: { vBucketMap: number[][] } }>(
+    node,
+    '/pools/default/b/travel',
+  );
+  assert.equal(vBucketServerMap.vBucketMap.length, 1024);
+  assert.ok(vBucketServerMap.vBucketMap.every(([active]) => active === 0));
+}
+
+async function checkIndexAndFunction(cluster: Cluster): Promise<void> {
+  const scan = 'SELECT RAW name FROM travel.inventory.airline WHERE name IS NOT MISSING';
+  await eventually(async () => {
+    assert.match(JSON.stringify((await cluster.query(`EXPLAIN ${scan}`)).rows), /"index":"by_name"/);
+    assert.deepEqual((await cluster.query(scan)).rows, ['40-Mile Air']);
+  });
+  assert.deepEqual((await cluster.query('EXECUTE FUNCTION plus_one(41)')).rows, [42]);
+}
+
+async function compact(node: NodeProcess): Promise<void> {
+  const path = '/pools/default/buckets/travel/controller/compactBucket';
+  assert.equal((await node.request(path, 'POST')).status, 200);
+  await eventually(async () => {
+    const tasks = await read<{ type: string }[]>(node, '/pools/default/tasks');
+    assert.ok(tasks.every(({ type }) => type !== 'bucket_compaction'));
+  });
+}
+
+/** Returns the data folder. */
+function unpacked(name: string): string {
   const parent = mkdtempSync(join(scratch, 'folder-'));
   execFileSync('tar', ['-xzf', join(folders, `${name}.tar.gz`), '-C', parent]);
-  await using node = await NodeProcess.start({ dataDir: join(parent, 'data-folder') });
+  return join(parent, 'data-folder');
+}
+
+async function withNode(
+  dataDir: string,
+  use: (node: NodeProcess, cluster: Cluster) => Promise<void>,
+): Promise<void> {
+  await using node = await NodeProcess.start({ dataDir });
   const cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
   try {
     await use(node, cluster);

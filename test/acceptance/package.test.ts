@@ -36,6 +36,8 @@ let installation = { stdout: '', stderr: '' };
 /** Processor time from the start of the installation until the first document; a tenth of this is needed. Waiting does not count, so that a busy machine needs no more. */
 const newcomerSeconds = 120;
 const times = join(scratch, 'times');
+/** The compression of an archive with Node would take most of the processor time of these tests. */
+const fast = ['--level', '0'];
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
 before(async () => {
@@ -109,7 +111,7 @@ test('the archive runs on a machine without Node, npm and this checkout', {
 }, async () => {
   const tool = join(checkout, 'tools/dist.ts');
   const packed = join(scratch, readdirSync(scratch).find((name) => name.endsWith('.tgz')) as string);
-  const printed = execFileSync(process.execPath, [tool, '--package', packed, '--out', scratch], {
+  const printed = execFileSync(process.execPath, [tool, '--package', packed, ...fast, '--out', scratch], {
     encoding: 'utf8',
   });
   const name = `divan-${JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')).version}-${process.platform}-${process.arch}`;
@@ -168,7 +170,9 @@ test('an archive for another platform has the Node that --node names, and is ref
   const foreign = join(scratch, 'foreign-node');
   writeFileSync(foreign, 'a program of another platform');
   const make = (...args: string[]) =>
-    spawnSync(process.execPath, [tool, '--package', packed, '--out', scratch, ...args], { encoding: 'utf8' });
+    spawnSync(process.execPath, [tool, '--package', packed, ...fast, '--out', scratch, ...args], {
+      encoding: 'utf8',
+    });
   const { stdout, stderr } = make('--platform', 'darwin-arm64', '--node', foreign);
   assert.match(stdout, /-darwin-arm64\.tar\.gz\n$/, stderr);
   const folder = join(scratch, 'foreign');

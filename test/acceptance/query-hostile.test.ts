@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, Collection } from 'couchbase';
 import { type Prng, prng } from '#base/prng.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
@@ -11,7 +12,7 @@ import { connect } from '../support/sdk.ts';
 import { printedSeed } from '../support/seed.ts';
 
 const seed = printedSeed(console.log);
-const requests = 2_000;
+const requests = 1_000;
 const authorization = `Basic ${btoa(`${administrator.username}:${administrator.password}`)}`;
 /** 10^8 rows: practically endless. */
 const endlessRows = 'FROM ARRAY_RANGE(0, 10000) a, ARRAY_RANGE(0, 10000) b';
@@ -83,7 +84,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
     const cases: [string, object, number][] = [
       ['SELECT REPEAT("x", 5000000000)', {}, 5035],
       ['SELECT ARRAY_RANGE(0, 5000000000)', {}, 5035],
-      ['SELECT ARRAY_REPEAT(ARRAY_REPEAT(1, 30000), 30000)', {}, 5035],
+      // src/sqlpp/values/step-limit.test.ts has other nested values.
       ['SELECT ARRAY_REPEAT(ARRAY_REPEAT(ARRAY_REPEAT(1, 30000), 30000), 30000)', {}, 5035],
       ['SELECT ARRAY_REPEAT(REPEAT("x", 30000), 30000)', {}, 5035],
       ['SELECT CONCAT2(",", ARRAY_REPEAT(REPEAT("x", 30000), 30000))', {}, 5035],
@@ -96,10 +97,10 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
       [`SELECT ANY i IN r SATISFIES (ANY j IN r SATISFIES i + j < 0 END) END LET r = ${numbers}`, {}, 5035],
       [`SELECT ANY i IN r SATISFIES i + 30001 IN r END LET r = ${numbers}`, {}, 5035],
       [recursive(''), {}, 5030],
-      [recursive(', [1, 2, 3, 4] AS x'), { memory_quota: 32 }, 5500],
-      [`SELECT ARRAY_AGG([a, b]) ${endlessRows.replaceAll('10000', '5000')}`, { memory_quota: 32 }, 5500],
-      [`SELECT COUNT(*) ${endlessRows}, ARRAY_RANGE(0, 10000) c`, { timeout: '1s' }, 1080],
-      [`SELECT a, b ${endlessRows} ORDER BY b DESC, a`, { timeout: '2s' }, 1080],
+      [recursive(', [1, 2, 3, 4] AS x'), { memory_quota: 8 }, 5500],
+      [`SELECT ARRAY_AGG([a, b]) ${endlessRows.replaceAll('10000', '5000')}`, { memory_quota: 8 }, 5500],
+      [`SELECT COUNT(*) ${endlessRows}, ARRAY_RANGE(0, 10000) c`, { timeout: '400ms' }, 1080],
+      [`SELECT a, b ${endlessRows} ORDER BY b DESC, a`, { timeout: '800ms' }, 1080],
     ];
     for (const [statement, rest, code] of cases) {
       const { errors } = await ask({ statement, ...rest });
@@ -135,6 +136,8 @@ async function writeAndRead(collection: Collection, end: { isReached: boolean })
   for (; !end.isReached; rounds++) {
     await collection.upsert('calm', { rounds });
     assert.deepEqual((await collection.get('calm')).content, { rounds });
+    // Without a pause this client would take more processor time than the statements.
+    await pause(5);
   }
   return rounds;
 }

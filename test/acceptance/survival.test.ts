@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { Feature } from '#wire/features.ts';
 import { encodeRequest } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
@@ -50,41 +50,51 @@ async function writeOn(client: KvConnection, prefix: string, acknowledged: strin
   }
 }
 
-describe('a damaged file', () => {
+const vbucketCount = 1024;
+
+test('a damaged file affects only its own vbuckets, and is reported', async () => {
   const flipped = (whole: Buffer): Buffer => {
     const bytes = Buffer.from(whole);
     for (let at = bytes.length >> 2; at < bytes.length; at += 997) bytes[at] = (bytes[at] as number) ^ 0xff;
     return bytes;
   };
+  /** By the name of the bucket whose file is damaged. */
   const damages: Record<string, (whole: Buffer) => Buffer> = {
-    'with flipped bytes': flipped,
-    'cut short': (whole) => whole.subarray(0, Math.floor(whole.length * 0.6)),
-    'that is empty': () => Buffer.alloc(0),
-    'overwritten with other bytes': (whole) => Buffer.alloc(whole.length, 0x5a),
+    flipped,
+    'cut-short': (whole) => whole.subarray(0, Math.floor(whole.length * 0.6)),
+    empty: () => Buffer.alloc(0),
+    overwritten: (whole) => Buffer.alloc(whole.length, 0x5a),
   };
-  for (const [name, damage] of Object.entries(damages)) {
-    test(`${name} affects only its own vbuckets, and is reported`, async () => {
-      const dataDir = aFolder();
-      await fill(dataDir);
-      const file = largeFiles(join(dataDir, 'buckets'))[1] as string;
-      writeFileSync(file, damage(readFileSync(file)));
-      await checkDamaged(dataDir, file);
-    });
-  }
+  const dataDir = aFolder();
+  const uuids = await fill(dataDir, Object.keys(damages));
+  const damaged = Object.entries(damages).map(([bucket, damage], index) => {
+    const file = largeFiles(join(dataDir, 'buckets', uuids[index] as string))[1] as string;
+    writeFileSync(file, damage(readFileSync(file)));
+    return [bucket, file] as const;
+  });
+  await using node = await NodeProcess.start({ dataDir });
+  const other = await dataClient(node, 'other');
+  assert.equal((await other.ask(get('k'))).status, Status.success);
+  for (const [bucket, file] of damaged) await checkDamaged(node, bucket, file);
 });
 
-const vbucketCount = 1024;
-
-/** A document in each vbucket of `b`, one in `other`, and a clean stop. */
-async function fill(dataDir: string): Promise<void> {
-  await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b', '--bucket', 'other'] });
-  const client = await dataClient(node);
+/** A document in each vbucket of the buckets, one in `other`, and a clean stop. Returns the ids of the buckets. */
+async function fill(dataDir: string, buckets: readonly string[]): Promise<string[]> {
+  const args = [...buckets, 'other'].flatMap((name) => ['--bucket', name]);
+  await using node = await NodeProcess.start({ dataDir, args });
   const value = `"${'x'.repeat(500)}"`;
-  client.send(...Array.from({ length: vbucketCount }, (_, vb) => set('k', value, { vb })));
-  for (let vb = 0; vb < vbucketCount; vb++) assert.equal((await client.next())?.status, Status.success);
+  const uuids: string[] = [];
+  for (const bucket of buckets) {
+    const client = await dataClient(node, bucket);
+    client.send(...Array.from({ length: vbucketCount }, (_, vb) => set('k', value, { vb })));
+    for (let vb = 0; vb < vbucketCount; vb++) assert.equal((await client.next())?.status, Status.success);
+    const described = await node.request(`/pools/default/buckets/${bucket}`);
+    uuids.push(((await described.json()) as { uuid: string }).uuid);
+  }
   const other = await dataClient(node, 'other');
   assert.equal((await other.ask(set('k', '1'))).status, Status.success);
   await node.stop();
+  return uuids;
 }
 
 /** Data files that are larger than those of an empty bucket. */
@@ -94,11 +104,8 @@ const largeFiles = (folder: string): string[] =>
     .filter((path) => path.endsWith('.db') && statSync(path).size > 100_000)
     .sort();
 
-async function checkDamaged(dataDir: string, file: string): Promise<void> {
-  await using node = await NodeProcess.start({ dataDir });
-  const other = await dataClient(node, 'other');
-  assert.equal((await other.ask(get('k'))).status, Status.success);
-  const client = await dataClient(node);
+async function checkDamaged(node: NodeProcess, bucket: string, file: string): Promise<void> {
+  const client = await dataClient(node, bucket);
   client.send(...Array.from({ length: vbucketCount }, (_, vb) => get('k', { vb })));
   const statuses = new Map<number, number>();
   for (let vb = 0; vb < vbucketCount; vb++) {
@@ -106,11 +113,15 @@ async function checkDamaged(dataDir: string, file: string): Promise<void> {
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
   // The damaged file holds a quarter of the vbuckets.
-  assert.deepEqual(Object.fromEntries(statuses), { [Status.success]: 768, [Status.temporaryFailure]: 256 });
-  await eventually(() => assert.match(node.output, new RegExp(`damaged +bucket "b": ${file}`)));
+  const expected = { [Status.success]: 768, [Status.temporaryFailure]: 256 };
+  assert.deepEqual(Object.fromEntries(statuses), expected, bucket);
+  await eventually(() => assert.match(node.output, new RegExp(`damaged +bucket "${bucket}": ${file}`)));
   await eventually(async () => {
     const { alerts } = (await (await node.request('/pools/default')).json()) as { alerts: { msg: string }[] };
-    assert.ok(alerts.some(({ msg }) => msg.includes(file)));
+    assert.ok(
+      alerts.some(({ msg }) => msg.includes(file)),
+      bucket,
+    );
   });
 }
 
@@ -132,8 +143,13 @@ test('a full bucket refuses writes, still reads, and accepts writes again after 
 });
 
 describe('misbehaving clients', () => {
+  let node: NodeProcess;
+  before(async () => {
+    node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+  });
+  after(() => node?.[Symbol.asyncDispose]());
+
   test('ten thousand requests in one write are answered in order', async () => {
-    await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     const client = await dataClient(node);
     const requests = Array.from({ length: 10_000 }, (_, i) => {
       const rest = { opaque: i, ...(i % 100 === 0 && { framing: persisted }) };
@@ -149,7 +165,6 @@ describe('misbehaving clients', () => {
   });
 
   test('a client that sends byte by byte is served', async () => {
-    await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     const client = await dataClient(node);
     const bytes = Buffer.concat([set('k', '1', { framing: persisted }), get('k')].map(encodeRequest));
     for (const byte of bytes) {
@@ -162,7 +177,6 @@ describe('misbehaving clients', () => {
   });
 
   test('clients that disconnect during durable writes leave no document locked', async () => {
-    await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     for (let round = 0; round < 20; round++) {
       const client = await dataClient(node, 'b', [...clientFeatures, Feature.unorderedExecution]);
       client.send(...Array.from({ length: 20 }, (_, i) => set(`k${i}`, '1', { framing: persisted })));
@@ -180,7 +194,6 @@ describe('misbehaving clients', () => {
   });
 
   test('a client that requests much and reads nothing uses less than 100 MB, and other clients are still served', async () => {
-    await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     const paused = await dataClient(node);
     await paused.ask(set('large', Buffer.alloc(1024 * 1024, 0x41)));
     const before = residentMb(node.pid);

@@ -86,8 +86,10 @@ test('starts a node and the cloud, lists both in the ready file, and stops both'
   assert.ok(!again.printed.text.includes(ready.password as string));
 });
 
-test('prints the generated password on the next start if the first one did not complete', async () => {
+test('starts the node alone with --no-cloud, and prints the generated password on the next start if the first one did not complete', async () => {
   const first = await up('unseen', '--no-cloud');
+  assert.equal(first.ready.cloud, undefined);
+  assert.equal(existsSync(join(scratch, 'unseen', 'cloud')), false);
   const ended = once(first.child, 'exit');
   first.child.kill('SIGKILL');
   await ended;
@@ -101,20 +103,21 @@ test('prints the generated password on the next start if the first one did not c
   child.kill('SIGKILL');
 });
 
-test('leaves no cloud running when it is killed, and starts again at once', async () => {
-  const { child, ready } = await up('killed', '--cloud-port', '0');
+test('does not show the value of --database in the process list, leaves no cloud running when it is killed, and starts again at once', async () => {
+  // It may contain a password.
+  const database = ['--database', join(scratch, 'secret.db')];
+  const { child, ready } = await up('killed', '--cloud-port', '0', ...database);
+  assert.ok(existsSync(database[1] as string));
+  const list = ['-ww', '--ppid', String(child.pid), '-o', 'args='];
+  const { stdout } = spawnSync('ps', list, { encoding: 'utf8' });
+  assert.match(stdout, / cloud --data-dir /);
+  assert.ok(!stdout.includes(database[1] as string), stdout);
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
-  const next = await up('killed', '--cloud-port', '0');
+  const next = await up('killed', '--cloud-port', '0', ...database);
   assert.equal((await listClouds(next.ready.cloud)).status, 200);
   await eventually(async () => assert.equal(await isReachable(ready.cloud), false));
-});
-
-test('starts the node alone with --no-cloud', async () => {
-  const { ready } = await up('alone', '--no-cloud');
-  assert.equal(ready.cloud, undefined);
-  assert.equal(existsSync(join(scratch, 'alone', 'cloud')), false);
 });
 
 // A second signal ends the process at once, unless it has ended already.
@@ -156,17 +159,6 @@ for (const [times, codes] of [
     assert.equal(stdout, '');
   });
 
-test('the process list does not show the value of --database, which may contain a password', async () => {
-  const database = join(scratch, 'secret.db');
-  const { child } = await up('hidden', '--cloud-port', '0', '--database', database);
-  assert.ok(existsSync(database));
-  const { stdout } = spawnSync('ps', ['-ww', '--ppid', String(child.pid), '-o', 'args='], {
-    encoding: 'utf8',
-  });
-  assert.match(stdout, / cloud --data-dir /);
-  assert.ok(!stdout.includes(database), stdout);
-});
-
 test('reports that the port of the cloud is in use, and ends', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -182,7 +174,7 @@ test('reports that the port of the cloud is in use, and ends', async () => {
   other.close();
 });
 
-test('--nodes starts a cluster of several nodes, and stops all of them', async () => {
+test('--nodes starts a cluster of several nodes, restarts one that was killed, and stops all of them', async () => {
   const args = ['--no-cloud', '--nodes', '2', '--services', 'kv', '--memory-quota', '256'];
   const { child, ready } = await up('several', ...args);
   const pair = Buffer.from(`${ready.username}:${ready.password}`).toString('base64');
@@ -195,16 +187,6 @@ test('--nodes starts a cluster of several nodes, and stops all of them', async (
   );
   const other = `http://${nodes[1]?.hostname}/pools`;
   assert.equal((await fetch(other, asAdministrator)).status, 200);
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-  await eventually(() => assert.rejects(fetch(other)));
-});
-
-test('--nodes restarts a node that was killed, and nothing else ends', async () => {
-  const args = ['--no-cloud', '--nodes', '2', '--services', 'kv', '--memory-quota', '256'];
-  const { child, ready } = await up('again', ...args);
-  const pair = Buffer.from(`${ready.username}:${ready.password}`).toString('base64');
-  const asAdministrator = { headers: { authorization: `Basic ${pair}` } };
   const second = async () => {
     const answer = await fetch(`${ready.node.rest}/pools/default`, asAdministrator);
     const { nodes } = (await answer.json()) as { nodes: { hostname: string; status: string }[] };
@@ -225,6 +207,7 @@ test('--nodes restarts a node that was killed, and nothing else ends', async () 
   assert.equal(child.exitCode, null);
   child.kill('SIGTERM');
   await once(child, 'exit');
+  await eventually(() => assert.rejects(fetch(other)));
 });
 
 test('--nodes refuses more nodes than a cluster may have', () => {

@@ -135,7 +135,9 @@ class ABucket extends Subject {
 }
 
 async function write(node: NodeProcess, bucket: string, text: string): Promise<Answer> {
-  const client = await eventually(() => dataClient(node, bucket));
+  // Once the node was killed no attempt succeeds.
+  const client = await eventually(() => (node.running ? dataClient(node, bucket) : null));
+  if (client === null) throw new Error('the node has ended');
   try {
     for (;;) {
       const { status } = await client.ask(set('document', text, { magic: 0x08, framing: persisted }));

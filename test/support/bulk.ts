@@ -7,7 +7,8 @@ import { KvConnection, type Reply } from './kv-connection.ts';
 import { Opcode } from './opcodes.ts';
 
 const batchSize = 64;
-const pauseMs = 5;
+/** A shorter one makes most of the repeated requests fail again. */
+const pauseMs = 15;
 
 export class Bulk implements Disposable {
   private readonly connections: KvConnection[];

@@ -1,6 +1,8 @@
 // Creates a cluster of the cloud that is ready to use.
 import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { CloudProcess } from './cloud-process.ts';
+import { pauseMs } from './node-process.ts';
 
 export interface CloudCluster {
   id: string;
@@ -58,20 +60,22 @@ export async function untilStatus(
   status: string,
   withinMs = timeoutMs,
 ): Promise<{ id: string; endpointsURL: string[] }> {
-  const deadline = performance.now() + withinMs;
+  const fromMs = performance.now();
   for (;;) {
     const { body } = await cloud.request('GET', path);
     if (body.status === status) return body;
     assert.doesNotMatch(String(body.status), /fail/i, JSON.stringify(body));
-    assert.ok(performance.now() < deadline, `${path} is ${body.status}, not ${status}, after ${withinMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    const waitedMs = performance.now() - fromMs;
+    assert.ok(waitedMs < withinMs, `${path} is ${body.status}, not ${status}, after ${withinMs} ms`);
+    await pause(pauseMs(waitedMs));
   }
 }
 
 export async function untilGone(cloud: CloudProcess, path: string): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const fromMs = performance.now();
   while ((await cloud.request('GET', path)).status !== 404) {
-    assert.ok(performance.now() < deadline, `${path} is still there after ${timeoutMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    const waitedMs = performance.now() - fromMs;
+    assert.ok(waitedMs < timeoutMs, `${path} is still there after ${timeoutMs} ms`);
+    await pause(pauseMs(waitedMs));
   }
 }

@@ -79,5 +79,7 @@ function productionPackages(): InstalledPackage[] {
 function tarOf(found: InstalledPackage | undefined): Buffer {
   if (found === undefined) return Buffer.alloc(0);
   const options = ['--exclude=./node_modules', '--transform=s,^\\.,package,'];
-  return execFileSync('tar', ['-czf', '-', ...options, '-C', found.folder, '.'], { maxBuffer: tarBytesMax });
+  return execFileSync('tar', ['-I', 'gzip -1', '-cf', '-', ...options, '-C', found.folder, '.'], {
+    maxBuffer: tarBytesMax,
+  });
 }

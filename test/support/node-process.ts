@@ -210,4 +210,4 @@ export async function eventuallyWithin<T>(timeoutMs: number, attempt: () => T | 
 }
 
 /** A tenth of the time waited so far: frequent attempts would take processor time that the other processes need. */
-const pauseMs = (waitedMs: number): number => Math.min(Math.max(waitedMs / 10, 20), 150);
+export const pauseMs = (waitedMs: number): number => Math.min(Math.max(waitedMs / 10, 20), 150);
