@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { createToken, operator } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { eventually } from '../support/node-process.ts';
@@ -12,183 +12,187 @@ async function aProject(cloud: CloudProcess, name: string): Promise<string> {
   return (await cloud.request('POST', '/v2/projects', { name })).body.id;
 }
 
-test('permits each role its operations, and lists only the projects that the role may read', async () => {
-  await using cloud = await CloudProcess.start();
-  const [mine, other] = [await aProject(cloud, 'mine'), await aProject(cloud, 'other')];
-  const tokens = {
-    organizationOwner: createToken(cloud, '--role', 'organizationOwner').token,
-    projectOwner: createToken(cloud, '--role', 'projectOwner', '--project', mine).token,
-    projectViewer: createToken(cloud, '--role', 'projectViewer', '--project', mine).token,
-    reader: createToken(cloud, '--role', 'reader').token,
-  };
-  /** A request for a cluster in a cloud that does not exist. */
-  const cluster = (projectId: string) => ({
-    name: 'xx',
-    projectId,
-    cloudId: '00000000-0000-4000-8000-000000000000',
+describe('one cloud', () => {
+  let cloud: CloudProcess;
+  before(async () => {
+    cloud = await CloudProcess.start();
   });
-  // An authorized caller gets 422 for a wrong request, any other 403.
-  const expected: [
-    method: string,
-    path: string,
-    body: unknown,
-    statuses: Record<keyof typeof tokens, number>,
-  ][] = [
-    [
-      'GET',
-      '/v2/clouds',
-      undefined,
-      { organizationOwner: 200, projectOwner: 200, projectViewer: 200, reader: 200 },
-    ],
-    [
-      'GET',
-      '/v2/users',
-      undefined,
-      { organizationOwner: 200, projectOwner: 403, projectViewer: 403, reader: 200 },
-    ],
-    [
-      'GET',
-      `/v2/projects/${mine}`,
-      undefined,
-      { organizationOwner: 200, projectOwner: 200, projectViewer: 200, reader: 200 },
-    ],
-    [
-      'GET',
-      `/v2/projects/${other}`,
-      undefined,
-      { organizationOwner: 200, projectOwner: 403, projectViewer: 403, reader: 200 },
-    ],
-    [
-      'POST',
-      '/v2/projects',
-      { name: 'new' },
-      { organizationOwner: 201, projectOwner: 403, projectViewer: 403, reader: 403 },
-    ],
-    [
-      'DELETE',
-      `/v2/projects/${mine}x`,
-      undefined,
-      { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 403 },
-    ],
-    [
-      'POST',
-      '/v2/projects',
-      { unheardOf: 1 },
-      { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 403 },
-    ],
-    [
-      'GET',
-      '/v2/users?page=0',
-      undefined,
-      { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 422 },
-    ],
-    [
-      'POST',
-      '/v2/clusters',
-      cluster(mine),
-      { organizationOwner: 422, projectOwner: 422, projectViewer: 403, reader: 403 },
-    ],
-    [
-      'POST',
-      '/v2/clusters',
-      cluster(other),
-      { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 403 },
-    ],
-  ];
-  for (const [method, path, body, statuses] of expected) {
-    for (const [role, status] of Object.entries(statuses)) {
-      const answer = await cloud.request(method, path, body, tokens[role as keyof typeof tokens]);
-      assert.equal(answer.status, status, `${role} ${method} ${path}: ${JSON.stringify(answer.body)}`);
-    }
-  }
-  const seen = await cloud.request('GET', '/v2/projects?sortBy=name.asc', undefined, tokens.projectViewer);
-  assert.deepEqual(
-    seen.body.data.map(({ name }: { name: string }) => name),
-    ['mine'],
-  );
-});
+  after(() => cloud?.[Symbol.asyncDispose]());
 
-test('accepts signed requests, and names what is wrong in others', async () => {
-  await using cloud = await CloudProcess.start();
-  const { accessKey, secretKey } = createToken(cloud, '--role', 'reader');
-  const path = '/v2/clouds?perPage=5';
-  const now = Math.floor(Date.now() / 1000);
-  const send = async (change: {
-    signedMethod?: string;
-    signedPath?: string;
-    signedTime?: number;
-    key?: string;
-    secret?: string;
-    /** The header with the time; null: none. */
-    sentTime?: string | null;
-  }) => {
-    const signedTime = String(change.signedTime ?? now);
-    const signature = createHmac('sha256', change.secret ?? secretKey)
-      .update(`${change.signedMethod ?? 'GET'}\n${change.signedPath ?? path}\n${signedTime}`)
-      .digest('base64');
-    const sentTime = change.sentTime === undefined ? signedTime : change.sentTime;
-    const response = await fetch(new URL(path, cloud.ready.api), {
-      headers: {
-        authorization: `Bearer ${change.key ?? accessKey}:${signature}`,
-        ...(sentTime !== null && { 'couchbase-timestamp': sentTime }),
-      },
+  test('permits each role its operations, and lists only the projects that the role may read', async () => {
+    const [mine, other] = [await aProject(cloud, 'mine'), await aProject(cloud, 'other')];
+    const tokens = {
+      organizationOwner: createToken(cloud, '--role', 'organizationOwner').token,
+      projectOwner: createToken(cloud, '--role', 'projectOwner', '--project', mine).token,
+      projectViewer: createToken(cloud, '--role', 'projectViewer', '--project', mine).token,
+      reader: createToken(cloud, '--role', 'reader').token,
+    };
+    /** A request for a cluster in a cloud that does not exist. */
+    const cluster = (projectId: string) => ({
+      name: 'xx',
+      projectId,
+      cloudId: '00000000-0000-4000-8000-000000000000',
     });
-    return { status: response.status, message: ((await response.json()) as { message?: string }).message };
-  };
-  assert.equal((await send({})).status, 200);
-  // Published clients send seconds or milliseconds, and sign the path or the whole URL.
-  assert.equal((await send({ signedTime: now * 1000 })).status, 200);
-  assert.equal((await send({ signedPath: `${cloud.ready.api}${path}` })).status, 200);
-  const wrong: [Parameters<typeof send>[0], RegExp][] = [
-    [{ signedPath: '/v2/clouds' }, /signature/],
-    [{ signedMethod: 'POST' }, /signature/],
-    [{ secret: 'another' }, /signature/],
-    [{ sentTime: String(now - 1) }, /signature/],
-    // Times that differ by at most 300 s are accepted.
-    [{ signedTime: now - 400 }, /Couchbase-Timestamp differs from the server.s time by \d+ s/],
-    [{ sentTime: null }, /needs the header Couchbase-Timestamp/],
-    [{ key: 'unknown' }, /access key/],
-  ];
-  for (const [change, message] of wrong) {
-    const answer = await send(change);
-    assert.equal(answer.status, 401, JSON.stringify(change));
-    assert.match(answer.message ?? '', message);
-  }
-});
+    // An authorized caller gets 422 for a wrong request, any other 403.
+    const expected: [
+      method: string,
+      path: string,
+      body: unknown,
+      statuses: Record<keyof typeof tokens, number>,
+    ][] = [
+      [
+        'GET',
+        '/v2/clouds',
+        undefined,
+        { organizationOwner: 200, projectOwner: 200, projectViewer: 200, reader: 200 },
+      ],
+      [
+        'GET',
+        '/v2/users',
+        undefined,
+        { organizationOwner: 200, projectOwner: 403, projectViewer: 403, reader: 200 },
+      ],
+      [
+        'GET',
+        `/v2/projects/${mine}`,
+        undefined,
+        { organizationOwner: 200, projectOwner: 200, projectViewer: 200, reader: 200 },
+      ],
+      [
+        'GET',
+        `/v2/projects/${other}`,
+        undefined,
+        { organizationOwner: 200, projectOwner: 403, projectViewer: 403, reader: 200 },
+      ],
+      [
+        'POST',
+        '/v2/projects',
+        { name: 'new' },
+        { organizationOwner: 201, projectOwner: 403, projectViewer: 403, reader: 403 },
+      ],
+      [
+        'DELETE',
+        `/v2/projects/${mine}x`,
+        undefined,
+        { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 403 },
+      ],
+      [
+        'POST',
+        '/v2/projects',
+        { unheardOf: 1 },
+        { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 403 },
+      ],
+      [
+        'GET',
+        '/v2/users?page=0',
+        undefined,
+        { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 422 },
+      ],
+      [
+        'POST',
+        '/v2/clusters',
+        cluster(mine),
+        { organizationOwner: 422, projectOwner: 422, projectViewer: 403, reader: 403 },
+      ],
+      [
+        'POST',
+        '/v2/clusters',
+        cluster(other),
+        { organizationOwner: 422, projectOwner: 403, projectViewer: 403, reader: 403 },
+      ],
+    ];
+    for (const [method, path, body, statuses] of expected) {
+      for (const [role, status] of Object.entries(statuses)) {
+        const answer = await cloud.request(method, path, body, tokens[role as keyof typeof tokens]);
+        assert.equal(answer.status, status, `${role} ${method} ${path}: ${JSON.stringify(answer.body)}`);
+      }
+    }
+    const seen = await cloud.request('GET', '/v2/projects?sortBy=name.asc', undefined, tokens.projectViewer);
+    assert.deepEqual(
+      seen.body.data.map(({ name }: { name: string }) => name),
+      ['mine'],
+    );
+  });
 
-test('accepts a token until it is revoked, and the token that a start prints until the next start', async () => {
-  await using cloud = await CloudProcess.start();
-  const { id, token } = createToken(cloud, '--role', 'reader', '--expires', '1h');
-  assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 200);
-  const listed = operator(cloud, 'token', 'list');
-  assert.match(listed.stdout, new RegExp(id));
-  assert.doesNotMatch(listed.stdout, new RegExp(token));
-  assert.equal(operator(cloud, 'token', 'revoke', id).status, 0);
-  assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 401);
-  assert.equal(operator(cloud, 'token', 'revoke', id).status, 2);
-  await cloud.stop();
-  await using next = await CloudProcess.start({ dataDir: cloud.dataDir });
-  assert.equal((await next.request('GET', '/v2/clouds', undefined, cloud.ready.token)).status, 401);
-  assert.equal((await next.request('GET', '/v2/clouds')).status, 200);
-});
+  test('accepts signed requests, and names what is wrong in others', async () => {
+    const { accessKey, secretKey } = createToken(cloud, '--role', 'reader');
+    const path = '/v2/clouds?perPage=5';
+    const now = Math.floor(Date.now() / 1000);
+    const send = async (change: {
+      signedMethod?: string;
+      signedPath?: string;
+      signedTime?: number;
+      key?: string;
+      secret?: string;
+      /** The header with the time; null: none. */
+      sentTime?: string | null;
+    }) => {
+      const signedTime = String(change.signedTime ?? now);
+      const signature = createHmac('sha256', change.secret ?? secretKey)
+        .update(`${change.signedMethod ?? 'GET'}\n${change.signedPath ?? path}\n${signedTime}`)
+        .digest('base64');
+      const sentTime = change.sentTime === undefined ? signedTime : change.sentTime;
+      const response = await fetch(new URL(path, cloud.ready.api), {
+        headers: {
+          authorization: `Bearer ${change.key ?? accessKey}:${signature}`,
+          ...(sentTime !== null && { 'couchbase-timestamp': sentTime }),
+        },
+      });
+      return { status: response.status, message: ((await response.json()) as { message?: string }).message };
+    };
+    assert.equal((await send({})).status, 200);
+    // Published clients send seconds or milliseconds, and sign the path or the whole URL.
+    assert.equal((await send({ signedTime: now * 1000 })).status, 200);
+    assert.equal((await send({ signedPath: `${cloud.ready.api}${path}` })).status, 200);
+    const wrong: [Parameters<typeof send>[0], RegExp][] = [
+      [{ signedPath: '/v2/clouds' }, /signature/],
+      [{ signedMethod: 'POST' }, /signature/],
+      [{ secret: 'another' }, /signature/],
+      [{ sentTime: String(now - 1) }, /signature/],
+      // Times that differ by at most 300 s are accepted.
+      [{ signedTime: now - 400 }, /Couchbase-Timestamp differs from the server.s time by \d+ s/],
+      [{ sentTime: null }, /needs the header Couchbase-Timestamp/],
+      [{ key: 'unknown' }, /access key/],
+    ];
+    for (const [change, message] of wrong) {
+      const answer = await send(change);
+      assert.equal(answer.status, 401, JSON.stringify(change));
+      assert.match(answer.message ?? '', message);
+    }
+  });
 
-test('applies changes of operators from the next request on, despite cached answers', async () => {
-  await using cloud = await CloudProcess.start();
-  const clouds = async (): Promise<string[]> =>
-    (await cloud.request('GET', '/v2/clouds')).body.data.map(({ name }: { name: string }) => name);
-  const { token, id } = createToken(cloud, '--role', 'reader');
-  // Repeated, so that the cloud has cached answers.
-  for (let request = 1; request <= 20; request++) {
-    assert.deepEqual(await clouds(), ['local']);
+  test('applies changes of operators from the next request on, despite cached answers', async () => {
+    const clouds = async (): Promise<string[]> =>
+      (await cloud.request('GET', '/v2/clouds')).body.data.map(({ name }: { name: string }) => name);
+    const { token, id } = createToken(cloud, '--role', 'reader');
+    // Repeated, so that the cloud has cached answers.
+    for (let request = 1; request <= 20; request++) {
+      assert.deepEqual(await clouds(), ['local']);
+      assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 200);
+    }
+    const east = ['--name', 'east', '--provider', 'aws', '--region', 'us-east-1', '--cidr', '10.1.0.0/16'];
+    assert.equal(operator(cloud, 'cloud', 'add', ...east).status, 0);
+    assert.deepEqual(await clouds(), ['east', 'local']);
+    assert.equal(operator(cloud, 'token', 'revoke', id).status, 0);
+    assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 401);
+    const { token: another } = createToken(cloud, '--role', 'reader');
+    assert.equal((await cloud.request('GET', '/v2/clouds', undefined, another)).status, 200);
+  });
+
+  test('accepts a token until it is revoked, and the token that a start prints until the next start', async () => {
+    const { id, token } = createToken(cloud, '--role', 'reader', '--expires', '1h');
     assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 200);
-  }
-  const east = ['--name', 'east', '--provider', 'aws', '--region', 'us-east-1', '--cidr', '10.1.0.0/16'];
-  assert.equal(operator(cloud, 'cloud', 'add', ...east).status, 0);
-  assert.deepEqual(await clouds(), ['east', 'local']);
-  assert.equal(operator(cloud, 'token', 'revoke', id).status, 0);
-  assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 401);
-  const { token: another } = createToken(cloud, '--role', 'reader');
-  assert.equal((await cloud.request('GET', '/v2/clouds', undefined, another)).status, 200);
+    const listed = operator(cloud, 'token', 'list');
+    assert.match(listed.stdout, new RegExp(id));
+    assert.doesNotMatch(listed.stdout, new RegExp(token));
+    assert.equal(operator(cloud, 'token', 'revoke', id).status, 0);
+    assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 401);
+    assert.equal(operator(cloud, 'token', 'revoke', id).status, 2);
+    await cloud.stop();
+    await using next = await CloudProcess.start({ dataDir: cloud.dataDir });
+    assert.equal((await next.request('GET', '/v2/clouds', undefined, cloud.ready.token)).status, 401);
+    assert.equal((await next.request('GET', '/v2/clouds')).status, 200);
+  });
 });
 
 test('limits how often a token is used', async () => {

@@ -50,6 +50,8 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     let shared: string[];
     let one: CloudProcess;
     let other: CloudProcess;
+    /** A cluster of `one`. */
+    let path: string;
     before(async () => {
       shared = await database();
       const args = [...shared, '--key-file', join(keys, 'shared.key')];
@@ -118,8 +120,29 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       await client.end();
     });
 
-    test('use and delete the clusters of the others, whose nodes run on the server that made them', async () => {
-      const { path } = await aCluster(one);
+    test('a cluster in a project that is deleted concurrently is created before the deletion or refused', async () => {
+      const cloudId = (await one.request('GET', '/v2/clouds')).body.data[0].id;
+      for (let round = 0; round < 4; round++) {
+        const projectId = (await one.request('POST', '/v2/projects', { name: 'short' })).body.id;
+        const [created, deleted] = await Promise.all([
+          one.request('POST', '/v2/clusters', { name: 'hasty', cloudId, projectId }),
+          other.request('DELETE', `/v2/projects/${projectId}`),
+        ]);
+        const statuses = `${created.status} ${deleted.status}`;
+        assert.ok(['202 422', '422 204'].includes(statuses), `${statuses} ${JSON.stringify(deleted.body)}`);
+        if (created.status !== 202) continue;
+        const path = created.headers.get('location') as string;
+        const deletions = await Promise.all([one, other].map((cloud) => cloud.request('DELETE', path)));
+        // The later request may find the cluster deleted already.
+        for (const { status } of deletions) assert.ok([202, 404].includes(status), String(status));
+        const accepted = deletions.filter(({ status }) => status === 202);
+        assert.equal(new Set(accepted.map(({ headers }) => headers.get('divan-operation'))).size, 1);
+        await untilGone(one, path);
+      }
+    });
+
+    test('use the clusters of the others, whose nodes run on the server that made them', async () => {
+      ({ path } = await aCluster(one));
       const bucket = { name: 'orders', memoryQuota: 100, replicas: 0 };
       assert.equal((await other.request('POST', `${path}/buckets`, bucket)).status, 201);
       assert.equal((await one.request('GET', `${path}/buckets`)).body[0].name, 'orders');
@@ -127,13 +150,9 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       const brief = { cidrBlock: '10.0.0.1', ruleType: 'temporary', duration: '1.0006s' };
       assert.equal((await other.request('POST', `${path}/allowlist`, brief)).status, 202);
       assert.deepEqual([one.nodePids().length, other.nodePids().length], [1, 0]);
-      assert.equal((await other.request('DELETE', path)).status, 202);
-      await untilGone(other, path);
-      assert.deepEqual(one.nodePids(), []);
     });
 
     test('apply one of several concurrent allowlists completely', async () => {
-      const { path } = await aCluster(one);
       const blocks = (from: number) => [0, 1, 2].map((n) => `10.${from + n}.0.0/16`);
       const lists = Array.from({ length: 12 }, (_, i) => blocks(i % 4));
       const answers = await Promise.all(
@@ -156,40 +175,19 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
         );
       });
     });
-  });
 
-  test('a cluster in a project that is deleted concurrently is created before the deletion or refused', async () => {
-    const args = await database();
-    await using one = await CloudProcess.start({ args });
-    await using other = await CloudProcess.start({ args });
-    const cloudId = (await one.request('GET', '/v2/clouds')).body.data[0].id;
-    for (let round = 0; round < 4; round++) {
-      const projectId = (await one.request('POST', '/v2/projects', { name: 'short' })).body.id;
-      const [created, deleted] = await Promise.all([
-        one.request('POST', '/v2/clusters', { name: 'hasty', cloudId, projectId }),
-        other.request('DELETE', `/v2/projects/${projectId}`),
-      ]);
-      const statuses = `${created.status} ${deleted.status}`;
-      assert.ok(['202 422', '422 204'].includes(statuses), `${statuses} ${JSON.stringify(deleted.body)}`);
-      if (created.status !== 202) continue;
-      const path = created.headers.get('location') as string;
-      const deletions = await Promise.all([one, other].map((cloud) => cloud.request('DELETE', path)));
-      // The later request may find the cluster deleted already.
-      for (const { status } of deletions) assert.ok([202, 404].includes(status), String(status));
-      const accepted = deletions.filter(({ status }) => status === 202);
-      assert.equal(new Set(accepted.map(({ headers }) => headers.get('divan-operation'))).size, 1);
-      await untilGone(one, path);
-    }
-  });
+    test('name the option that is missing when a server has another key', async () => {
+      await using stranger = await CloudProcess.start({ args: shared });
+      const { status, body } = await stranger.request('GET', `${path}/buckets`);
+      assert.equal(status, 500);
+      assert.match(body.message, /--key-file/);
+    });
 
-  test('names the option that is missing when servers have different keys', async () => {
-    const args = await database();
-    await using one = await CloudProcess.start({ args });
-    await using other = await CloudProcess.start({ args });
-    const { path } = await aCluster(one);
-    const { status, body } = await other.request('GET', `${path}/buckets`);
-    assert.equal(status, 500);
-    assert.match(body.message, /--key-file/);
+    test('delete the clusters of the others', async () => {
+      assert.equal((await other.request('DELETE', path)).status, 202);
+      await untilGone(other, path);
+      assert.deepEqual(one.nodePids(), []);
+    });
   });
 
   test('finishes clusters that were being created when the database stopped', async () => {

@@ -104,7 +104,7 @@ test('starts the node alone with --no-cloud, and prints the generated password o
 });
 
 test('does not show the value of --database in the process list, leaves no cloud running when it is killed, and starts again at once', async () => {
-  // It may contain a password.
+  // The URL of a database may contain a password.
   const database = ['--database', join(scratch, 'secret.db')];
   const { child, ready } = await up('killed', '--cloud-port', '0', ...database);
   assert.ok(existsSync(database[1] as string));
