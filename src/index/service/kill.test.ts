@@ -15,8 +15,7 @@ import { bucketClient } from '../../../test/support/wire-clients.ts';
 /** Id of the collection `orders`. */
 const orders = 8;
 const kills = Number(process.env.RUNS ?? 5);
-/** A build of the indexes takes about as long as the longest wait before a kill. */
-const documents = 8_000;
+const documents = 20_000;
 
 test('an index whose process is killed repeatedly equals a newly built one', async (t) => {
   const random = aSeed(t);
@@ -47,7 +46,7 @@ test('an index whose process is killed repeatedly equals a newly built one', asy
       JSON.stringify(definitions),
     ]);
     await once(child.stdout, 'data');
-    const changes = store(kill * 1_000, kill * 1_000 + 2_000, kill + 1);
+    const changes = store(kill * 1_000, kill * 1_000 + 3_000, kill + 1);
     await wait(random(600));
     child.kill('SIGKILL');
     await once(child, 'exit');
