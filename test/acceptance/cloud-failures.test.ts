@@ -159,58 +159,67 @@ test('reports why the creation of a cluster failed, and deletes it', async () =>
   assert.deepEqual([cloud.nodePids(), folders(cloud)], [[], []]);
 });
 
-test('stops its nodes, has restarted them before it answers, and finishes clusters that were almost ready when it was stopped', async () => {
-  await using first = await CloudProcess.start();
-  const { path } = await aCluster(first);
-  await first.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
-  const { path: halfMade } = await requestCluster(first, 'half-made');
-  assert.equal(await first.stop('SIGTERM'), 0);
-  assert.deepEqual(first.nodePids(), []);
-  await using second = await CloudProcess.start({ dataDir: first.dataDir });
-  const buckets = await second.request('GET', `${path}/buckets`);
-  assert.equal(buckets.body[0].name, 'orders');
-  await untilStatus(second, halfMade, 'ready');
-  assert.equal(second.nodePids().length, 2);
-  await second.stop();
-  assert.deepEqual(second.nodePids(), []);
-  const database = writableDatabase(first);
-  database.exec("update clusters set phase = 'deploying', deployed_at = null");
-  database.exec("update operations set state = 'open', step = 'probe'");
-  database.close();
-  await using third = await CloudProcess.start({ dataDir: first.dataDir });
-  for (const almostReady of [path, halfMade]) await untilStatus(third, almostReady, 'ready');
-  assert.equal(third.nodePids().length, 2);
-  await third.stop();
-});
+describe('a cloud that stops and starts', () => {
+  let first: CloudProcess;
+  /** The two clusters. */
+  let path: string;
+  let halfMade: string;
+  before(async () => {
+    first = await CloudProcess.start();
+    ({ path } = await aCluster(first));
+  });
+  after(() => first?.[Symbol.asyncDispose]());
 
-test('names the key that it needs, and does not replace a node that lost its data by an empty one', async () => {
-  await using first = await CloudProcess.start();
-  const { path } = await aCluster(first);
-  await first.stop('SIGTERM');
-  const key = join(first.dataDir, 'secret.key');
-  renameSync(key, `${key}.away`);
-  await assert.rejects(
-    CloudProcess.start({ dataDir: first.dataDir }),
-    /divan: --key-file: the secret\.key of the data folder does not open the secrets of \/[^\n]*\/cloud\.db, [^\n]*\n$/,
-  );
-  writeFileSync(key, 'short');
-  await assert.rejects(
-    CloudProcess.start({ dataDir: first.dataDir }),
-    /divan: --key-file: cannot use the secret\.key of the data folder: a key of 32 bytes is needed, not 5\n$/,
-  );
-  renameSync(`${key}.away`, key);
-  rmSync(join(first.dataDir, 'nodes'), { recursive: true });
-  await using second = await CloudProcess.start({ dataDir: first.dataDir });
-  const { body } = await second.request('GET', `${path}/health`);
-  assert.equal(body.health, 'unhealthy');
-  const why = /^the cluster’s node does not answer: its data folder .* is missing.*or delete the cluster$/;
-  assert.match(body.reason, why);
-  assert.match((await second.request('GET', `${path}/buckets`)).body.message, why);
-  assert.deepEqual(second.nodePids(), []);
-  await eventually(() => assert.match(second.output, /node\.data_missing/));
-  assert.equal((await second.request('DELETE', path)).status, 202);
-  await untilGone(second, path);
-  await second.stop();
+  test('stops its nodes, has restarted them before it answers, and finishes clusters that were almost ready when it was stopped', async () => {
+    await first.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
+    ({ path: halfMade } = await requestCluster(first, 'half-made'));
+    assert.equal(await first.stop('SIGTERM'), 0);
+    assert.deepEqual(first.nodePids(), []);
+    await using second = await CloudProcess.start({ dataDir: first.dataDir });
+    const buckets = await second.request('GET', `${path}/buckets`);
+    assert.equal(buckets.body[0].name, 'orders');
+    await untilStatus(second, halfMade, 'ready');
+    assert.equal(second.nodePids().length, 2);
+    await second.stop();
+    assert.deepEqual(second.nodePids(), []);
+    const database = writableDatabase(first);
+    database.exec("update clusters set phase = 'deploying', deployed_at = null");
+    database.exec("update operations set state = 'open', step = 'probe'");
+    database.close();
+    await using third = await CloudProcess.start({ dataDir: first.dataDir });
+    for (const almostReady of [path, halfMade]) await untilStatus(third, almostReady, 'ready');
+    assert.equal(third.nodePids().length, 2);
+    await third.stop();
+  });
+
+  test('names the key that it needs, and does not replace a node that lost its data by an empty one', async () => {
+    const key = join(first.dataDir, 'secret.key');
+    renameSync(key, `${key}.away`);
+    await assert.rejects(
+      CloudProcess.start({ dataDir: first.dataDir }),
+      /divan: --key-file: the secret\.key of the data folder does not open the secrets of \/[^\n]*\/cloud\.db, [^\n]*\n$/,
+    );
+    writeFileSync(key, 'short');
+    await assert.rejects(
+      CloudProcess.start({ dataDir: first.dataDir }),
+      /divan: --key-file: cannot use the secret\.key of the data folder: a key of 32 bytes is needed, not 5\n$/,
+    );
+    renameSync(`${key}.away`, key);
+    rmSync(join(first.dataDir, 'nodes'), { recursive: true });
+    await using second = await CloudProcess.start({ dataDir: first.dataDir });
+    const { body } = await second.request('GET', `${path}/health`);
+    assert.equal(body.health, 'unhealthy');
+    const why = /^the cluster’s node does not answer: its data folder .* is missing.*or delete the cluster$/;
+    assert.match(body.reason, why);
+    assert.match((await second.request('GET', `${path}/buckets`)).body.message, why);
+    assert.deepEqual(second.nodePids(), []);
+    await eventually(() => assert.match(second.output, /node\.data_missing/));
+    for (const lost of [path, halfMade]) {
+      assert.equal((await second.request('DELETE', lost)).status, 202);
+      await untilGone(second, lost);
+    }
+    await second.stop();
+  });
 });
 
 test('recognizes its nodes after the loss of folder.id, and names their owner after the loss of their owner files', async () => {

@@ -71,21 +71,6 @@ describe('divan load', () => {
     assert.match(out, /^ +operations +a second/);
     await eventuallyWithin(waitLimitMs, async () => assert.equal(await documentCount('b'), 0));
   });
-
-  it('ends with what it measured when the node is killed', async () => {
-    await using own = await NodeProcess.start({ args: ['--bucket', 'b'] });
-    const load = startCommand(['load', 'b', '--duration', '1h', '--documents', '100'], nodeEnvironment(own));
-    const list = () => runCommand(['bucket', 'list', '--json'], nodeEnvironment(own));
-    await eventuallyWithin(waitLimitMs, async () =>
-      assert.equal(JSON.parse((await list()).out)[0].documents, 100),
-    );
-    await own.stop('SIGKILL');
-    const { status, out, error } = await load.ended;
-    assert.equal(status, 1);
-    // The node may be killed before the measurement begins.
-    if (!/took no document/.test(error)) assert.match(out, /operations/);
-    assert.doesNotMatch(error, /\n {4}at /);
-  });
 });
 
 describe('divan sample', () => {
@@ -101,14 +86,33 @@ describe('divan sample', () => {
     const { out } = await runCommand(['query', statement, '--json'], environment);
     assert.equal(out, '"San Francisco Intl"\n');
   });
+});
 
-  it('ends with the reason when the quota of the node is too small', async () => {
-    await using small = await NodeProcess.start({
-      args: ['--memory-quota', '256', '--bucket', 'b:couchbase:200'],
-    });
-    const { status, error } = await runCommand(['sample', 'travel'], nodeEnvironment(small));
+describe('with a small node of their own', () => {
+  let own: NodeProcess;
+  before(async () => {
+    own = await NodeProcess.start({ args: ['--memory-quota', '256', '--bucket', 'b:couchbase:200'] });
+  });
+  after(() => own?.[Symbol.asyncDispose]());
+
+  it('divan sample ends with the reason when the quota of the node is too small', async () => {
+    const { status, error } = await runCommand(['sample', 'travel'], nodeEnvironment(own));
     assert.equal(status, 1);
     assert.match(error, /Not enough Quota, you need to allocate 100MB to install sample buckets/);
+  });
+
+  it('divan load ends with what it measured when the node is killed', async () => {
+    const load = startCommand(['load', 'b', '--duration', '1h', '--documents', '100'], nodeEnvironment(own));
+    const list = () => runCommand(['bucket', 'list', '--json'], nodeEnvironment(own));
+    await eventuallyWithin(waitLimitMs, async () =>
+      assert.equal(JSON.parse((await list()).out)[0].documents, 100),
+    );
+    await own.stop('SIGKILL');
+    const { status, out, error } = await load.ended;
+    assert.equal(status, 1);
+    // The node may be killed before the measurement begins.
+    if (!/took no document/.test(error)) assert.match(out, /operations/);
+    assert.doesNotMatch(error, /\n {4}at /);
   });
 });
 
