@@ -28,7 +28,7 @@ test('hostile frames, requests and documents neither stop the node nor disturb o
 });
 
 test('a node and a cloud report damage in any kind of file, or are not affected by it', async (t) => {
-  const rounds = 4;
+  const rounds = 3;
   const outcomes = await damageRounds(rounds, aSeed(t), (line) => t.diagnostic(line));
   const counted = [...outcomes.values()].reduce((sum, count) => sum + count, 0);
   assert.equal(counted, rounds, 'each round has an outcome');

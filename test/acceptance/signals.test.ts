@@ -22,7 +22,8 @@ const commands: Record<string, { args: string[]; signalAfter: string[] }> = {
   cloud: { args: ['cloud', '--port', '0'], signalAfter: ['cloud.db', 'lock.pid', 'folder.id'] },
   up: {
     args: ['up', ...portFlags, '--cloud-port', '0'],
-    signalAfter: ['lock.pid', 'buckets', 'cloud', 'cloud/cloud.db'],
+    // Until the cloud starts beside it, the node starts as it does alone.
+    signalAfter: ['lock.pid', 'cloud', 'cloud/cloud.db'],
   },
 };
 

@@ -56,12 +56,14 @@ export async function damageRounds(
   const outcomes = new Map<string, number>();
   try {
     const node = await nodeTemplate(scratch);
-    const cloud = await cloudTemplate(scratch);
+    let cloud: Template | null = null;
     const isOver = (round: number): boolean =>
       typeof rounds === 'number' ? round > rounds : performance.now() >= rounds.untilMs;
     for (let round = 1; !isOver(round); round++) {
       const isCloud = random(5) === 0;
-      const template = isCloud ? cloud : node;
+      // A short run may damage no cloud.
+      if (isCloud) cloud ??= await cloudTemplate(scratch);
+      const template = isCloud && cloud !== null ? cloud : node;
       const folder = join(scratch, `round-${round}`);
       const source = random(2) === 0 ? template.stopped : template.killed;
       cpSync(source, folder, { recursive: true });
