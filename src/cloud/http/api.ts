@@ -10,7 +10,6 @@ import { UnavailableError } from '#base/unavailable-error.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { readConsoleFile } from '#console/console-files.adapter.ts';
 import { ConsoleSite } from '#console/console-site.ts';
-import type { ApiDocument } from '#contract/api-document.ts';
 import { manualImage, manualSite } from '#manual/site.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { DiskReserve } from '#ports/disk-reserve.ts';
@@ -98,14 +97,18 @@ export function createApi(options: ApiOptions): FastifyInstance {
 
 /** Serves the OpenAPI document, which is built on first use. */
 function addDescription(app: FastifyInstance, operations: readonly Operation[]): void {
-  const document = loadedOnce(
-    async (): Promise<ApiDocument> => (await import('./openapi.ts')).describeApi(operations),
-  );
-  app.get('/openapi.json', async (_request, reply) => sendJson(reply, JSON.stringify(await document())));
+  const texts = loadedOnce(async () => {
+    const [{ describeApi }, { ApiTexts }] = await Promise.all([
+      import('./openapi.ts'),
+      import('#contract/api-texts.ts'),
+    ]);
+    return new ApiTexts(describeApi(operations));
+  });
+  app.get('/openapi.json', async (_request, reply) => sendJson(reply, (await texts()).json));
   app.get('/docs/api', async (_request, reply) => {
-    const { contentPolicy, page } = await import('#contract/api-page.ts');
+    const { contentPolicy } = await import('#contract/api-page.ts');
     reply.headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': contentPolicy });
-    return page(await document());
+    return (await texts()).page;
   });
 }
 

@@ -1,4 +1,5 @@
 // Serves the OpenAPI document. The first request generates it, which keeps the start fast.
+import { loadedOnce } from '#base/loaded-once.ts';
 import { type BoundRoute, bind, type RouteDefinition, reply } from '#contract/route.ts';
 import { GetApiPage, GetOpenApi } from './openapi.contract.ts';
 import type { OpenApiDocument } from './openapi.ts';
@@ -19,16 +20,15 @@ interface DescribedApi {
 }
 
 function openApiRoutes(api: DescribedApi): BoundRoute[] {
-  let served: Promise<OpenApiDocument> | null = null;
-  const document = () => {
-    served ??= makeDocument(api);
-    return served;
-  };
+  const texts = loadedOnce(async () => {
+    const [document, { ApiTexts }] = await Promise.all([makeDocument(api), import('#contract/api-texts.ts')]);
+    return new ApiTexts(document);
+  });
   return [
-    bind(GetOpenApi, async () => reply.json(await document())),
+    bind(GetOpenApi, async () => reply.jsonText((await texts()).json)),
     bind(GetApiPage, async () => {
-      const { contentPolicy, page } = await import('#contract/api-page.ts');
-      return reply.text(page(await document()), 200, {
+      const { contentPolicy } = await import('#contract/api-page.ts');
+      return reply.text((await texts()).page, 200, {
         'Content-Type': 'text/html; charset=utf-8',
         'Content-Security-Policy': contentPolicy,
       });
