@@ -205,7 +205,7 @@ describe('backups of extremes', () => {
       const attempt = backUp(`flushed-${at}`, (reports) => {
         if (reports === at) flushMeanwhile('brief');
       });
-      await assert.rejects(attempt, /^ArchiveError: .*bucket .*was (flushed|deleted or flushed)/, `at ${at}`);
+      await assert.rejects(attempt, /^BackupError: .*bucket .*was (flushed|deleted or flushed)/, `at ${at}`);
     }
     class Deleting extends BackupNode {
       override async scopes(bucket: string) {
@@ -214,7 +214,7 @@ describe('backups of extremes', () => {
       }
     }
     const deleting = backUp('deleted', () => {}, new Deleting(access.access));
-    await assert.rejects(deleting, /^ArchiveError: bucket "brief" was deleted during the backup$/);
+    await assert.rejects(deleting, /^BackupError: bucket "brief" was deleted during the backup$/);
     assert.deepEqual(findBackup(join(scratch, 'deleted')).repository.complete(), []);
   });
 
@@ -307,7 +307,7 @@ describe('on disks with problems', { skip: needs('mount') }, () => {
     await backUp();
     await assert.rejects(
       backUp(new Interfering(fill)),
-      /^ArchiveError: cannot write to .*0 MiB free\): ENOSPC/,
+      /^BackupError: cannot write to .*0 MiB free\): ENOSPC/,
     );
     const { repository } = findBackup(folder);
     assert.deepEqual([repository.complete().length, repository.partial().length], [1, 1]);
@@ -319,7 +319,7 @@ describe('on disks with problems', { skip: needs('mount') }, () => {
   it('a full disk stops a first backup and a merge with the reason, and no restore and no removal', async () => {
     mkdirSync(folder);
     fill();
-    await assert.rejects(backUp(), /^ArchiveError: .*repository.*(ENOSPC|full)/);
+    await assert.rejects(backUp(), /^BackupError: .*repository.*(ENOSPC|full)/);
     rmSync(filler);
     await backUp();
     await backUp();
@@ -343,7 +343,7 @@ describe('on disks with problems', { skip: needs('mount') }, () => {
 
   it('a folder that vanishes ends the backup with the reason, and the node continues to serve', async () => {
     const vanishing = new Interfering(() => rmSync(folder, { recursive: true }));
-    await assert.rejects(backUp(vanishing), /^ArchiveError: cannot write to .*repository: ENOENT/);
+    await assert.rejects(backUp(vanishing), /^BackupError: cannot write to .*repository: ENOENT/);
     assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
     await backUp();
   });

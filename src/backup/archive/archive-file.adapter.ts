@@ -13,31 +13,31 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncPath } from '#ports/sync-path.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 
 const bytesMaxDefault = 8 << 20;
 
-/** Opens a file for reading. @throws ArchiveError unless it is a regular file */
+/** Opens a file for reading. @throws BackupError unless it is a regular file */
 export function openRegular(path: string): number {
   let file: number;
   try {
     file = withoutLinks(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    if (error instanceof ArchiveError) throw error;
-    throw new ArchiveError(`cannot read ${path}: ${(error as Error).message}`);
+    if (error instanceof BackupError) throw error;
+    throw new BackupError(`cannot read ${path}: ${(error as Error).message}`);
   }
   if (fstatSync(file).isFile()) return file;
   closeSync(file);
   throw notRegular(path);
 }
 
-/** Creates or empties a file. @throws ArchiveError for a symbolic link, which could lead out of the archive */
+/** Creates or empties a file. @throws BackupError for a symbolic link, which could lead out of the archive */
 export function createRegular(path: string): number {
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants;
   return withoutLinks(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/** Opens a file for reading and writing. @throws ArchiveError for a symbolic link */
+/** Opens a file for reading and writing. @throws BackupError for a symbolic link */
 export const reopenRegular = (path: string): number =>
   withoutLinks(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 
@@ -50,29 +50,29 @@ function withoutLinks(path: string, flags: number): number {
   }
 }
 
-const notRegular = (path: string): ArchiveError => new ArchiveError(`${path} is not a regular file`);
+const notRegular = (path: string): BackupError => new BackupError(`${path} is not a regular file`);
 
-/** @throws ArchiveError when it cannot be read or is too large */
+/** @throws BackupError when it cannot be read or is too large */
 export function readSmall(path: string, bytesMax = bytesMaxDefault): Buffer {
   const file = openRegular(path);
   try {
-    if (fstatSync(file).size > bytesMax) throw new ArchiveError(`${path} has more than ${bytesMax} bytes`);
+    if (fstatSync(file).size > bytesMax) throw new BackupError(`${path} has more than ${bytesMax} bytes`);
     return readFileSync(file);
   } catch (error) {
-    if (error instanceof ArchiveError) throw error;
-    throw new ArchiveError(`cannot read ${path}: ${(error as Error).message}`);
+    if (error instanceof BackupError) throw error;
+    throw new BackupError(`cannot read ${path}: ${(error as Error).message}`);
   } finally {
     closeSync(file);
   }
 }
 
-/** Returns `{}` for the JSON text `null`, so that the caller can read fields of any result. @throws ArchiveError */
+/** Returns `{}` for the JSON text `null`, so that the caller can read fields of any result. @throws BackupError */
 export function readJson(path: string): unknown {
   const text = readSmall(path).toString();
   try {
     return JSON.parse(text) ?? {};
   } catch (error) {
-    throw new ArchiveError(`${path} is not JSON: ${(error as Error).message}`);
+    throw new BackupError(`${path} is not JSON: ${(error as Error).message}`);
   }
 }
 
@@ -89,11 +89,11 @@ const writeProblems = new Set([
   'ESTALE',
 ]);
 
-/** For an error of the disk, an ArchiveError with the folder and its free space; any other error unchanged. */
+/** For an error of the disk, a BackupError with the folder and its free space; any other error unchanged. */
 export function diskProblem(error: Error, folder: string): Error {
   const { code = '' } = error as NodeJS.ErrnoException;
-  if (error instanceof ArchiveError || !writeProblems.has(code)) return error;
-  return new ArchiveError(`cannot write to ${folder}${freeSpace(folder)}: ${error.message}`);
+  if (error instanceof BackupError || !writeProblems.has(code)) return error;
+  return new BackupError(`cannot write to ${folder}${freeSpace(folder)}: ${error.message}`);
 }
 
 function freeSpace(folder: string): string {

@@ -1,5 +1,5 @@
 // A bucket in a backup and in those that it continues: reads the newest version of each document.
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { Frame } from '../format/frame.ts';
 import type { BackupManifest, BucketRecord, CapturedVbucket } from '../format/manifest.ts';
 import type { DataReader } from './data-file.adapter.ts';
@@ -26,7 +26,7 @@ export class BucketChain implements Disposable {
 
   /**
    * `manifests`: the backup and those that it continues, the newest first; `isCutOff`: the list ends before the full backup, so that earlier
-   * changes are left out. @throws ArchiveError
+   * changes are left out. @throws BackupError
    */
   static open(
     repository: Repository,
@@ -43,9 +43,9 @@ export class BucketChain implements Disposable {
         const data = repository.data(manifest, index);
         links.push({ name: manifest.name, record, data });
         if (data.bytes !== record.bytes)
-          throw new ArchiveError(`${data.path} has ${data.bytes} bytes; its manifest states ${record.bytes}`);
+          throw new BackupError(`${data.path} has ${data.bytes} bytes; its manifest states ${record.bytes}`);
       }
-      if (links.length === 0) throw new ArchiveError(`the backup has no bucket "${bucket}"`);
+      if (links.length === 0) throw new BackupError(`the backup has no bucket "${bucket}"`);
       return new BucketChain(links, isCutOff && links.length === manifests.length);
     } catch (error) {
       for (const { data } of links) data[Symbol.dispose]();
@@ -53,13 +53,13 @@ export class BucketChain implements Disposable {
     }
   }
 
-  /** The parts of a vbucket, the newest first, down to the one that begins at the first change. @throws ArchiveError when one is missing */
+  /** The parts of a vbucket, the newest first, down to the one that begins at the first change. @throws BackupError when one is missing */
   *parts(vb: number): Generator<{ name: string; data: DataReader; vbucket: CapturedVbucket }> {
     let from: number | null = null;
     for (const { name, record, data } of this.links) {
       const vbucket = record.vbuckets[vb] as CapturedVbucket;
       if (from !== null && vbucket.to !== from)
-        throw new ArchiveError(
+        throw new BackupError(
           `backup ${name}: vbucket ${vb} ends at seqno ${vbucket.to}; the next backup begins at ${from}`,
         );
       yield { name, data, vbucket };
@@ -67,12 +67,10 @@ export class BucketChain implements Disposable {
       if (from === 0) return;
     }
     if (this.isCutOff) return;
-    throw new ArchiveError(
-      `vbucket ${vb} lacks an earlier backup, which has its changes up to seqno ${from}`,
-    );
+    throw new BackupError(`vbucket ${vb} lacks an earlier backup, which has its changes up to seqno ${from}`);
   }
 
-  /** The newest version of each document of a vbucket, deletions too; a frame is valid until the next one. @throws ArchiveError */
+  /** The newest version of each document of a vbucket, deletions too; a frame is valid until the next one. @throws BackupError */
   *newest(vb: number): Generator<Frame> {
     // Keys of one vbucket only: a thousandth of the bucket.
     const keysByCollection = new Map<number, Set<string>>();

@@ -2,7 +2,7 @@
 // blocks. The blocks of a vbucket are linked from the last to the first.
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, readSync, writeSync, writevSync } from 'node:fs';
 import { freeBuffer } from '#base/free-buffer.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import {
   type BlockHeader,
   type BlockOwner,
@@ -105,7 +105,7 @@ export class ReadBlock implements Disposable {
     this.stored = stored;
   }
 
-  /** Valid until the block is disposed of. @throws ArchiveError */
+  /** Valid until the block is disposed of. @throws BackupError */
   frames(): Buffer {
     this.plain ??= withPath(this.path, () => unpackBlock(this.header, this.stored));
     return this.plain;
@@ -123,7 +123,7 @@ export class DataReader implements Disposable {
   private readonly file: number;
   private readonly owner: BlockOwner;
 
-  /** @throws ArchiveError when the file is missing or belongs to another backup */
+  /** @throws BackupError when the file is missing or belongs to another backup */
   constructor(path: string, owner: BlockOwner) {
     this.path = path;
     this.owner = owner;
@@ -134,22 +134,22 @@ export class DataReader implements Disposable {
 
   private checkHeader(): void {
     if (!this.read(0, fileHeaderBytes).equals(fileHeader(this.owner)))
-      throw new ArchiveError(`${this.path} is not the data file that its manifest describes`);
+      throw new BackupError(`${this.path} is not the data file that its manifest describes`);
   }
 
-  /** Reads the header of a block only. @throws ArchiveError */
+  /** Reads the header of a block only. @throws BackupError */
   header(offset: number): BlockHeader {
     return withPath(this.path, () => readBlockHeader(this.read(offset, blockHeaderBytes), offset));
   }
 
-  /** Reads a block and checks its hash. @throws ArchiveError */
+  /** Reads a block and checks its hash. @throws BackupError */
   block(offset: number): ReadBlock {
     return withPath(this.path, () => {
       const start = this.read(offset, blockHeaderBytes);
       const header = readBlockHeader(start, offset);
       const stored = this.read(offset + blockHeaderBytes, header.storedBytes);
       if (stored.length < header.storedBytes)
-        throw new ArchiveError(`the block at offset ${offset} is damaged: it is cut off`);
+        throw new BackupError(`the block at offset ${offset} is damaged: it is cut off`);
       checkBlock(this.owner, start, stored, offset);
       const compressed = decryptBlock(this.owner, header, start, stored);
       if (compressed !== stored) freeBuffer(stored);
@@ -187,8 +187,8 @@ function withPath<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof ArchiveError)) throw error;
-    throw new ArchiveError(`${path}: ${error.message}`);
+    if (!(error instanceof BackupError)) throw error;
+    throw new BackupError(`${path}: ${error.message}`);
   }
 }
 

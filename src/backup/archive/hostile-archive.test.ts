@@ -22,7 +22,7 @@ import { realRandom } from '#ports/random.ts';
 import { Datatype } from '#wire/status.ts';
 import { type ArchivedDocument, addBackup, addPartial } from '../../../test/support/an-archive.ts';
 import { aSeed, type Random, randomBytes, randomJson } from '../../../test/support/random.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { FrameKind } from '../format/frame.ts';
 import { examine } from '../inspect/examine.ts';
 import { exportLines } from '../inspect/export.ts';
@@ -72,7 +72,7 @@ describe('a hostile archive', () => {
       try {
         await task();
       } catch (error) {
-        assert.ok(error instanceof ArchiveError, (error as Error).stack);
+        assert.ok(error instanceof BackupError, (error as Error).stack);
         assert.doesNotMatch(error.message, /root:/, 'an error shows what is in a file outside');
         errors.push(error.message);
       }

@@ -1,12 +1,12 @@
 // Makes the text of a manifest. Each field is checked as a reader checks it, since a backup that nobody can read must not be completed.
 import { type Clock, nextTurn } from '#ports/clock.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { type BackupManifest, checkBuckets, parseBucket, parseManifest } from '../format/manifest.ts';
 
 /** Above the manifest of 1,000 buckets, which have about 150 kB each for their vbuckets. */
 export const manifestBytesMax = 256 << 20;
 
-/** @throws ArchiveError that names the field, where a reader would refuse it */
+/** @throws BackupError that names the field, where a reader would refuse it */
 export function manifestText(manifest: BackupManifest, path: string): string {
   const steps = manifestSteps(manifest, path);
   for (;;) {
@@ -39,7 +39,7 @@ function* manifestSteps({ buckets, ...rest }: BackupManifest, path: string): Gen
     const part = JSON.stringify(bucket);
     bytes += Buffer.byteLength(part) + 1;
     if (bytes > manifestBytesMax)
-      throw new ArchiveError(`${path} would have more than ${manifestBytesMax} bytes: back up fewer buckets`);
+      throw new BackupError(`${path} would have more than ${manifestBytesMax} bytes: back up fewer buckets`);
     read.push(parseBucket(part, index, path));
     parts.push(part);
     yield undefined;

@@ -3,7 +3,7 @@
 import { lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncPath } from '#ports/sync-path.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { backupNamePattern } from '../format/manifest.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 import { readJson, writeWhole } from './archive-file.adapter.ts';
@@ -29,7 +29,7 @@ export function writeIntent({ path }: Repository, intent: MergeIntent): void {
   writeWhole(join(path, fileName), `${JSON.stringify(intent)}\n`);
 }
 
-/** Completes or undoes a merge that was interrupted. Call with the lock of the repository. @throws ArchiveError */
+/** Completes or undoes a merge that was interrupted. Call with the lock of the repository. @throws BackupError */
 export function finishMerge(repository: Repository): void {
   const path = join(repository.path, fileName);
   // Not `existsSync`, which follows links.
@@ -52,7 +52,7 @@ function readIntent(path: string): MergeIntent {
     shape(json, '');
     return json as MergeIntent;
   } catch (error) {
-    if (!(error instanceof ShapeError || error instanceof ArchiveError)) throw error;
-    throw new ArchiveError(`${path} is damaged (${error.message}): check the backups, then remove this file`);
+    if (!(error instanceof ShapeError || error instanceof BackupError)) throw error;
+    throw new BackupError(`${path} is damaged (${error.message}): check the backups, then remove this file`);
   }
 }

@@ -12,7 +12,7 @@ import {
 } from 'node:crypto';
 import { freeBuffer } from '#base/free-buffer.ts';
 import type { Random } from '#ports/random.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { type BlockCipher, sealBytes } from '../format/block.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 
@@ -81,7 +81,7 @@ export class RepositoryKeys {
     };
   }
 
-  /** @throws ArchiveError for parameters that are not allowed, and a wrong passphrase */
+  /** @throws BackupError for parameters that are not allowed, and a wrong passphrase */
   static open(
     file: string,
     { id, encryption }: { id: string; encryption: unknown },
@@ -96,7 +96,7 @@ export class RepositoryKeys {
       Buffer.from(parameters.wrappedKey, 'hex'),
     );
     if (key === null)
-      throw new ArchiveError(`the passphrase is not that of ${file}, or this file was changed`);
+      throw new BackupError(`the passphrase is not that of ${file}, or this file was changed`);
     return new RepositoryKeys(key, random);
   }
 
@@ -122,16 +122,16 @@ export function isSameDigest(stated: string, computed: string): boolean {
 }
 
 function checkPassphrase(passphrase: string): void {
-  if (passphrase === '') throw new ArchiveError('the passphrase is empty');
+  if (passphrase === '') throw new BackupError('the passphrase is empty');
   if (Buffer.byteLength(passphrase) > passphraseBytesMax)
-    throw new ArchiveError(`the passphrase has more than ${passphraseBytesMax} bytes`);
+    throw new BackupError(`the passphrase has more than ${passphraseBytesMax} bytes`);
 }
 
 function checkedEncryption(file: string, encryption: unknown): RepositoryEncryption {
   try {
     encryptionShape(encryption, 'encryption');
   } catch (error) {
-    if (error instanceof ShapeError) throw new ArchiveError(`${file}: ${error.message}`);
+    if (error instanceof ShapeError) throw new BackupError(`${file}: ${error.message}`);
     throw error;
   }
   const read = encryption as RepositoryEncryption;
@@ -145,7 +145,7 @@ function checkedEncryption(file: string, encryption: unknown): RepositoryEncrypt
     parallelization >= 1 &&
     parallelization <= accepted.parallelization &&
     128 * cost * blockSize <= accepted.bytes;
-  if (!isAllowed) throw new ArchiveError(`${file}: encryption: its scrypt parameters are not allowed`);
+  if (!isAllowed) throw new BackupError(`${file}: encryption: its scrypt parameters are not allowed`);
   return read;
 }
 

@@ -13,7 +13,7 @@ import {
 } from '#ports/folder-lock.ts';
 import { hexId, type Random, realRandom } from '#ports/random.ts';
 import { syncPath } from '#ports/sync-path.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { BlockOwner } from '../format/block.ts';
 import {
   type BackupManifest,
@@ -71,35 +71,35 @@ export class Repository {
     this.keys = keys;
   }
 
-  /** @throws ArchiveError unless the folder is a repository that the passphrase fits */
+  /** @throws BackupError unless the folder is a repository that the passphrase fits */
   static open(folder: string, passphrase?: string): Repository {
     const path = resolve(folder);
-    if (!existsSync(path)) throw new ArchiveError(`${path} does not exist`);
+    if (!existsSync(path)) throw new BackupError(`${path} does not exist`);
     const file = join(path, repositoryFile);
     if (!existsSync(file))
-      throw new ArchiveError(`${path} is not a repository of backups: it has no ${repositoryFile}`);
+      throw new BackupError(`${path} is not a repository of backups: it has no ${repositoryFile}`);
     const { format, version, id, encryption } = readJson(file) as Record<string, unknown>;
     if (format !== repositoryFormat || typeof id !== 'string' || !/^[0-9a-f]{32}$/.test(id))
-      throw new ArchiveError(`${file} does not describe a repository of backups`);
+      throw new BackupError(`${file} does not describe a repository of backups`);
     if (version !== plainVersion && version !== encryptedVersion)
-      throw new ArchiveError(
+      throw new BackupError(
         `${file} has version ${String(version)}; this release reads versions ${plainVersion} and ${encryptedVersion}`,
       );
     // A repository that was replaced by a plain one must not be used unnoticed.
     if (version === plainVersion && passphrase !== undefined)
-      throw new ArchiveError(`a passphrase is given, but ${path} is not encrypted`);
+      throw new BackupError(`a passphrase is given, but ${path} is not encrypted`);
     if (version === plainVersion) return new Repository(path, id, null);
-    if (passphrase === undefined) throw new ArchiveError(`${path} is encrypted: give its passphrase`);
+    if (passphrase === undefined) throw new BackupError(`${path} is encrypted: give its passphrase`);
     return new Repository(path, id, RepositoryKeys.open(file, { id, encryption }, passphrase, realRandom));
   }
 
-  /** Makes the folder if it is missing. @throws ArchiveError unless it is a repository or has no files */
+  /** Makes the folder if it is missing. @throws BackupError unless it is a repository or has no files */
   static prepareFolder(folder: string): void {
     const path = resolve(folder);
     mkdirSync(path, { recursive: true, mode: 0o700 });
     const names = readdirSync(path).filter((name) => !isLockFile(name) && !name.endsWith('.new'));
     if (names.length > 0 && !names.includes(repositoryFile))
-      throw new ArchiveError(`${path} has other files; give an empty folder, or one with earlier backups`);
+      throw new BackupError(`${path} has other files; give an empty folder, or one with earlier backups`);
   }
 
   /**
@@ -122,12 +122,12 @@ export class Repository {
     return new Repository(path, id, sealing?.keys ?? null);
   }
 
-  /** One task writes at a time, and none while another one reads. @throws ArchiveError that names the holder */
+  /** One task writes at a time, and none while another one reads. @throws BackupError that names the holder */
   static lock(folder: string): FolderLock {
     return lockedOrExplained(resolve(folder), lockFolder);
   }
 
-  /** Several tasks may read at a time, while none writes. @throws ArchiveError that names the holder */
+  /** Several tasks may read at a time, while none writes. @throws BackupError that names the holder */
   static share(folder: string): Pick<FolderLock, 'release'> {
     return lockedOrExplained(resolve(folder), shareFolder);
   }
@@ -146,13 +146,13 @@ export class Repository {
     return manifests.join('\n');
   }
 
-  /** The complete backup of this name; without a name the newest. @throws ArchiveError when there is none */
+  /** The complete backup of this name; without a name the newest. @throws BackupError when there is none */
   chosen(name: string | undefined): string {
     const complete = this.complete();
     const found = name ?? complete.at(-1);
-    if (found === undefined) throw new ArchiveError(`${this.path} has no complete backup`);
+    if (found === undefined) throw new BackupError(`${this.path} has no complete backup`);
     if (complete.includes(found)) return found;
-    throw new ArchiveError(
+    throw new BackupError(
       `${this.path} has no complete backup "${found}"; it has ${complete.join(', ') || 'none'}`,
     );
   }
@@ -169,11 +169,11 @@ export class Repository {
       .sort();
   }
 
-  /** @throws ArchiveError when the manifest is missing, changed, or of another repository */
+  /** @throws BackupError when the manifest is missing, changed, or of another repository */
   manifest(name: string): BackupManifest {
     const path = join(this.path, name, manifestFile);
     if (!existsSync(path))
-      throw new ArchiveError(`${dirname(path)} is no complete backup: it has no ${manifestFile}`);
+      throw new BackupError(`${dirname(path)} is no complete backup: it has no ${manifestFile}`);
     const text = readSmall(path, manifestBytesMax);
     const manifest = parseManifest(text.toString(), path);
     // The checksum file has two lines while a merge replaces the manifest: one for the old and one for the new.
@@ -182,19 +182,19 @@ export class Repository {
       .split('\n');
     const digest = this.digestOf(text);
     if (!stated.some((line) => isSameDigest(line.split(' ')[0] as string, digest)))
-      throw new ArchiveError(`${path} was changed: ${this.checksumFile} states another hash`);
-    if (manifest.repository !== this.id) throw new ArchiveError(`${path} belongs to another repository`);
-    if (manifest.name !== name) throw new ArchiveError(`${path} is the manifest of backup ${manifest.name}`);
+      throw new BackupError(`${path} was changed: ${this.checksumFile} states another hash`);
+    if (manifest.repository !== this.id) throw new BackupError(`${path} belongs to another repository`);
+    if (manifest.name !== name) throw new BackupError(`${path} is the manifest of backup ${manifest.name}`);
     return manifest;
   }
 
-  /** The backup and those that it continues, the newest first. @throws ArchiveError when one of them is gone */
+  /** The backup and those that it continues, the newest first. @throws BackupError when one of them is gone */
   chain(name: string): BackupManifest[] {
     const found = [this.manifest(name)];
     for (let after = found[0]?.after ?? null; after !== null; ) {
       const before = this.manifest(after.name);
       if (before.id !== after.id || before.name >= (found.at(-1) as BackupManifest).name)
-        throw new ArchiveError(
+        throw new BackupError(
           `${this.path}: backup ${(found.at(-1) as BackupManifest).name} does not continue ${after.name}`,
         );
       found.push(before);
@@ -250,7 +250,7 @@ export class Repository {
     const newestMs = Date.parse(newest.replace(/-\d{1,3}$/, '').replaceAll('_', ':'));
     const name = newestMs < lastNameMs ? backupNameOf(newestMs + 1) : '';
     if (name > newest) return name;
-    throw new ArchiveError(`${this.path}: no name of a backup can sort after ${newest}: remove that folder`);
+    throw new BackupError(`${this.path}: no name of a backup can sort after ${newest}: remove that folder`);
   }
 
   /** Null when its description is missing or damaged: the backup cannot be completed. */
@@ -260,12 +260,12 @@ export class Repository {
       partialShape(partial, '');
       return partial as InterruptedBackup;
     } catch (error) {
-      if (error instanceof ArchiveError || error instanceof ShapeError) return null;
+      if (error instanceof BackupError || error instanceof ShapeError) return null;
       throw error;
     }
   }
 
-  /** The text that `finish` and `replaceManifest` write, made in several turns of the thread. @throws ArchiveError for a manifest that a reader would refuse */
+  /** The text that `finish` and `replaceManifest` write, made in several turns of the thread. @throws BackupError for a manifest that a reader would refuse */
   manifestText(manifest: BackupManifest, clock: Pick<Clock, 'soon'>): Promise<string> {
     return manifestTextInTurns(manifest, this.manifestPath(manifest), clock);
   }
@@ -274,7 +274,7 @@ export class Repository {
     return join(this.path, name, manifestFile);
   }
 
-  /** Completes a backup whose data files are synced. @throws ArchiveError for a manifest that a reader would refuse */
+  /** Completes a backup whose data files are synced. @throws BackupError for a manifest that a reader would refuse */
   finish(manifest: BackupManifest, text = manifestText(manifest, this.manifestPath(manifest))): void {
     const folder = join(this.path, manifest.name);
     writeWhole(join(folder, this.checksumFile), this.checksumLine(text));
@@ -284,7 +284,7 @@ export class Repository {
 
   /**
    * Replaces the manifest of a complete backup: after a crash there is the old one or the new one.
-   * @throws ArchiveError for a manifest that a reader would refuse
+   * @throws BackupError for a manifest that a reader would refuse
    */
   replaceManifest(
     manifest: BackupManifest,
@@ -326,10 +326,10 @@ function lockedOrExplained<T>(folder: string, lock: (folder: string) => T): T {
     return lock(folder);
   } catch (error) {
     if (!(error instanceof FolderInUseError))
-      throw new ArchiveError(`${folder} cannot be locked: ${(error as Error).message}`);
+      throw new BackupError(`${folder} cannot be locked: ${(error as Error).message}`);
     const { pid, isShared } = error;
     const holder = pid === null ? 'another process' : `process ${pid}`;
-    throw new ArchiveError(`${folder} is in use: ${holder} ${isShared ? 'reads it' : 'writes there'}`, {
+    throw new BackupError(`${folder} is in use: ${holder} ${isShared ? 'reads it' : 'writes there'}`, {
       cause: error,
     });
   }
@@ -341,10 +341,10 @@ const backupNameOf = (ms: number): string => new Date(ms).toISOString().replaceA
 
 const mergedFile = (bucket: number, { generation }: MergedBackups): string => `${bucket}.${generation}.data`;
 
-/** The backup that is named by its folder, by `--backup`, or alike by both; undefined: by neither. @throws ArchiveError if they differ */
+/** The backup that is named by its folder, by `--backup`, or alike by both; undefined: by neither. @throws BackupError if they differ */
 export function namedBackup(ofFolder: string | null, given: string | undefined): string | undefined {
   if (ofFolder !== null && given !== undefined && given !== ofFolder)
-    throw new ArchiveError(
+    throw new BackupError(
       `--backup: the folder is that of backup ${ofFolder}; to choose ${given}, give the folder of all backups`,
     );
   return ofFolder ?? given;

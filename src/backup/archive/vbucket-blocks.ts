@@ -1,5 +1,5 @@
 // The blocks of one vbucket in a data file, from the last one, which the manifest names, to the first.
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { Frame, FrameKind, frameOffsets } from '../format/frame.ts';
 import type { CapturedVbucket } from '../format/manifest.ts';
 import type { DataReader, ReadBlock } from './data-file.adapter.ts';
@@ -14,16 +14,16 @@ function* blocksBackwards(
   let remaining = blocks;
   while (offset !== 0) {
     if (remaining-- === 0)
-      throw new ArchiveError(`${data.path}: vbucket ${vb} has more than ${blocks} blocks`);
+      throw new BackupError(`${data.path}: vbucket ${vb} has more than ${blocks} blocks`);
     const block = data.block(offset);
     const { header } = block;
     if (header.vb !== vb || header.isLast !== (offset === last))
-      throw new ArchiveError(`${data.path}: the block at offset ${offset} is not one of vbucket ${vb}`);
+      throw new BackupError(`${data.path}: the block at offset ${offset} is not one of vbucket ${vb}`);
     yield block;
     offset = header.previous;
   }
   if (remaining > 0)
-    throw new ArchiveError(`${data.path}: vbucket ${vb} lacks ${remaining} of ${blocks} blocks`);
+    throw new BackupError(`${data.path}: vbucket ${vb} lacks ${remaining} of ${blocks} blocks`);
 }
 
 /** Yields each document, the newest first; the frame is valid until the next one. */
@@ -37,7 +37,7 @@ export function* documentsBackwards(data: DataReader, vb: number, record: Captur
       frame.move(plain, offsets[index] as number);
       if (frame.kind === FrameKind.end) continue;
       if (frame.seqno >= seqno || frame.seqno <= record.from)
-        throw new ArchiveError(`${data.path}: vbucket ${vb}: seqno ${frame.seqno} is not in its place`);
+        throw new BackupError(`${data.path}: vbucket ${vb}: seqno ${frame.seqno} is not in its place`);
       seqno = frame.seqno;
       yield frame;
     }
@@ -62,7 +62,7 @@ function blockOffsets(data: DataReader, vb: number, { last, blocks }: CapturedVb
   const offsets: number[] = [];
   for (let offset = last; offset !== 0; offset = data.header(offset).previous) {
     if (offsets.length === blocks)
-      throw new ArchiveError(`${data.path}: vbucket ${vb} has more than ${blocks} blocks`);
+      throw new BackupError(`${data.path}: vbucket ${vb} has more than ${blocks} blocks`);
     offsets.push(offset);
   }
   return offsets.reverse();

@@ -3,7 +3,7 @@
 
 import { DataPortError } from '#client/data-port-error.ts';
 import { vbucketCount } from '#client/document-key.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { CountedVbucket } from '../format/manifest.ts';
 import type { DataRoute } from '../node/backup-node.ts';
 import { MovedVbucketError, NodeCapture, type NodeCaptureOptions } from './node-capture.ts';
@@ -17,13 +17,13 @@ const followMs = 500;
 const fruitlessRoundsMax = 60;
 
 export interface BucketCaptureOptions extends Omit<NodeCaptureOptions, 'histories'> {
-  /** The nodes that serve the vbuckets now. @throws ArchiveError while some are served by none */
+  /** The nodes that serve the vbuckets now. @throws BackupError while some are served by none */
   routes(): Promise<readonly DataRoute[]>;
-  /** @throws ArchiveError when the bucket was deleted or replaced since the start */
+  /** @throws BackupError when the bucket was deleted or replaced since the start */
   checkUnchanged(): Promise<void>;
 }
 
-/** Resolves with the records of all vbuckets. The blocks are in the file, but not synced. @throws ArchiveError */
+/** Resolves with the records of all vbuckets. The blocks are in the file, but not synced. @throws BackupError */
 export async function captureBucket(options: BucketCaptureOptions): Promise<CountedVbucket[]> {
   const { clock, signal } = options;
   const completed = new Map(options.completed);
@@ -53,7 +53,7 @@ type RoundOptions = NodeCaptureOptions & { readonly completed: Map<number, Count
 
 /**
  * Captures what is not complete, from the nodes of these routes. Resolves with null once all is complete, else with the reason why it is
- * not, which may be that vbuckets moved. @throws ArchiveError when the backup cannot be completed
+ * not, which may be that vbuckets moved. @throws BackupError when the backup cannot be completed
  */
 async function captureRound(options: RoundOptions, routes: readonly DataRoute[]): Promise<Error | null> {
   const opening = await Promise.allSettled(routes.map((route) => NodeCapture.open(route, options)));
@@ -69,7 +69,7 @@ async function captureRound(options: RoundOptions, routes: readonly DataRoute[])
     return moved;
   } catch (error) {
     const cause = await causeOf(error as Error, nodes);
-    if (cause instanceof ArchiveError && !(cause instanceof MovedVbucketError)) throw cause;
+    if (cause instanceof BackupError && !(cause instanceof MovedVbucketError)) throw cause;
     return cause;
   } finally {
     for (const node of nodes) {
@@ -81,7 +81,7 @@ async function captureRound(options: RoundOptions, routes: readonly DataRoute[])
 
 /** A flush ends connections without a reason; the vbuckets have other histories then. */
 async function causeOf(error: Error, nodes: readonly NodeCapture[]): Promise<Error> {
-  if (error instanceof ArchiveError) return error;
+  if (error instanceof BackupError) return error;
   const found = await Promise.all(nodes.map((node) => node.findFlush()));
   return found.find((flushed) => flushed !== null) ?? error;
 }

@@ -10,7 +10,7 @@ import { DcpStreamRequest } from '#wire/commands/stream.ts';
 import { EndReason } from '#wire/dcp.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import type { DataWriter } from '../archive/data-file.adapter.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { FrameBuffer, type FrameContent, FrameKind } from '../format/frame.ts';
 import type { CapturedVbucket, CountedVbucket } from '../format/manifest.ts';
 import type { DataRoute } from '../node/backup-node.ts';
@@ -42,7 +42,7 @@ const frameKinds = {
 } as const;
 
 /** A vbucket is at another node than the map of the capture says: what it has is captured there. */
-export class MovedVbucketError extends ArchiveError {}
+export class MovedVbucketError extends BackupError {}
 
 /** The part of a bucket that one node serves. */
 export class NodeCapture implements ChangeHandler {
@@ -142,7 +142,7 @@ export class NodeCapture implements ChangeHandler {
   }
 
   /** Reads the failover logs over a new connection. Null: the bucket was not flushed since the start, or its node does not answer. */
-  async findFlush(): Promise<ArchiveError | null> {
+  async findFlush(): Promise<BackupError | null> {
     if (this.options.signal.aborted) return null;
     const read = async (): Promise<Map<number, FailoverEntry[]>> => {
       const client = await BucketClient.open(this.route.options);
@@ -177,7 +177,7 @@ export class NodeCapture implements ChangeHandler {
     }
   }
 
-  /** @throws ArchiveError when the bucket was flushed, or lost captured changes in a failover, since the start */
+  /** @throws BackupError when the bucket was flushed, or lost captured changes in a failover, since the start */
   async checkHistories(): Promise<void> {
     const logs = await this.readLogs();
     for (const [vb, log] of logs) {
@@ -203,7 +203,7 @@ export class NodeCapture implements ChangeHandler {
       if (await this.stream(vb, { uuid: BigInt(previous.uuid), seqno: previous.to }, frames)) return;
     }
     if (await this.stream(vb, { uuid: 0n, seqno: 0 }, frames)) return;
-    throw new ArchiveError(`vbucket ${vb} has no stream from its start`);
+    throw new BackupError(`vbucket ${vb} has no stream from its start`);
   }
 
   /** Records the vbucket without opening a stream: it has no changes after `from`. */
@@ -257,8 +257,8 @@ export class NodeCapture implements ChangeHandler {
     return !log.some(({ uuid }) => uuid === former);
   }
 
-  private flushed(vb: number): ArchiveError {
-    return new ArchiveError(
+  private flushed(vb: number): BackupError {
+    return new BackupError(
       `bucket "${this.options.bucket}" was flushed, or lost its documents with a node, during the backup: vbucket ${vb} has another history`,
     );
   }
@@ -350,12 +350,12 @@ function isPartOf({ uuid, to }: CapturedVbucket, log: readonly FailoverEntry[]):
   return index === 0 || to <= (log[index - 1] as FailoverEntry).seqno;
 }
 
-const lostChanges = (vb: number): ArchiveError =>
+const lostChanges = (vb: number): BackupError =>
   new MovedVbucketError(`vbucket ${vb} was taken over by another node during the backup`);
 
-function endedError(vb: number, reason: EndReason): ArchiveError {
+function endedError(vb: number, reason: EndReason): BackupError {
   const text = `the node ended the stream of vbucket ${vb}: ${reasonOf(reason)}`;
-  return reason === EndReason.stateChanged ? new MovedVbucketError(text) : new ArchiveError(text);
+  return reason === EndReason.stateChanged ? new MovedVbucketError(text) : new BackupError(text);
 }
 
 function reasonOf(reason: EndReason): string {

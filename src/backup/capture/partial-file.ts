@@ -2,7 +2,7 @@
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import type { DataReader } from '../archive/data-file.adapter.ts';
 import { fileHeaderBytes, nextOffset } from '../archive/data-file.adapter.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { Frame, FrameKind, frameOffsets } from '../format/frame.ts';
 import { type CountedVbucket, vbucketRecord } from '../format/manifest.ts';
 
@@ -46,7 +46,7 @@ function blockAt(
     const record = vbucketRecord({ ...JSON.parse(frame.value.toString()), last: offset });
     return { vb: header.vb, record, next };
   } catch (error) {
-    if (error instanceof ArchiveError || error instanceof SyntaxError) return null;
+    if (error instanceof BackupError || error instanceof SyntaxError) return null;
     throw error;
   }
 }

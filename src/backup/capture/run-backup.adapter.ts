@@ -9,7 +9,7 @@ import { diskProblem } from '../archive/archive-file.adapter.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge } from '../archive/merge-intent.adapter.ts';
 import { type InterruptedBackup, Repository } from '../archive/repository.adapter.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { countedBucket } from '../format/collection-counts.ts';
 import {
   archiveVersion,
@@ -72,7 +72,7 @@ export interface BackupResult {
   readonly notContinued: string | null;
 }
 
-/** @throws ArchiveError with the reason; what was captured then is a partial backup, which the next call completes */
+/** @throws BackupError with the reason; what was captured then is a partial backup, which the next call completes */
 export async function runBackup(request: BackupRequest, context: BackupContext): Promise<BackupResult> {
   const source = await context.node.identity();
   const chosen = await chosenBuckets(request, context.node);
@@ -121,15 +121,15 @@ async function chosenBuckets(
     !typesWithoutStreams.has(String(settings['bucketType']));
   for (const name of names) {
     const found = present.find((bucket) => bucket.name === name);
-    if (found === undefined) throw new ArchiveError(`--bucket: the node has no bucket "${name}"`);
+    if (found === undefined) throw new BackupError(`--bucket: the node has no bucket "${name}"`);
     if (!hasStreams(found))
-      throw new ArchiveError(`--bucket: "${name}" is of type cache, whose documents cannot be backed up`);
+      throw new BackupError(`--bucket: "${name}" is of type cache, whose documents cannot be backed up`);
   }
   const named = names.length === 0 ? present : present.filter(({ name }) => names.includes(name));
   const buckets = named.filter(hasStreams).sort((a, b) => (a.name < b.name ? -1 : 1));
-  if (buckets.length === 0) throw new ArchiveError('the node has no bucket to back up');
+  if (buckets.length === 0) throw new BackupError('the node has no bucket to back up');
   if (buckets.length > bucketsMax)
-    throw new ArchiveError(
+    throw new BackupError(
       `--bucket: a backup has at most ${bucketsMax} buckets, the node has ${buckets.length}: name some, and give the others a folder of their own`,
     );
   return { buckets, skipped: named.filter((bucket) => !hasStreams(bucket)).map(({ name }) => name) };
@@ -153,7 +153,7 @@ function resumeOrBegin(
   for (const name of repository.partial()) {
     const partial = request.purges ? null : repository.readPartial(name);
     const notResumed = partial && resumptionProblem(partial, request, buckets);
-    if (notResumed !== null && request.replacesOther !== true) throw new ArchiveError(notResumed);
+    if (notResumed !== null && request.replacesOther !== true) throw new BackupError(notResumed);
     if (partial !== null && notResumed === null) {
       const { continued, problem } = usableBackup(repository, partial.after);
       if (problem === null) return { partial, continued, isResumed: true, notContinued: null };
@@ -181,7 +181,7 @@ function usableBackup(
     if (wanted.id === undefined || continued.id === wanted.id) return { continued, problem: null };
     return { continued: null, problem: `backup ${wanted.name} was replaced by another one` };
   } catch (error) {
-    if (!(error instanceof ArchiveError)) throw error;
+    if (!(error instanceof BackupError)) throw error;
     return { continued: null, problem: error.message };
   }
 }
@@ -313,7 +313,7 @@ class BackupTask {
       const { vbuckets, bytes } = await readPartialFile(reader, context);
       return { writer: DataWriter.reopen(path, owner, bytes), completed: vbuckets };
     } catch (error) {
-      if (!(error instanceof ArchiveError)) throw error;
+      if (!(error instanceof BackupError)) throw error;
       // The earlier task was killed before it wrote the header of the file.
       return { writer: DataWriter.create(path, owner), completed: new Map() };
     }
@@ -321,8 +321,8 @@ class BackupTask {
 
   private async checkUnchanged({ name, uuid }: NodeBucket): Promise<void> {
     const present = await this.context.node.bucket(name);
-    if (present === null) throw new ArchiveError(`bucket "${name}" was deleted during the backup`);
-    if (present.uuid !== uuid) throw new ArchiveError(`bucket "${name}" was replaced during the backup`);
+    if (present === null) throw new BackupError(`bucket "${name}" was deleted during the backup`);
+    if (present.uuid !== uuid) throw new BackupError(`bucket "${name}" was replaced during the backup`);
   }
 
   /** Finds the cause of an error: a bucket that is gone ends its stream without a reason. */
@@ -333,12 +333,12 @@ class BackupTask {
     try {
       await this.checkUnchanged(bucket);
     } catch (reason) {
-      if (reason instanceof ArchiveError && !reason.message.startsWith('cannot reach')) return reason;
+      if (reason instanceof BackupError && !reason.message.startsWith('cannot reach')) return reason;
     }
-    if (error instanceof ArchiveError) return error;
+    if (error instanceof BackupError) return error;
     const mayNotRead = error instanceof StatusError && error.status === Status.noAccess;
     const text = mayNotRead ? 'the user may not read its changes (role data_backup)' : error.message;
-    return new ArchiveError(`bucket "${bucket.name}": ${text}`);
+    return new BackupError(`bucket "${bucket.name}": ${text}`);
   }
 }
 

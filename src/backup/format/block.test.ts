@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { aSeed, type Random, randomBytes } from '../../../test/support/random.ts';
-import { ArchiveError } from './archive-error.ts';
+import { BackupError } from './backup-error.ts';
 import { blockHeaderBytes, checkBlock, encodeDataBlock, readBlockHeader, unpackBlock } from './block.ts';
 import { Frame, FrameBuffer, type FrameContent, frameOffsets } from './frame.ts';
 
@@ -71,8 +71,8 @@ test('a block with any byte changed, cut off, moved or of another backup is refu
   for (let at = 0; at < good.length; at++) {
     const changed = Buffer.from(good);
     changed[at] = (changed[at] as number) ^ (1 << random(8));
-    t.assert.throws(() => openBlock(changed), ArchiveError, `byte ${at}`);
-    t.assert.throws(() => openBlock(good.subarray(0, at)), ArchiveError, `cut at ${at}`);
+    t.assert.throws(() => openBlock(changed), BackupError, `byte ${at}`);
+    t.assert.throws(() => openBlock(good.subarray(0, at)), BackupError, `cut at ${at}`);
   }
   t.assert.throws(() => openBlock(good, 100), /it was written at offset 32/);
   t.assert.throws(
@@ -92,9 +92,9 @@ test('random bytes are refused as frames, as headers and as compressed bytes', (
     const bytes = randomBytes(random, random(300));
     // Zero frames in zero bytes are right.
     const count = bytes.length === 0 ? 1 : random(9);
-    assert.throws(() => frameOffsets(bytes, count), ArchiveError);
-    assert.throws(() => readBlockHeader(bytes, random(100)), ArchiveError);
-    assert.throws(() => unpackBlock({ ...anyHeader, plainBytes: 1 + random(300) }, bytes), ArchiveError);
+    assert.throws(() => frameOffsets(bytes, count), BackupError);
+    assert.throws(() => readBlockHeader(bytes, random(100)), BackupError);
+    assert.throws(() => unpackBlock({ ...anyHeader, plainBytes: 1 + random(300) }, bytes), BackupError);
   }
 });
 
@@ -115,7 +115,7 @@ test('frames whose bytes were changed at random are refused or have sizes within
         assert.ok(frame.value.byteOffset + frame.value.length <= bytes.byteOffset + bytes.length);
       }
     } catch (error) {
-      assert.ok(error instanceof ArchiveError, String(error));
+      assert.ok(error instanceof BackupError, String(error));
     }
   }
 });

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { freeBuffer } from '#base/free-buffer.ts';
-import { ArchiveError } from './archive-error.ts';
+import { BackupError } from './backup-error.ts';
 import { frameHeaderBytes, frameKeyBytesMax, frameValueBytesMax } from './frame.ts';
 
 export const blockHeaderBytes = 68;
@@ -83,7 +83,7 @@ export function encodeDataBlock(owner: BlockOwner, block: NewBlock, frames: Buff
   return [header, stored];
 }
 
-/** @throws ArchiveError for what is not the header of a block at this offset */
+/** @throws BackupError for what is not the header of a block at this offset */
 export function readBlockHeader(header: Buffer, offset: number): BlockHeader {
   if (header.length < blockHeaderBytes) throw damaged(offset, 'its header is cut off');
   if (header.readUInt32BE(0) !== magic) throw damaged(offset, 'there is no block');
@@ -104,13 +104,13 @@ export function readBlockHeader(header: Buffer, offset: number): BlockHeader {
   return block;
 }
 
-/** Compares the hash. @throws ArchiveError */
+/** Compares the hash. @throws BackupError */
 export function checkBlock(owner: BlockOwner, header: Buffer, stored: Buffer, offset: number): void {
   if (!hashOf(owner, header, stored).equals(header.subarray(hashOffset, blockHeaderBytes)))
     throw damaged(offset, 'its hash differs: its bytes were changed, or it belongs to another backup');
 }
 
-/** The compressed frames of a checked block. @throws ArchiveError */
+/** The compressed frames of a checked block. @throws BackupError */
 export function decryptBlock(
   owner: BlockOwner,
   { isEncrypted, offset }: BlockHeader,
@@ -126,7 +126,7 @@ export function decryptBlock(
   return compressed;
 }
 
-/** The frames of a checked block, whose memory the caller frees; never more bytes than the header states. @throws ArchiveError */
+/** The frames of a checked block, whose memory the caller frees; never more bytes than the header states. @throws BackupError */
 export function unpackBlock({ plainBytes, offset }: BlockHeader, stored: Buffer): Buffer {
   let plain: Buffer;
   try {
@@ -158,5 +158,5 @@ function identityOf({ backup, bucket }: BlockOwner, header: Buffer): Buffer {
   return Buffer.concat([backup, number, header.subarray(0, hashOffset)]);
 }
 
-const damaged = (offset: number, problem: string): ArchiveError =>
-  new ArchiveError(`the block at offset ${offset} is damaged: ${problem}`);
+const damaged = (offset: number, problem: string): BackupError =>
+  new BackupError(`the block at offset ${offset} is damaged: ${problem}`);

@@ -6,7 +6,7 @@ import { freeBuffer } from '#base/free-buffer.ts';
 import { readU32, readU64, writeU32, writeU64 } from '#wire/bytes.ts';
 import { keyBytesMax } from '#wire/collection-id.ts';
 import { Datatype } from '#wire/status.ts';
-import { ArchiveError } from './archive-error.ts';
+import { BackupError } from './backup-error.ts';
 
 export const frameHeaderBytes = 44;
 /** The longest key of a document. */
@@ -140,30 +140,30 @@ export class Frame implements FrameContent {
   }
 }
 
-/** The offsets of all frames of a block. @throws ArchiveError when they are not `count` whole frames */
+/** The offsets of all frames of a block. @throws BackupError when they are not `count` whole frames */
 export function frameOffsets(block: Buffer, count: number): Uint32Array {
   if (count > block.length / frameHeaderBytes)
-    throw new ArchiveError(`a block of ${block.length} bytes cannot have ${count} frames`);
+    throw new BackupError(`a block of ${block.length} bytes cannot have ${count} frames`);
   const offsets = new Uint32Array(count);
   let at = 0;
   for (let index = 0; index < count; index++) {
     offsets[index] = at;
     at = endOfFrame(block, at);
   }
-  if (at !== block.length) throw new ArchiveError(`a block has bytes after its ${count} frames`);
+  if (at !== block.length) throw new BackupError(`a block has bytes after its ${count} frames`);
   return offsets;
 }
 
 function endOfFrame(block: Buffer, at: number): number {
-  if (block.length - at < frameHeaderBytes) throw new ArchiveError('a frame is cut off');
+  if (block.length - at < frameHeaderBytes) throw new BackupError('a frame is cut off');
   const valueBytes = readU32(block, at);
   const keyBytes = block.readUInt16BE(at + 4);
   const [kind, datatype] = [block[at + 6] as number, block[at + 7] as number];
   if (kind > kindMax || (datatype & ~knownDatatypes) !== 0)
-    throw new ArchiveError(`a frame has the unknown kind ${kind} or datatype ${datatype}`);
+    throw new BackupError(`a frame has the unknown kind ${kind} or datatype ${datatype}`);
   if (keyBytes > frameKeyBytesMax || valueBytes > frameValueBytesMax)
-    throw new ArchiveError(`a frame has a key of ${keyBytes} bytes and a value of ${valueBytes} bytes`);
+    throw new BackupError(`a frame has a key of ${keyBytes} bytes and a value of ${valueBytes} bytes`);
   const end = at + frameHeaderBytes + keyBytes + valueBytes;
-  if (end > block.length) throw new ArchiveError('a frame is cut off');
+  if (end > block.length) throw new BackupError('a frame is cut off');
   return end;
 }

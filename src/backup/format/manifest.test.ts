@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManifest } from '../../../test/support/a-manifest.ts';
 import { aSeed, randomJson } from '../../../test/support/random.ts';
-import { ArchiveError } from './archive-error.ts';
+import { BackupError } from './backup-error.ts';
 import { type BackupManifest, parseManifest } from './manifest.ts';
 
 const parse = (manifest: unknown): BackupManifest => parseManifest(JSON.stringify(manifest), 'manifest.json');
@@ -55,7 +55,7 @@ test('manifests of other versions, other files and contradictions are refused, a
   for (const [manifest, expected] of cases)
     assert.throws(
       () => parse(manifest),
-      (error: Error) => error instanceof ArchiveError && expected.test(error.message),
+      (error: Error) => error instanceof BackupError && expected.test(error.message),
       String(expected),
     );
   assert.throws(() => parseManifest('{"format":', 'm'), /m is not JSON/);
@@ -80,7 +80,7 @@ test('random values in place of fields are refused or leave a manifest of the sa
     try {
       assert.ok(parse(manifest).buckets.every(({ vbuckets }) => vbuckets.length === 1024));
     } catch (error) {
-      assert.ok(error instanceof ArchiveError, String(error));
+      assert.ok(error instanceof BackupError, String(error));
     }
   }
 });

@@ -1,7 +1,7 @@
 // The manifest of a backup: what it contains, where, and up to which seqno. Written last; a folder without it is a partial backup.
 
 import { vbucketCount } from '#client/document-key.ts';
-import { ArchiveError } from './archive-error.ts';
+import { BackupError } from './backup-error.ts';
 import { jsonField, type Shape, ShapeError } from './shape.ts';
 
 export const formatName = 'divan-backup';
@@ -175,47 +175,47 @@ const manifestShape: Shape = jsonField.object({
   buckets: jsonField.list(bucketsMax, bucketShape),
 });
 
-/** @throws ArchiveError that names the field */
+/** @throws BackupError that names the field */
 export function parseManifest(text: string, path: string): BackupManifest {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw new ArchiveError(`${path} is not JSON: ${(error as Error).message}`);
+    throw new BackupError(`${path} is not JSON: ${(error as Error).message}`);
   }
   const { format, version } = (json ?? {}) as Partial<BackupManifest>;
-  if (format !== formatName) throw new ArchiveError(`${path} is not the manifest of a backup`);
+  if (format !== formatName) throw new BackupError(`${path} is not the manifest of a backup`);
   if (version !== archiveVersion)
-    throw new ArchiveError(
+    throw new BackupError(
       `${path} has format version ${String(version)}; this release reads version ${archiveVersion}`,
     );
   try {
     manifestShape(json, '');
   } catch (error) {
-    if (error instanceof ShapeError) throw new ArchiveError(`${path}: ${error.message}`);
+    if (error instanceof ShapeError) throw new BackupError(`${path}: ${error.message}`);
     throw error;
   }
   return checked(json as BackupManifest, path);
 }
 
-/** Reads one bucket of a manifest. @throws ArchiveError that names the field */
+/** Reads one bucket of a manifest. @throws BackupError that names the field */
 export function parseBucket(text: string, index: number, path: string): BucketRecord {
   const json: unknown = JSON.parse(text);
   const place = `buckets.${index}`;
   try {
     bucketShape(json, place);
   } catch (error) {
-    if (error instanceof ShapeError) throw new ArchiveError(`${path}: ${error.message}`);
+    if (error instanceof ShapeError) throw new BackupError(`${path}: ${error.message}`);
     throw error;
   }
   checkVbuckets(json as BucketRecord, path);
   return json as BucketRecord;
 }
 
-/** Checks buckets that were read one by one. @throws ArchiveError */
+/** Checks buckets that were read one by one. @throws BackupError */
 export function checkBuckets(buckets: readonly BucketRecord[], path: string): void {
   if (buckets.length > bucketsMax)
-    throw new ArchiveError(`${path}: buckets: must be a list of at most ${bucketsMax} elements`);
+    throw new BackupError(`${path}: buckets: must be a list of at most ${bucketsMax} elements`);
   checkNames(buckets, path);
 }
 
@@ -230,13 +230,13 @@ export function isIndexRecord(json: unknown): boolean {
   }
 }
 
-/** @throws ArchiveError for what is not the record of a vbucket */
+/** @throws BackupError for what is not the record of a vbucket */
 export function vbucketRecord(json: unknown): CountedVbucket {
   try {
     vbucketShape(json, 'vbucket');
     return json as CountedVbucket;
   } catch (error) {
-    if (error instanceof ShapeError) throw new ArchiveError(error.message);
+    if (error instanceof ShapeError) throw new BackupError(error.message);
     throw error;
   }
 }
@@ -244,7 +244,7 @@ export function vbucketRecord(json: unknown): CountedVbucket {
 /** Checks the fields against each other. */
 function checked(read: BackupManifest, path: string): BackupManifest {
   if ((read.type === 'incremental') !== (read.after !== null))
-    throw new ArchiveError(`${path}: after: only an incremental backup names the one before it`);
+    throw new BackupError(`${path}: after: only an incremental backup names the one before it`);
   checkNames(read.buckets, path);
   for (const record of read.buckets) checkVbuckets(record, path);
   return read;
@@ -254,7 +254,7 @@ function checkVbuckets({ name, bytes, vbuckets }: BucketRecord, path: string): v
   for (const [vb, { from, to, last, blocks, documents, deletions }] of vbuckets.entries()) {
     const isEmpty = last === 0 && blocks === 0 && documents === 0 && deletions === 0;
     if (from > to || last >= Math.max(1, bytes) || (last === 0 && !isEmpty) || blocks > bytes)
-      throw new ArchiveError(
+      throw new BackupError(
         `${path}: buckets.${name}.vbuckets.${vb}: from, to, last, blocks and bytes do not fit together`,
       );
   }
@@ -264,12 +264,12 @@ function checkVbuckets({ name, bytes, vbuckets }: BucketRecord, path: string): v
 function checkNames(buckets: readonly BucketRecord[], path: string): void {
   const hasDuplicates = (values: readonly unknown[]): boolean => new Set(values).size < values.length;
   if (hasDuplicates(buckets.map(({ name }) => name.toLowerCase())))
-    throw new ArchiveError(`${path}: buckets: two have the same name`);
+    throw new BackupError(`${path}: buckets: two have the same name`);
   for (const { name, scopes, collections } of buckets)
     if (
       hasDuplicates(scopes) ||
       hasDuplicates(collections.map(({ id }) => id)) ||
       hasDuplicates(collections.map((collection) => `${collection.scope}.${collection.name}`))
     )
-      throw new ArchiveError(`${path}: buckets.${name}: two scopes or collections have the same name or id`);
+      throw new BackupError(`${path}: buckets.${name}: two scopes or collections have the same name or id`);
 }

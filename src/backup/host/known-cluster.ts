@@ -2,7 +2,7 @@
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 
 /** The time within which the vbuckets of a new bucket are on the nodes. */
@@ -31,7 +31,7 @@ export class KnownCluster {
     return { ...access, ownCluster: { ...ownCluster, layoutWith } };
   }
 
-  /** `first`: the layout when the job began. @throws ArchiveError if no node has vbuckets of the bucket in time */
+  /** `first`: the layout when the job began. @throws BackupError if no node has vbuckets of the bucket in time */
   private async layoutWith(bucket: string, first: ClusterLayout | null): Promise<ClusterLayout | null> {
     const current = () => (this.layout === undefined ? first : this.layout);
     const hasVbuckets = (): boolean => {
@@ -45,7 +45,7 @@ export class KnownCluster {
     };
     this.waiting.add(recheck);
     const timeoutError = () =>
-      new ArchiveError(`bucket "${bucket}" has no vbuckets after ${vbucketsMs / 1_000} s`);
+      new BackupError(`bucket "${bucket}" has no vbuckets after ${vbucketsMs / 1_000} s`);
     try {
       await within(this.clock, vbucketsMs, promise, timeoutError);
       return current();

@@ -6,7 +6,7 @@ import { realRandom } from '#ports/random.ts';
 import { Repository } from '../archive/repository.adapter.ts';
 import { isInUseError, readUnlocked } from '../archive/unlocked-reads.adapter.ts';
 import { runBackup } from '../capture/run-backup.adapter.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { BackupManifest } from '../format/manifest.ts';
 import { type ExaminedVersion, examine } from '../inspect/examine.ts';
 import { checkFileSize, verifySample } from '../inspect/verify.ts';
@@ -156,7 +156,7 @@ function removeRepository(folder: string): void {
 }
 
 /**
- * @throws ArchiveError unless the manifest of the newest backup can be read, and its data files are as large as the manifest states. While another task
+ * @throws BackupError unless the manifest of the newest backup can be read, and its data files are as large as the manifest states. While another task
  * writes to the repository, a failed read is no sign of damage, and is ignored
  */
 function checkNewest(folder: string): void {
@@ -179,7 +179,7 @@ function checkFiles(repository: Repository): void {
 
 /**
  * While another task writes to the repository, such as a backup of the service, the manifest is read without the lock: only a merge or a removal changes
- * what is read. @throws ArchiveError that names the writer if the read failed
+ * what is read. @throws BackupError that names the writer if the read failed
  */
 function examined({ folder, key }: ExamineJob): ExaminedVersion[] {
   const repository = Repository.open(folder);
@@ -205,7 +205,7 @@ function examinedWithoutLock(
     return versionsOf(repository, key);
   } catch (error) {
     const reason = (error as Error).message;
-    throw new ArchiveError(`${inUse.message}; try again when it has ended (${reason})`, { cause: error });
+    throw new BackupError(`${inUse.message}; try again when it has ended (${reason})`, { cause: error });
   }
 }
 
@@ -215,7 +215,7 @@ function versionsOf(repository: Repository, key: ExamineJob['key']): ExaminedVer
   for (const version of examine(repository, key)) {
     bytes += version.value.length;
     if (bytes > examinedBytesMax)
-      throw new ArchiveError(`the versions of this document have more than ${examinedBytesMax} bytes`);
+      throw new BackupError(`the versions of this document have more than ${examinedBytesMax} bytes`);
     versions.push(version);
   }
   return versions;

@@ -8,7 +8,7 @@ import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { addBackup } from '../../../test/support/an-archive.ts';
 import { Repository } from '../archive/repository.adapter.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { countedBucket } from '../format/collection-counts.ts';
 import { FrameKind } from '../format/frame.ts';
 import type { BackupManifest } from '../format/manifest.ts';
@@ -67,7 +67,7 @@ describe('a backup that was just written', () => {
       const damaged = Buffer.from(original);
       damaged[offset] = (damaged[offset] as number) ^ 1;
       writeFileSync(path, damaged);
-      await assert.rejects(sample(), ArchiveError, `byte ${offset}`);
+      await assert.rejects(sample(), BackupError, `byte ${offset}`);
     }
     writeFileSync(path, original);
     truncateSync(path, original.length - 1);

@@ -5,7 +5,7 @@ import { fraction, type Random } from '#ports/random.ts';
 import type { DataReader } from '../archive/data-file.adapter.ts';
 import type { Repository } from '../archive/repository.adapter.ts';
 import { documentsBackwards } from '../archive/vbucket-blocks.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { FrameKind } from '../format/frame.ts';
 import type { BackupManifest, BucketRecord, CapturedVbucket } from '../format/manifest.ts';
 
@@ -28,7 +28,7 @@ export interface SampleVerification extends Pick<Verification, 'clock' | 'signal
   random: Random;
 }
 
-/** @throws ArchiveError that names the first damage */
+/** @throws BackupError that names the first damage */
 export async function verifyBackup(
   repository: Repository,
   manifest: BackupManifest,
@@ -76,7 +76,7 @@ function checkCollections(
   for (const { id, scope, name, documents } of collections) {
     const found = countsById.get(id) ?? 0;
     if (documents !== undefined && documents !== found)
-      throw new ArchiveError(
+      throw new BackupError(
         `${data.path}: collection ${scope}.${name} has ${found} documents; its manifest states ${documents}`,
       );
   }
@@ -85,7 +85,7 @@ function checkCollections(
 /** The most vbuckets of a bucket in a sample. */
 const sampleVbuckets = 16;
 
-/** Reads the manifest again, and some vbuckets of each bucket. @throws ArchiveError that names the first damage */
+/** Reads the manifest again, and some vbuckets of each bucket. @throws BackupError that names the first damage */
 export async function verifySample(
   repository: Repository,
   name: string,
@@ -105,10 +105,10 @@ export async function verifySample(
   }
 }
 
-/** @throws ArchiveError unless the data file is as large as the manifest states */
+/** @throws BackupError unless the data file is as large as the manifest states */
 export function checkFileSize(data: DataReader, record: BucketRecord): void {
   if (data.bytes === record.bytes) return;
-  throw new ArchiveError(`${data.path} has ${data.bytes} bytes; its manifest states ${record.bytes}`);
+  throw new BackupError(`${data.path} has ${data.bytes} bytes; its manifest states ${record.bytes}`);
 }
 
 function verifyVbucket(
@@ -120,14 +120,14 @@ function verifyVbucket(
   const counts = { documents: 0, deletions: 0 };
   for (const frame of documentsBackwards(data, vb, vbucket)) {
     if (vbucketOf(frame.key) !== vb)
-      throw new ArchiveError(`${data.path}: vbucket ${vb} has a key of vbucket ${vbucketOf(frame.key)}`);
+      throw new BackupError(`${data.path}: vbucket ${vb} has a key of vbucket ${vbucketOf(frame.key)}`);
     if (frame.kind === FrameKind.mutation) {
       counts.documents++;
       countsById.set(frame.collectionId, (countsById.get(frame.collectionId) ?? 0) + 1);
     } else counts.deletions++;
   }
   if (counts.documents !== vbucket.documents || counts.deletions !== vbucket.deletions)
-    throw new ArchiveError(
+    throw new BackupError(
       `${data.path}: vbucket ${vb} has ${counts.documents} documents and ${counts.deletions} deletions; ` +
         `its manifest states ${vbucket.documents} and ${vbucket.deletions}`,
     );

@@ -1,5 +1,5 @@
 // The interval of days counted back from today, by which plans and commands name the backups to merge.
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 
 /** Days before today in the local time zone; 0 is today. */
 export interface MergedDays {
@@ -13,10 +13,10 @@ export interface Interval {
   readonly endMs: number;
 }
 
-/** From the first midnight to the one after the last day. @throws ArchiveError when the days are in the wrong order */
+/** From the first midnight to the one after the last day. @throws BackupError when the days are in the wrong order */
 export function intervalOfDays({ newest, oldest }: MergedDays, nowMs: number): Interval {
   if (newest > oldest)
-    throw new ArchiveError(
+    throw new BackupError(
       `a merge of days ${oldest} to ${newest}: the first number must not be below the second`,
     );
   return { fromMs: midnight(nowMs, oldest), endMs: midnight(nowMs, newest - 1) };

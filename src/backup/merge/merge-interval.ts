@@ -8,7 +8,7 @@ export interface IntervalMergeRequest extends Interval {
   readonly passphrase?: string | undefined;
 }
 
-/** Merges the backups that began in the interval; resolves with null if there are fewer than two. @throws ArchiveError */
+/** Merges the backups that began in the interval; resolves with null if there are fewer than two. @throws BackupError */
 export async function mergeInterval(
   { folder, passphrase, fromMs, endMs }: IntervalMergeRequest,
   context: MergeContext,

@@ -8,7 +8,7 @@ import { BucketChain } from '../archive/bucket-chain.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge, writeIntent } from '../archive/merge-intent.adapter.ts';
 import { Repository } from '../archive/repository.adapter.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { countedBucket } from '../format/collection-counts.ts';
 import { FrameBuffer } from '../format/frame.ts';
 import type { BackupManifest, BucketRecord, CountedVbucket } from '../format/manifest.ts';
@@ -37,7 +37,7 @@ export interface MergeResult {
   readonly bucketsLeftOut: readonly string[];
 }
 
-/** @throws ArchiveError with the reason; the backups are then as before */
+/** @throws BackupError with the reason; the backups are then as before */
 export async function runMerge(request: MergeRequest, context: MergeContext): Promise<MergeResult> {
   const repository = Repository.open(request.folder, request.passphrase);
   const lock = Repository.lock(repository.path);
@@ -117,13 +117,13 @@ class Merge {
     }
   }
 
-  /** @throws ArchiveError when a later backup continues one that would be removed */
+  /** @throws BackupError when a later backup continues one that would be removed */
   private checkFollowers(): void {
     const removed = new Set(this.backups.slice(0, -1));
     for (const name of this.repository.complete().filter((other) => other > this.newest.name)) {
       const { after } = this.repository.manifest(name);
       if (after !== null && removed.has(after.name))
-        throw new ArchiveError(`backup ${name} continues ${after.name}: merge that one too`);
+        throw new BackupError(`backup ${name} continues ${after.name}: merge that one too`);
     }
   }
 
@@ -143,9 +143,9 @@ function backupsToMerge(
   const complete = repository.complete();
   const last = repository.chosen(end);
   const first = start === undefined ? (complete[0] as string) : repository.chosen(start);
-  if (first > last) throw new ArchiveError(`--start: backup ${first} is newer than --end, ${last}`);
+  if (first > last) throw new BackupError(`--start: backup ${first} is newer than --end, ${last}`);
   const names = complete.filter((name) => name >= first && name <= last);
   if (names.length < 2)
-    throw new ArchiveError(`a merge needs two or more backups; from ${first} to ${last} there is one`);
+    throw new BackupError(`a merge needs two or more backups; from ${first} to ${last} there is one`);
   return names;
 }

@@ -15,7 +15,7 @@ import {
   restOk,
 } from '#client/rest.adapter.ts';
 import type { WireAddress } from '#client/wire-connection.adapter.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { BucketSettings, CollectionRecord, IndexRecord } from '../format/manifest.ts';
 import { type RawScope, type WantedCollections, withCollections } from './raw-scopes.ts';
 
@@ -82,7 +82,7 @@ export class BackupNode {
     return this.access.authority !== undefined;
   }
 
-  /** @throws ArchiveError when the node cannot be reached or refuses the credentials */
+  /** @throws BackupError when the node cannot be reached or refuses the credentials */
   async identity(): Promise<{ cluster: string; version: string }> {
     return this.read('/pools', ({ uuid, implementationVersion }: Record<string, unknown>) => ({
       cluster: textOrEmpty(uuid),
@@ -156,7 +156,7 @@ export class BackupNode {
 
   private async drop(path: string): Promise<void> {
     const answer = await this.ask('DELETE', path);
-    if (answer.status >= 300 && answer.status !== 404) throw asArchiveError(refusal('DELETE', path, answer));
+    if (answer.status >= 300 && answer.status !== 404) throw asBackupError(refusal('DELETE', path, answer));
   }
 
   /** Creates the missing scopes and collections, all in one request. */
@@ -172,9 +172,9 @@ export class BackupNode {
       if (answer.status < 300) return;
       const currentUid = await this.read(path, (present: { uid: string }) => present.uid);
       // Without a change in between the node refused the request for another reason.
-      if (currentUid === uid) throw asArchiveError(refusal('PUT', path, answer));
+      if (currentUid === uid) throw asBackupError(refusal('PUT', path, answer));
     }
-    throw new ArchiveError(
+    throw new BackupError(
       `bucket "${bucket}": other clients keep changing its collections; repeat the command`,
     );
   }
@@ -183,7 +183,7 @@ export class BackupNode {
     await this.send('POST', `${bucketPath(bucket)}/controller/doFlush`);
   }
 
-  /** One route for each node that serves vbuckets. @throws ArchiveError while some are served by none */
+  /** One route for each node that serves vbuckets. @throws BackupError while some are served by none */
   async routes(bucket: string): Promise<DataRoute[]> {
     const { ownCluster, username, password } = this.access;
     if (ownCluster !== undefined) {
@@ -198,15 +198,14 @@ export class BackupNode {
   private routesIn(config: BucketConfig, bucket: string): DataRoute[] {
     const { vBucketMap = [] } = config.vBucketServerMap ?? {};
     const addresses = dataAddresses(config, this.hasTls);
-    if (vBucketMap.length === 0) throw new ArchiveError(`bucket "${bucket}" has no vbuckets`);
+    if (vBucketMap.length === 0) throw new BackupError(`bucket "${bucket}" has no vbuckets`);
     if (vBucketMap.length !== vbucketCount)
-      throw new ArchiveError(
+      throw new BackupError(
         `bucket "${bucket}" has ${vBucketMap.length} vbuckets instead of ${vbucketCount}`,
       );
     const byServer = new Map<number, number[]>();
     for (const [vb, [active = -1]] of vBucketMap.entries()) {
-      if (active < 0)
-        throw new ArchiveError(`bucket "${bucket}": no node serves vbucket ${vb} at the moment`);
+      if (active < 0) throw new BackupError(`bucket "${bucket}": no node serves vbucket ${vb} at the moment`);
       const vbuckets = byServer.get(active);
       if (vbuckets === undefined) byServer.set(active, [vb]);
       else vbuckets.push(vb);
@@ -246,7 +245,7 @@ export class BackupNode {
     const { host, username, password, localAddress, authority } = this.access;
     const { host: name, port } = hostAndPortOf(server);
     if (!(Number.isInteger(port) && port > 0 && port <= 65_535))
-      throw new ArchiveError(`bucket "${bucket}": the node names "${server}" as the address of a data port`);
+      throw new BackupError(`bucket "${bucket}": the node names "${server}" as the address of a data port`);
     return {
       address: {
         host: reachedHost(name, host),
@@ -260,19 +259,19 @@ export class BackupNode {
     };
   }
 
-  /** What `convert` makes of the answer, which may come from any program. @throws ArchiveError */
+  /** What `convert` makes of the answer, which may come from any program. @throws BackupError */
   private async read<T, Raw>(path: string, convert: (answer: Raw) => T): Promise<T> {
     const answer = await this.ask('GET', path);
     return this.converted('GET', path, () => convert(this.json('GET', path, answer) as Raw));
   }
 
-  /** Says that the answer is wrong where `convert` fails. @throws ArchiveError */
+  /** Says that the answer is wrong where `convert` fails. @throws BackupError */
   private converted<T>(method: string, path: string, convert: () => T): T {
     try {
       return convert();
     } catch (error) {
-      if (error instanceof ArchiveError) throw error;
-      throw new ArchiveError(
+      if (error instanceof BackupError) throw error;
+      throw new BackupError(
         `${method} ${path}: the answer is not that of a node: ${(error as Error).message}`,
       );
     }
@@ -280,12 +279,12 @@ export class BackupNode {
 
   private json(method: string, path: string, answer: RestReply): unknown {
     if (answer.status === 401)
-      throw new ArchiveError(`the node refuses the user "${this.access.username}" with this password`);
-    if (answer.status >= 300) throw asArchiveError(refusal(method, path, answer));
+      throw new BackupError(`the node refuses the user "${this.access.username}" with this password`);
+    if (answer.status >= 300) throw asBackupError(refusal(method, path, answer));
     try {
       return JSON.parse(answer.body);
     } catch {
-      throw new ArchiveError(`${method} ${path}: the answer is not JSON; is it the address of a node?`);
+      throw new BackupError(`${method} ${path}: the answer is not JSON; is it the address of a node?`);
     }
   }
 
@@ -300,7 +299,7 @@ export class BackupNode {
       return await rest(target, method, path, content);
     } catch (error) {
       this.target.signal?.throwIfAborted();
-      throw new ArchiveError(`cannot reach ${host}:${port}: ${connectionProblem(error)}`);
+      throw new BackupError(`cannot reach ${host}:${port}: ${connectionProblem(error)}`);
     }
   }
 
@@ -309,7 +308,7 @@ export class BackupNode {
       await restOk(this.target, method, path, content);
     } catch (error) {
       this.target.signal?.throwIfAborted();
-      throw asArchiveError(error as Error);
+      throw asBackupError(error as Error);
     }
   }
 }
@@ -366,7 +365,7 @@ function ownRoutes(
   return [...routes.vbuckets(bucket)].map(([node, vbuckets]) => {
     const found = node === layout.self ? address : node !== null && addressOfNode(routes, node);
     if (!found)
-      throw new ArchiveError(`bucket "${bucket}": no node serves vbucket ${vbuckets[0]} at the moment`);
+      throw new BackupError(`bucket "${bucket}": no node serves vbucket ${vbuckets[0]} at the moment`);
     return { options: { address: found, account, bucket }, vbuckets };
   });
 }
@@ -397,4 +396,4 @@ function bucketOf(raw: RawBucket): NodeBucket {
 
 const bucketPath = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
 const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '');
-const asArchiveError = (error: Error): ArchiveError => new ArchiveError(connectionProblem(error));
+const asBackupError = (error: Error): BackupError => new BackupError(connectionProblem(error));

@@ -1,4 +1,4 @@
-// Nodes with wrong answers: backup and restore end with the reason (an ArchiveError), never with another error.
+// Nodes with wrong answers: backup and restore end with the reason (a BackupError), never with another error.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { advancingClock } from '../../../test/support/advancing-clock.ts';
 import { addBackup } from '../../../test/support/an-archive.ts';
 import { aSeed, type Random, randomBytes, randomJson } from '../../../test/support/random.ts';
 import { runBackup } from '../capture/run-backup.adapter.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { runRestore } from '../restore/run-restore.adapter.ts';
 import { BackupNode } from './backup-node.ts';
 
@@ -90,7 +90,7 @@ async function bothTasks(folder: string): Promise<string[]> {
       ),
   ])
     await assert.rejects(task, (error: Error) => {
-      assert.ok(error instanceof ArchiveError, error.stack);
+      assert.ok(error instanceof BackupError, error.stack);
       errors.push(error.message);
       return true;
     });

@@ -1,5 +1,5 @@
 // The buckets, scopes and collections into which a restore writes: it finds them on the node by name, or creates them.
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
 import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
 import { type MappedName, type NameMap, pathOf } from './name-map.ts';
@@ -60,7 +60,7 @@ export async function prepareDestinations(
     const id = ids.get(pathOf(target));
     if (id !== undefined) collections.set(collection.id, { bucket: target.bucket, id });
     else if (isDefault(target)) missing.set(collection.id, target);
-    else throw new ArchiveError(`collection ${pathOf(target)} was dropped during the restore`);
+    else throw new BackupError(`collection ${pathOf(target)} was dropped during the restore`);
   }
   return { collections, missing, buckets };
 }
@@ -84,9 +84,9 @@ async function prepareBucket(
   await node.createBucket(name, record.settings);
   options.note(`bucket "${name}" was created`);
   const created = await node.bucket(name);
-  if (created === null) throw new ArchiveError(`bucket "${name}" was deleted during the restore`);
+  if (created === null) throw new BackupError(`bucket "${name}" was deleted during the restore`);
   return created;
 }
 
-export const missingBucket = (name: string): ArchiveError =>
-  new ArchiveError(`the node has no bucket "${name}"; create it, or leave out --create-buckets=false`);
+export const missingBucket = (name: string): BackupError =>
+  new BackupError(`the node has no bucket "${name}"; create it, or leave out --create-buckets=false`);

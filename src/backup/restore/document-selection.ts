@@ -1,7 +1,7 @@
 // Which documents of a backup a restore writes, by regular expressions in the syntax of RE2, which match in time linear in the text; and
 // with which expiry.
 import { RE2JS } from 're2js';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { type Frame, FrameKind } from '../format/frame.ts';
 import { bodyOf, isJsonFrame } from '../inspect/examine.ts';
 
@@ -30,7 +30,7 @@ export class DocumentSelection {
   private readonly expiry: number;
   private readonly nowSeconds: number;
 
-  /** @throws ArchiveError for an invalid regular expression */
+  /** @throws BackupError for an invalid regular expression */
   constructor(request: SelectionRequest, nowMs: number) {
     this.keys = compiled('--filter-keys', request.filterKeys);
     this.values = compiled('--filter-values', request.filterValues);
@@ -66,12 +66,12 @@ export class DocumentSelection {
 function compiled(option: string, pattern: string | undefined): RE2JS | null {
   if (pattern === undefined) return null;
   if (pattern.length > patternCharactersMax)
-    throw new ArchiveError(
+    throw new BackupError(
       `${option}: at most ${patternCharactersMax} characters are allowed, not ${pattern.length}`,
     );
   const expression = tryCompile(option, pattern);
   if (expression.programSize() > patternSizeMax)
-    throw new ArchiveError(`${option}: the expression has too many repetitions; make their counts smaller`);
+    throw new BackupError(`${option}: the expression has too many repetitions; make their counts smaller`);
   return expression;
 }
 
@@ -80,6 +80,6 @@ function tryCompile(option: string, pattern: string): RE2JS {
     return RE2JS.compile(pattern);
   } catch (error) {
     const reason = (error as Error).message.replace(/^error parsing regexp: /, '');
-    throw new ArchiveError(`${option}: ${reason}; expected a regular expression in the syntax of RE2`);
+    throw new BackupError(`${option}: ${reason}; expected a regular expression in the syntax of RE2`);
   }
 }

@@ -1,5 +1,5 @@
 // Flushes the target buckets of a restore, all of them before the first document is written.
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { BackupNode } from '../node/backup-node.ts';
 import { missingBucket } from './definitions.ts';
 import type { RestoreRecord } from './restore-record.adapter.ts';
@@ -14,13 +14,13 @@ export interface FlushOptions {
   readonly resumes: boolean;
   /** Missing buckets are created later. */
   readonly createsBuckets: boolean;
-  /** Called before the first flush. @throws ArchiveError for a backup that cannot be restored */
+  /** Called before the first flush. @throws BackupError for a backup that cannot be restored */
   check(): void;
 }
 
 /**
  * Records the restore, then flushes those of the buckets with these names that need a flush. False if the record could not be written.
- * @throws ArchiveError; before the first flush if one of the buckets cannot be flushed, or nothing is to be resumed
+ * @throws BackupError; before the first flush if one of the buckets cannot be flushed, or nothing is to be resumed
  */
 export async function flushTargets(names: ReadonlySet<string>, options: FlushOptions): Promise<boolean> {
   const { record, replaces, resumes } = options;
@@ -45,7 +45,7 @@ function earlierPending(record: RestoreRecord): readonly string[] {
   try {
     return record.pending();
   } catch (error) {
-    if (error instanceof ArchiveError) return [];
+    if (error instanceof BackupError) return [];
     throw error;
   }
 }
@@ -60,7 +60,7 @@ async function flushable(
     if (bucket === null && !createsBuckets) throw missingBucket(name);
     if (bucket === null) continue;
     if (bucket.settings['flushEnabled'] !== 1)
-      throw new ArchiveError(
+      throw new BackupError(
         `--replace: flush is not enabled for bucket "${name}": set its parameter flushEnabled to 1, or delete the bucket first`,
       );
     present.push(name);
@@ -89,6 +89,6 @@ async function flushAll(
   } catch (error) {
     const progress = `${flushed} of ${names.length} buckets were flushed`;
     const next = isRecorded ? '--resume continues' : 'repeat the command';
-    throw new ArchiveError(`${(error as Error).message} (${progress}; ${next})`, { cause: error });
+    throw new BackupError(`${(error as Error).message} (${progress}; ${next})`, { cause: error });
   }
 }

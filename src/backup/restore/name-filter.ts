@@ -1,5 +1,5 @@
 // Which buckets, scopes and collections of a backup are restored.
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
 import { indexKeyspace } from './index-definition.ts';
 import { exactNames, isNameOf, namePathsOf, pathNamed } from './name-path.ts';
@@ -22,7 +22,7 @@ export class NameFilter {
     this.excludes = excludes;
   }
 
-  /** `earlier`: the buckets of earlier backups of the chain; `excludes` may also name what only they have. @throws ArchiveError for a name that names nothing in the backup, or two things */
+  /** `earlier`: the buckets of earlier backups of the chain; `excludes` may also name what only they have. @throws BackupError for a name that names nothing in the backup, or two things */
   checkNames(records: readonly BucketRecord[], earlier: readonly BucketRecord[] = []): void {
     if (this.includes.length === 0 && this.excludes.length === 0) return;
     const known = records.flatMap(namePathsOf);
@@ -31,7 +31,7 @@ export class NameFilter {
       this.includes.find((text) => pathNamed(text, known) === undefined) ??
       this.excludes.find((text) => pathNamed(text, excludable) === undefined);
     if (unknown !== undefined)
-      throw new ArchiveError(`the backup has no bucket, scope or collection "${unknown}"`);
+      throw new BackupError(`the backup has no bucket, scope or collection "${unknown}"`);
   }
 
   chooses(...path: Path): boolean {

@@ -1,5 +1,5 @@
 // Where buckets, scopes and collections of a backup go: the rules of `--map a=b`.
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
 import { exactNames, type NamePath, namePathsOf, pathNamed } from './name-path.ts';
 
@@ -14,21 +14,21 @@ export class NameMap {
 
   /**
    * Names of buckets may contain dots, so the left side is compared with what the backup has.
-   * @throws ArchiveError for a rule that nothing in the backup matches, or two things do
+   * @throws BackupError for a rule that nothing in the backup matches, or two things do
    */
   constructor(texts: readonly string[], buckets: readonly BucketRecord[]) {
     const paths = buckets.flatMap(namePathsOf);
     this.rules = texts.map((text) => ruleOf(text, paths));
     for (const [index, { from }] of this.rules.entries())
       if (this.rules.findIndex((rule) => isSame(rule.from, from)) < index)
-        throw new ArchiveError(`--map: ${from.join('.')} is mapped twice`);
+        throw new BackupError(`--map: ${from.join('.')} is mapped twice`);
   }
 
   get isEmpty(): boolean {
     return this.rules.length === 0;
   }
 
-  /** @throws ArchiveError where two collections have one target: documents of one would replace or delete those of the other */
+  /** @throws BackupError where two collections have one target: documents of one would replace or delete those of the other */
   checkTargets(buckets: readonly BucketRecord[]): void {
     const sources = new Map<string, string>();
     for (const { name: bucket, collections } of buckets)
@@ -37,7 +37,7 @@ export class NameMap {
         const source = pathOf({ bucket, scope, collection });
         const other = sources.get(target);
         if (other !== undefined)
-          throw new ArchiveError(
+          throw new BackupError(
             `--map: ${other} and ${source} would both be restored to ${target}, where documents of one would replace those of the other; map one of them to another collection, or leave it out of this restore`,
           );
         sources.set(target, source);
@@ -73,13 +73,13 @@ const isSame = (a: NamePath, b: NamePath): boolean =>
 function ruleOf(text: string, paths: readonly NamePath[]): { from: NamePath; to: NamePath } {
   const [left = '', right = '', ...rest] = text.split('=');
   if (left === '' || right === '' || rest.length > 0)
-    throw new ArchiveError(`--map: "${text}" is not of the form a=b, such as travel=travel2`);
+    throw new BackupError(`--map: "${text}" is not of the form a=b, such as travel=travel2`);
   const from = pathNamed(left, paths);
   if (from === undefined)
-    throw new ArchiveError(`--map: the backup has no bucket, scope or collection "${left}"`);
+    throw new BackupError(`--map: the backup has no bucket, scope or collection "${left}"`);
   const to = exactNames(right) ?? namesOf(right, from.length);
   if (to.length !== from.length || to.includes(''))
-    throw new ArchiveError(`--map: "${right}" must have as many names as "${left}"`);
+    throw new BackupError(`--map: "${right}" must have as many names as "${left}"`);
   return { from, to };
 }
 

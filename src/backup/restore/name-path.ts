@@ -1,6 +1,6 @@
 // How requests name a bucket, a scope or a collection of a backup: `bucket.scope.collection`. Names of buckets may contain dots, so that a text can
 // name two things: names in backquotes are exact.
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
 
 /** One to three names: bucket, scope, collection. */
@@ -28,11 +28,11 @@ export function isNameOf(text: string, path: NamePath): boolean {
   return exact.length === path.length && exact.every((name, index) => name === path[index]);
 }
 
-/** The path that the text names; undefined: none. @throws ArchiveError where it names two */
+/** The path that the text names; undefined: none. @throws BackupError where it names two */
 export function pathNamed(text: string, paths: readonly NamePath[]): NamePath | undefined {
   const found = new Map(paths.filter((path) => isNameOf(text, path)).map((path) => [quoted(path), path]));
   if (found.size > 1)
-    throw new ArchiveError(
+    throw new BackupError(
       `the backup has two things named "${text}": write ${[...found.keys()].join(' or ')}`,
     );
   return found.values().next().value;

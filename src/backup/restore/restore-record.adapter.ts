@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, writeWhole } from '../archive/archive-file.adapter.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 
 /** What a resumed restore has in common with the interrupted one. */
@@ -51,7 +51,7 @@ export class RestoreRecord {
     this.restore = restore;
   }
 
-  /** @throws ArchiveError for a damaged file, or unless this restore was interrupted; the error names restores that were */
+  /** @throws BackupError for a damaged file, or unless this restore was interrupted; the error names restores that were */
   checkResumable(): void {
     if (existsSync(this.path)) {
       this.pending();
@@ -59,20 +59,20 @@ export class RestoreRecord {
     }
     const others = this.others().map(describe);
     const nothing = 'nothing to resume; repeat the command without --resume';
-    if (others.length === 0) throw new ArchiveError(nothing);
+    if (others.length === 0) throw new BackupError(nothing);
     const named = others.slice(0, namedMax).join('; ');
     const more = others.length > namedMax ? ` and ${others.length - namedMax} others` : '';
-    throw new ArchiveError(
+    throw new BackupError(
       `${nothing}, or name the restore that was interrupted. This one is of ${describe(this.restore)}; interrupted: ${named}${more}`,
     );
   }
 
-  /** @throws ArchiveError for a damaged file */
+  /** @throws BackupError for a damaged file */
   pending(): readonly string[] {
     if (!existsSync(this.path)) return [];
     const read = readStored(this.path);
     if (read !== null) return read.pending;
-    throw new ArchiveError(`${this.path} is damaged: remove it, and repeat the command without --resume`);
+    throw new BackupError(`${this.path} is damaged: remove it, and repeat the command without --resume`);
   }
 
   /** False where the folder cannot be written: the restore continues, but cannot be resumed. */
@@ -104,7 +104,7 @@ function readStored(path: string): StoredRestore | null {
     stored(json, '');
     return json as StoredRestore;
   } catch (error) {
-    if (error instanceof ArchiveError || error instanceof ShapeError) return null;
+    if (error instanceof BackupError || error instanceof ShapeError) return null;
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { vbucketCount } from '#client/document-key.ts';
 import type { Clock } from '#ports/clock.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
 import { findBackup, namedBackup, Repository } from '../archive/repository.adapter.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { FrameKind } from '../format/frame.ts';
 import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 import type { BackupNode } from '../node/backup-node.ts';
@@ -91,7 +91,7 @@ export interface RestoreResult {
 
 const progressMs = 1_000;
 
-/** @throws ArchiveError with the reason and how far the restore got */
+/** @throws BackupError with the reason and how far the restore got */
 export async function runRestore(request: RestoreRequest, context: RestoreContext): Promise<RestoreResult> {
   const { repository, name } = findBackup(request.folder, request.passphrase);
   // A merge meanwhile would remove what the restore reads.
@@ -100,13 +100,13 @@ export async function runRestore(request: RestoreRequest, context: RestoreContex
     return await restoreFrom(repository, namedBackup(name, request.backup), request, context);
   } catch (error) {
     if (!(error instanceof DataPortError)) throw error;
-    throw new ArchiveError(`the data port of the node: ${error.message}`, { cause: error });
+    throw new BackupError(`the data port of the node: ${error.message}`, { cause: error });
   } finally {
     lock.release();
   }
 }
 
-/** The buckets of the target that a restore writes to, by name. @throws ArchiveError with what is wrong with the request */
+/** The buckets of the target that a restore writes to, by name. @throws BackupError with what is wrong with the request */
 export function bucketsWritten(request: RestoreRequest): string[] {
   const { repository, name } = findBackup(request.folder, request.passphrase);
   const { chain } = chosenChain(repository, namedBackup(name, request.backup), request.start);
@@ -173,7 +173,7 @@ function chosenChain(
   if (start === undefined) return { chain: whole, isCutOff: false };
   const first = repository.chosen(start);
   const end = (whole[0] as BackupManifest).name;
-  if (first > end) throw new ArchiveError(`--start: backup ${first} is newer than the last one, ${end}`);
+  if (first > end) throw new BackupError(`--start: backup ${first} is newer than the last one, ${end}`);
   const chain = whole.filter((manifest) => manifest.name >= first);
   return { chain, isCutOff: chain.length < whole.length };
 }
@@ -193,7 +193,7 @@ async function selector(
 function chosenBuckets({ name: backup, buckets }: BackupManifest, wanted: readonly string[]): BucketRecord[] {
   const missing = wanted.find((name) => !buckets.some((bucket) => bucket.name === name));
   if (missing !== undefined)
-    throw new ArchiveError(
+    throw new BackupError(
       `--bucket: backup ${backup} has no bucket "${missing}"; it has ${buckets.map((bucket) => bucket.name).join(', ')}`,
     );
   return wanted.length === 0 ? [...buckets] : buckets.filter((bucket) => wanted.includes(bucket.name));
@@ -337,7 +337,7 @@ class Restore {
   private interrupted(error: Error, bucket: string, vb: number): Error {
     const progress = `bucket "${bucket}": ${vb} of ${vbucketCount} vbuckets were restored`;
     const next = this.canResume ? '--resume continues' : 'repeat the command';
-    return new ArchiveError(`${error.message} (${progress}; ${next})`, { cause: error });
+    return new BackupError(`${error.message} (${progress}; ${next})`, { cause: error });
   }
 
   private progressFile({ name }: BucketRecord, targets: readonly TargetBucket[]): ProgressFile {

@@ -199,7 +199,7 @@ describe('a restore that replaces the documents of buckets', () => {
     const refused = (request: Partial<RestoreRequest>) =>
       assert.rejects(
         restore({ resumes: true, ...request }),
-        new RegExp(`^ArchiveError: ${nothing} .*; interrupted: --backup ${backup} into cluster c$`),
+        new RegExp(`^BackupError: ${nothing} .*; interrupted: --backup ${backup} into cluster c$`),
       );
     await refused({ map: ['a=x'] });
     node.cluster = 'd';
@@ -238,7 +238,7 @@ describe('a restore that resumes', () => {
   beforeEach(() => addBackupOf({ name: 'a' }, { name: 'b' }));
 
   it('is refused unless one was interrupted', async () => {
-    const nothing = /^ArchiveError: nothing to resume; repeat the command without --resume$/;
+    const nothing = /^BackupError: nothing to resume; repeat the command without --resume$/;
     await assert.rejects(restore({ resumes: true }), nothing);
     await restore();
     await assert.rejects(restore({ resumes: true }), nothing);

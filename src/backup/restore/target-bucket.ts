@@ -9,7 +9,7 @@ import { responseStatus } from '#wire/frame.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { WithMetaOption, withMetaExtras } from '#wire/with-meta.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 import { type Frame, FrameKind } from '../format/frame.ts';
 import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
 import { SentValues, type ValueBuffer } from './sent-values.ts';
@@ -76,7 +76,7 @@ export class TargetBucket {
       } catch (error) {
         if (error instanceof StatusError && error.status === Status.noAccess) await checkRights(options);
         const isStarting =
-          error instanceof ArchiveError || (error instanceof StatusError && isOpening(error.status));
+          error instanceof BackupError || (error instanceof StatusError && isOpening(error.status));
         if (!isStarting || clock.monotonicMs() >= deadlineMs) throw error;
         await clock.sleep(retryMs, signal);
       }
@@ -138,7 +138,7 @@ export class TargetBucket {
 
   /**
    * Sends a version. Returns null when there is room for the next one, otherwise a promise of room: a promise per document would take a
-   * fifth of the time of a restore. @throws ArchiveError after a write that failed
+   * fifth of the time of a restore. @throws BackupError after a write that failed
    */
   write(vb: number, frame: Frame, collectionId: number): Promise<void> | null {
     if (this.failed !== null) throw this.failed;
@@ -197,7 +197,7 @@ export class TargetBucket {
   private send(write: SentWrite): void {
     const { connection } = this.byVbucket[write.vb] as BucketClient;
     connection.send(write.request, (reply) => {
-      if (reply === null) this.fail(new ArchiveError(`the connection to bucket "${this.name}" was lost`));
+      if (reply === null) this.fail(new BackupError(`the connection to bucket "${this.name}" was lost`));
       else this.replied(write, responseStatus(reply));
       return true;
     });
@@ -210,7 +210,7 @@ export class TargetBucket {
       this.retry(write);
       return;
     } else {
-      this.fail(new ArchiveError(this.problemOf(status)));
+      this.fail(new BackupError(this.problemOf(status)));
       return;
     }
     this.inFlight--;
@@ -266,7 +266,7 @@ const missingRole = 'the user may not write metadata (role data_backup)';
 
 /** Asks the REST API for the rights: the data port answers noAccess also for a bucket that it does not know yet. */
 async function checkRights({ node, bucket: { name } }: TargetOptions): Promise<void> {
-  if (!(await node.mayWriteMetadata(name))) throw new ArchiveError(`bucket "${name}": ${missingRole}`);
+  if (!(await node.mayWriteMetadata(name))) throw new BackupError(`bucket "${name}": ${missingRole}`);
 }
 
 const isOpening = (status: number): boolean =>

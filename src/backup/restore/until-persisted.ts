@@ -1,13 +1,13 @@
 // Waits until the changes of a bucket are on disk, as long as their number decreases.
 import type { Clock } from '#ports/clock.ts';
-import { ArchiveError } from '../format/archive-error.ts';
+import { BackupError } from '../format/backup-error.ts';
 
 /** The pause before the next poll. A poll reads the seqnos of all vbuckets from every node, so a long wait is polled less often. */
 const pollMs = (waitedMs: number): number => (waitedMs < 100 ? 10 : waitedMs < 1_000 ? 100 : 1_000);
 /** Longer than a slow disk needs for one commit. */
 const stuckMs = 60_000;
 
-/** `unpersisted` resolves with the number of changes that are left. @throws ArchiveError after a minute without progress */
+/** `unpersisted` resolves with the number of changes that are left. @throws BackupError after a minute without progress */
 export async function untilPersisted(
   bucket: string,
   unpersisted: () => Promise<number>,
@@ -22,7 +22,7 @@ export async function untilPersisted(
     const nowMs = clock.monotonicMs();
     if (left < least) [least, progressedMs] = [left, nowMs];
     else if (nowMs - progressedMs >= stuckMs)
-      throw new ArchiveError(
+      throw new BackupError(
         `bucket "${bucket}" has written nothing to disk for ${stuckMs / 1_000} s: ${left} changes are in its memory only`,
       );
     await clock.sleep(pollMs(nowMs - startedMs), signal);

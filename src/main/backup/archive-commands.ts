@@ -1,7 +1,7 @@
 // `divan backup list|info|verify|merge|remove|examine|export FOLDER`: what works on an archive alone, without a node.
 import { once } from 'node:events';
 import { findBackup, namedBackup, Repository } from '#backup/archive/repository.adapter.ts';
-import { ArchiveError } from '#backup/format/archive-error.ts';
+import { BackupError } from '#backup/format/backup-error.ts';
 import type { BackupManifest } from '#backup/format/manifest.ts';
 import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
 import { exportLines } from '#backup/inspect/export.ts';
@@ -117,13 +117,13 @@ type Found = ReturnType<typeof findBackup>;
 const findArchive = (folder: string, options: Pick<ArchiveOptions, 'passphrase-file'>): Found =>
   findBackup(folder, backupPassphrase(options['passphrase-file']));
 
-/** The one backup that the command is about. @throws ArchiveError if it lacks a bucket that the command names */
+/** The one backup that the command is about. @throws BackupError if it lacks a bucket that the command names */
 function chosenBackup({ repository, name }: Found, options: ArchiveOptions): Chosen {
   const chain = repository.chain(repository.chosen(namedBackup(name, options.backup)));
   const manifest = chain[0] as BackupManifest;
   const missing = options.bucket.find((one) => !manifest.buckets.some((bucket) => bucket.name === one));
   if (missing !== undefined)
-    throw new ArchiveError(`--bucket: backup ${manifest.name} has no bucket "${missing}"`);
+    throw new BackupError(`--bucket: backup ${manifest.name} has no bucket "${missing}"`);
   return { repository, chain, manifest };
 }
 

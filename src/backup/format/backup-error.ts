@@ -1,0 +1,8 @@
+// What ends a backup, a restore or another command on an archive. The text tells the user what is wrong: in the archive, in the options,
+// on a node or on the way to it.
+
+export class BackupError extends Error {
+  override name = 'BackupError';
+  /** The text suffices: commands print it without a stack. */
+  readonly explained = true;
+}
