@@ -1,6 +1,6 @@
 // A client of one bucket over one connection: pipelined requests. Compressed values are inflated here, not in the data service.
 import { deferred } from '#base/deferred.ts';
-import { GetCollectionId, GetFailoverLog, GetManifest, Stat } from '#wire/commands/bucket.ts';
+import { GetAllVbSeqnos, GetCollectionId, GetFailoverLog, GetManifest, Stat } from '#wire/commands/bucket.ts';
 import { Add, Delete, Get, Replace, SetDocument } from '#wire/commands/documents.ts';
 import { SubdocMultiLookup, SubdocMultiMutation } from '#wire/commands/subdocument.ts';
 import { Feature } from '#wire/features.ts';
@@ -200,12 +200,20 @@ export class BucketClient {
     return replies as StoreReply[];
   }
 
-  /** The latest seqno of every vbucket, of one collection when it is named; 0 where there is none. */
+  /** The latest seqno of every vbucket, of one collection when it is named; 0 where there is none, and of vbuckets that are not active on the node. */
   async highSeqnos(collectionId?: number): Promise<Float64Array> {
     const { value } = await this.connection.expect(seqnosRequest(collectionId));
     const seqnos = new Float64Array(vbucketCount);
     for (const [vb, seqno] of seqnosIn(value)) seqnos[vb] = seqno;
     return seqnos;
+  }
+
+  /** The high seqnos of these vbuckets, by vbucket. @throws StatusError notMyVbucket when one of them is not active on the node */
+  async highSeqnosOf(vbuckets: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    const { value } = await this.connection.expect(seqnosRequest());
+    const active = new Map(seqnosIn(value));
+    if (vbuckets.every((vb) => active.has(vb))) return active;
+    throw new StatusError(GetAllVbSeqnos.opcode, Status.notMyVbucket);
   }
 
   /** The failover logs of vbuckets, newest entry first. @throws StatusError when one of them cannot be read */

@@ -97,6 +97,9 @@ export class DataNodes implements AsyncDisposable {
       const source = this.map.shards[shard]?.chain[0] ?? -1;
       const [from, copied] = await Promise.all([positionsOf(source), positionsOf(target)]);
       if (from === 'null' || from !== copied) throw new Error(`${copied} is not ${from}`);
+      // Only a member in sync may become active.
+      const isInSync = this.map.shards[shard]?.inSync?.some(([node]) => node === target) === true;
+      if (!isInSync) throw new Error(`${to} is not in sync`);
     });
     await place(() => [target], 1);
   }

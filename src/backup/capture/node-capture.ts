@@ -53,7 +53,7 @@ export class NodeCapture implements ChangeHandler {
   private readonly options: NodeCaptureOptions;
   private readonly client: BucketClient;
   private streams: ChangeConnection | null = null;
-  private targetSeqnos: Float64Array = new Float64Array(0);
+  private targetSeqnos: ReadonlyMap<number, number> = new Map();
   private logs: Map<number, FailoverEntry[]> = new Map();
   /** The vbuckets whose streams are open or requested. */
   private readonly active = new Map<
@@ -112,7 +112,7 @@ export class NodeCapture implements ChangeHandler {
   }
 
   async readTargets(): Promise<void> {
-    this.targetSeqnos = await this.retryWhileBusy(() => this.client.highSeqnos());
+    this.targetSeqnos = await this.retryWhileBusy(() => this.client.highSeqnosOf(this.route.vbuckets));
     this.logs = await this.readLogs();
     const { histories } = this.options;
     for (const [vb, log] of this.logs) {
@@ -195,7 +195,7 @@ export class NodeCapture implements ChangeHandler {
     }
     const previous = this.options.previous?.[vb];
     const from = previous !== undefined && isPartOf(previous, log) ? previous.to : 0;
-    if (from === this.targetSeqnos[vb]) {
+    if (from === this.targetSeqnos.get(vb)) {
       this.recordUnchanged(vb, from, frames);
       return;
     }
@@ -218,7 +218,7 @@ export class NodeCapture implements ChangeHandler {
   private async stream(vb: number, from: FailoverEntry, frames: FrameBuffer): Promise<boolean> {
     if (this.failed !== null) throw this.failed;
     const connection = this.streams as ChangeConnection;
-    const bounds = { from: from.seqno, target: this.targetSeqnos[vb] as number };
+    const bounds = { from: from.seqno, target: this.targetSeqnos.get(vb) as number };
     const capture = new VbucketCapture(vb, bounds, this.options.writer, frames);
     const outcome = deferred<'complete' | 'rollback'>();
     outcome.promise.catch(() => {}); // awaited below, unless the request fails first
