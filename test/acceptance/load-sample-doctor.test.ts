@@ -123,6 +123,8 @@ describe('divan doctor', () => {
     '--data-dir',
     join(scratch, 'new', 'data'),
     ...portFlags,
+    // Another test may run servers at the default ports.
+    ...['--nats-port', '0', '--nats-route-port', '0'],
     ...args,
   ];
   /** The arguments with another value of a flag. */
