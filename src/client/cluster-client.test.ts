@@ -65,6 +65,21 @@ test('documents, seqnos and histories of two nodes are read, written and counted
   await assert.rejects(client.getMany(orders, ['key-1']), DataPortError);
 });
 
+test('a node gives no seqno for a vbucket that the map has there, but that is not active yet', async () => {
+  await using nodes = await DataNodes.start();
+  const second = nodes.nodes[1] as DataNode;
+  const client = await BucketClient.open(nodes.accessOf(second));
+  assert.ok((await client.highSeqnosOf([1])).has(1));
+  await nodes.nameTooEarly(0, second.id);
+  await eventually(async () => {
+    const { vbuckets } = (await second.service.report()).buckets[0] ?? {};
+    assert.ok((vbuckets?.pending.vbuckets ?? 0) > 0);
+  });
+  assert.equal((await client.failoverLogs([0])).size, 1, 'the node has no history of the vbucket');
+  await assert.rejects(client.highSeqnosOf([0, 1]), { status: Status.notMyVbucket });
+  client.close();
+});
+
 test('the client follows a vbucket to the node that the map names', async () => {
   await using nodes = await DataNodes.start();
   const client = await clientOf(nodes);

@@ -78,6 +78,19 @@ export class DataNodes implements AsyncDisposable {
     this.map = value;
   }
 
+  /** Names another node as the active of a shard although only the present one is in sync: the new one has to wait. */
+  async nameTooEarly(shard: number, to: string): Promise<void> {
+    await update(this.store, mapKey(bucket.uuid), this.map, (map) => ({
+      ...map,
+      shards: map.shards.map((placement, index) => {
+        const [active = -1] = placement.chain;
+        const inSync = [[active, `boot of ${map.nodes[active]}`]] as const;
+        const chain = [map.nodes.indexOf(to)];
+        return index === shard ? { ...placement, epoch: placement.epoch + 1, chain, inSync } : placement;
+      }),
+    }));
+  }
+
   /** Makes another node the active of a shard, with the documents, as a rebalance does. */
   async handOver(shard: number, to: string): Promise<void> {
     const place = (chainOf: (chain: readonly number[]) => number[], epochs: number) =>
