@@ -14,7 +14,7 @@ const streamsAtOnce = 32;
 const streamsPerNodeMin = 4;
 /** The pause before the vbuckets that moved are looked for, and how often that is done while no further one is captured: half a minute. */
 const followMs = 500;
-const fruitlessRoundsMax = 60;
+const idleRoundsMax = 60;
 
 export interface BucketCaptureOptions extends Omit<NodeCaptureOptions, 'histories'> {
   /** The nodes that serve the vbuckets now. @throws BackupError while some are served by none */
@@ -29,17 +29,17 @@ export async function captureBucket(options: BucketCaptureOptions): Promise<Coun
   const completed = new Map(options.completed);
   const nodeOptions = { ...options, completed, histories: new Map<number, bigint>() };
   let routes = await options.routes();
-  for (let fruitless = 0; ; fruitless++) {
+  for (let idleRounds = 0; ; idleRounds++) {
     const before = completed.size;
     const problem = await captureRound(nodeOptions, routes);
     if (problem === null)
       return Array.from({ length: vbucketCount }, (_, vb) => completed.get(vb) as CountedVbucket);
     signal.throwIfAborted();
-    if (completed.size > before) fruitless = 0;
+    if (completed.size > before) idleRounds = 0;
     const isMoved = problem instanceof MovedVbucketError;
     // A node that has no vbuckets left may leave the cluster, and ends its connections.
     const mayHaveMoved = isMoved || problem instanceof DataPortError;
-    if (!mayHaveMoved || fruitless >= fruitlessRoundsMax) throw problem;
+    if (!mayHaveMoved || idleRounds >= idleRoundsMax) throw problem;
     await clock.sleep(followMs, signal);
     await options.checkUnchanged();
     // Some vbuckets may be at no node for a moment.
