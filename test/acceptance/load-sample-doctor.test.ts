@@ -124,7 +124,10 @@ describe('divan doctor', () => {
     join(scratch, 'new', 'data'),
     ...portFlags,
     // Another test may run servers at the default ports.
-    ...['--nats-port', '0', '--nats-route-port', '0'],
+    '--nats-port',
+    '0',
+    '--nats-route-port',
+    '0',
     ...args,
   ];
   /** The arguments with another value of a flag. */
