@@ -186,13 +186,12 @@ export class BucketParts {
 
   private makeBackground(policy: EvictionPolicy): BackgroundWork {
     const { clock, expiryPagerSeconds, log, storage } = this.options;
-    const { collections, documents, events, expirer, residency, rules, vbuckets } = this;
+    const { collections, documents, expirer, residency, rules, vbuckets } = this;
     return new BackgroundWork({
       compresses: () => rules.compresses ?? false,
       vbuckets,
       residency,
       collections,
-      events,
       documents,
       expirer,
       policy,

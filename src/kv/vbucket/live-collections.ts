@@ -47,6 +47,11 @@ export class LiveCollections {
     return slot < 0 ? this.earlySlot(vb, collectionIdOf(key, start)) : slot;
   }
 
+  /** Whether the collection whose id precedes the key was dropped: neither the manifest has it nor, where that is older, the vbucket's history. */
+  isGone(key: Buffer, start: number, vb: number): boolean {
+    return this.slotOf(key, start) < 0 && !this.isNewer(vb, collectionIdOf(key, start));
+  }
+
   has(id: number): boolean {
     return this.slots.has(id);
   }

@@ -77,8 +77,7 @@ export class Loader {
       return;
     }
     // The events of a vbucket come before its documents in other collections than the default one, which no manifest lacks for the time being.
-    const isUnknown = this.collections.slotOf(item.buffer, item.keyStart) < 0;
-    const isGone = isUnknown && !this.events.isNewer(vb, collectionIdOf(item.buffer, item.keyStart));
+    const isGone = this.collections.isGone(item.buffer, item.keyStart, vb);
     if (isGone && isDeleted(item)) {
       this.vbuckets.columns.noteUncounted(vb, item.seqno);
       return;

@@ -6,10 +6,9 @@ import { isEventKey } from '../data/system-events.ts';
 import { slotWords } from '../memory/key-index.ts';
 import { Bit } from '../memory/layout.ts';
 import { draftStoredTombstone, draftTombstone } from './drafts.ts';
-import type { EventRecorder } from './event-recorder.ts';
 import { emptyPosition } from './item-position.ts';
 import { emptyDraft } from './items.ts';
-import { collectionIdOf, type LiveCollections } from './live-collections.ts';
+import type { LiveCollections } from './live-collections.ts';
 import { isInFlight } from './preconditions.ts';
 import { makesSeqnos } from './serving.ts';
 import type { Vbuckets } from './vbuckets.ts';
@@ -17,7 +16,6 @@ import type { Vbuckets } from './vbuckets.ts';
 export interface SweeperOptions {
   vbuckets: Vbuckets;
   collections: LiveCollections;
-  events: Pick<EventRecorder, 'isNewer'>;
   /** Whether the bucket has a disk that works now. */
   isPersistent: () => boolean;
   onDirty: (vb: number) => void;
@@ -95,11 +93,10 @@ export class Sweeper {
   }
 
   private isGone(address: number): boolean {
-    const { collections, events, vbuckets } = this.options;
+    const { collections, vbuckets } = this.options;
     const page = vbuckets.items.page(address);
     const keyStart = vbuckets.items.keyStart(address);
-    if (collections.slotOf(page, keyStart) >= 0 || isEventKey(page, keyStart)) return false;
-    return !events.isNewer(this.vb, collectionIdOf(page, keyStart));
+    return !isEventKey(page, keyStart) && collections.isGone(page, keyStart, this.vb);
   }
 
   private remove(address: number): void {

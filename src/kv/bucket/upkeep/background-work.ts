@@ -4,7 +4,6 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { EvictionPolicy } from '../../admin.ts';
 import { Compressor } from '../../vbucket/compressor.ts';
-import type { EventRecorder } from '../../vbucket/event-recorder.ts';
 import type { Expirer } from '../../vbucket/expirer.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import type { Residency } from '../../vbucket/residency.ts';
@@ -23,7 +22,6 @@ export interface BackgroundWorkOptions {
   residency: Residency;
   compresses: () => boolean;
   collections: LiveCollections;
-  events: EventRecorder;
   documents: MemoryDocuments;
   expirer: Expirer;
   policy: EvictionPolicy;
@@ -97,8 +95,8 @@ function compactionOf({ clock, isServed, log, storage, vbuckets }: BackgroundWor
 }
 
 function sweepOf(options: BackgroundWorkOptions, fullEvictionStorage: Storage | undefined): CollectionSweep {
-  const { clock, collections, events, isPersistent, onDirty, tick, vbuckets } = options;
-  const sweeper = new Sweeper({ vbuckets, collections, events, isPersistent, onDirty });
+  const { clock, collections, isPersistent, onDirty, tick, vbuckets } = options;
+  const sweeper = new Sweeper({ vbuckets, collections, isPersistent, onDirty });
   return new CollectionSweep({
     sweeper,
     clock,
