@@ -1,4 +1,5 @@
 // A bucket under test with a manual clock, and methods that accept strings as keys and values.
+import assert from 'node:assert/strict';
 import { Bucket } from '#kv/bucket/bucket.ts';
 import type { BucketOptions } from '#kv/bucket/bucket-parts.ts';
 import {
@@ -110,6 +111,19 @@ export class BucketUnderTest {
       if (answer !== Status.success) return answer;
     }
     throw new Error('the bucket evicted the fetched document each time');
+  }
+
+  /** Repeats a change of a copy while it needs a read from disk or memory has no room. */
+  async untilApplied(apply: () => DocumentResult): Promise<void> {
+    for (let tries = 0; tries < 1000; tries++) {
+      const status = apply();
+      if (status === Status.success) return;
+      if (status === notResident) await new Promise((resolve) => this.bucket.applier.awaitDisk(resolve));
+      else assert.ok(status === Status.temporaryFailure || status === Status.outOfMemory, String(status));
+      this.tick(25);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.fail('memory has had no room for the change during 1,000 attempts');
   }
 
   /** The value of the document that the last successful call returned in the view. */

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { BucketUnderTest, keyOf } from '../../../test/support/a-bucket.ts';
 import { streamOptions } from '../../../test/support/stream-options.ts';
 import type { Manifest, ShardSpec } from '../admin.ts';
+import type { BucketOptions } from '../bucket/bucket-parts.ts';
 import { Collections } from '../collections/collections.ts';
 import { type CutItem, CutReader } from '../data/cut.ts';
 import { backfillPageBytes } from '../data/disk-engine.ts';
@@ -38,21 +39,28 @@ const manifestOf = (uid: string, ...ids: string[]): Manifest => ({
 const shardsIn = (state: 'active' | 'replica', epoch: number): ShardSpec[] =>
   Array.from({ length: 64 }, () => ({ state, epoch, replicas: [] }));
 
+/** Copies to `copy` what the active has after a seqno. */
+async function copyChanges(active: BucketUnderTest, copy: BucketUnderTest, after = 0): Promise<void> {
+  const { batch, endSeqno } = await active.bucket.changes.backfill(vb, after);
+  const { applier } = copy.bucket;
+  assert.equal(applier.begin(vb, { start: after + 1, end: endSeqno }), Status.success);
+  const reader = new CutReader(batch);
+  reader.nextCut();
+  while (reader.nextItem()) await copy.untilApplied(() => applier.apply(vb, reader.item));
+  assert.equal(applier.advance(vb, endSeqno), Status.success);
+}
+
 /** A copy of a vbucket with a document in each of the collections 0, 8 and 9, whose own manifest lacks 9. */
-async function aCopy(): Promise<BucketUnderTest> {
+async function aCopyAndActive(options: Partial<Pick<BucketOptions, 'storage' | 'evictionPolicy'>> = {}) {
   const active = await new BucketUnderTest({ manifest: manifestOf('3', '8', '9') }).start();
   for (const key of ['0:k', '8:k', '9:k']) assert.equal(active.store(key), Status.success);
   const shards = shardsIn('replica', 1);
-  const copy = await new BucketUnderTest({ manifest: manifestOf('2', '8'), shards }).start();
-  const { batch, endSeqno } = await active.bucket.changes.backfill(vb, 0);
-  const { applier } = copy.bucket;
-  assert.equal(applier.begin(vb, { start: 1, end: endSeqno }), Status.success);
-  const reader = new CutReader(batch);
-  reader.nextCut();
-  while (reader.nextItem()) assert.equal(applier.apply(vb, reader.item), Status.success);
-  assert.equal(applier.advance(vb, endSeqno), Status.success);
-  return copy;
+  const copy = await new BucketUnderTest({ manifest: manifestOf('2', '8'), shards, ...options }).start();
+  await copyChanges(active, copy);
+  return { active, copy };
 }
+
+const aCopy = async (): Promise<BucketUnderTest> => (await aCopyAndActive()).copy;
 
 /** The collections whose documents a client gets that streams the copy from its beginning. */
 async function streamed({ bucket }: BucketUnderTest, manifest: Manifest, filter: Filter): Promise<number[]> {
@@ -131,3 +139,17 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
     await second.bucket.stop();
   });
 }
+
+test('a new version of an evicted document counts once in a collection that the manifest of the copy lacks yet', async () => {
+  const storage = { disk: new MemoryDisk().engine(), files };
+  const { active, copy } = await aCopyAndActive({ storage, evictionPolicy: 'fullEviction' });
+  await inBackground(copy);
+  assert.equal(copy.bucket.keys.evict(vb, keyOf('9:k')), Status.success);
+  const before = active.bucket.documents.highSeqno(vb);
+  assert.equal(active.store('9:k'), Status.success);
+  await copyChanges(active, copy, before);
+  await copy.bucket.followShards(shardsIn('active', 2));
+  copy.bucket.applyManifest(manifestOf('3', '8', '9'));
+  assert.deepEqual(copy.bucket.stats().collectionItems, { 0: 1, 8: 1, 9: 1 });
+  await copy.bucket.stop();
+});

@@ -6,7 +6,7 @@ import { BucketUnderTest, keyOf } from '../../../../test/support/a-bucket.ts';
 import { aSeed, type Random } from '../../../../test/support/random.ts';
 import type { ShardSpec } from '../../admin.ts';
 import { type CutItem, emptyCutItem } from '../../data/cut.ts';
-import { type DocumentResult, DurabilityLevel, emptyItemView, notResident } from '../../data/documents.ts';
+import { DurabilityLevel, emptyItemView } from '../../data/documents.ts';
 import { CopyPhase, type VbucketStateName } from '../../data/vbucket-state.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
 import { figuresOf } from '../../vbucket/figures.ts';
@@ -55,7 +55,7 @@ class Follower {
     assert.equal(applier.begin(vb, { start: position + 1, end }), Status.success);
     for (let item = first; item !== null; item = this.next()) {
       const copied = { ...item };
-      await untilApplied(to, () => applier.apply(vb, copied));
+      await to.untilApplied(() => applier.apply(vb, copied));
       this.position = copied.seqno;
     }
     assert.equal(applier.advance(vb, end), Status.success);
@@ -69,18 +69,6 @@ class Follower {
     const end = changes.wholeEnd(this.vb, this.position);
     return changes.next(this.vb, this.position, end, item) > 0 ? item : null;
   }
-}
-
-/** Repeats the call while it needs a read from disk or memory has no room. */
-async function untilApplied(b: BucketUnderTest, apply: () => DocumentResult): Promise<void> {
-  for (let tries = 0; tries < 1000; tries++) {
-    const status = apply();
-    if (status === Status.success) return;
-    if (status === notResident) await new Promise((resolve) => b.bucket.applier.awaitDisk(resolve));
-    else assert.ok(status === Status.temporaryFailure || status === Status.outOfMemory, String(status));
-    await runTimers(b, 1);
-  }
-  assert.fail('memory has had no room for the change during 1,000 attempts');
 }
 
 async function runTimers(b: BucketUnderTest, times = 20): Promise<void> {

@@ -30,7 +30,7 @@ export function takeFetched(
   if (item.seqno > (vbuckets.columns.highSeqno[vb] as number)) return true;
   const isAbsent = vbuckets.locate(emptyPosition(), vb, hash, buffer, keyStart, keyEnd) === 0;
   if (isAbsent && seqno !== 0) return true;
-  if (isAbsent && collections.slotOf(buffer, keyStart) < 0) {
+  if (isAbsent && collections.isGone(buffer, keyStart, vb)) {
     residency.noteAbsent(vb, buffer.subarray(keyStart, keyEnd));
     return true;
   }

@@ -44,7 +44,7 @@ export async function rowsAbove(
     const reader = new CutReader(page.batch);
     while (reader.nextCut())
       while (reader.nextItem()) {
-        if (rows.length === rowsMax || !isOfLiveCollection(reader.item, collections)) return null;
+        if (rows.length === rowsMax || !isCounted(vb, reader.item, collections)) return null;
         rows.push(rowOf(reader.item));
       }
     position = page.toSeqno;
@@ -57,8 +57,8 @@ export async function rowsAbove(
  * False for system events and documents of dropped collections: the counts of items do not include them, so removing them by key would
  * make the counts wrong.
  */
-const isOfLiveCollection = ({ buffer, keyStart }: CutItem, collections: LiveCollections): boolean =>
-  !isEventKey(buffer, keyStart) && collections.slotOf(buffer, keyStart) >= 0;
+const isCounted = (vb: number, { buffer, keyStart }: CutItem, collections: LiveCollections): boolean =>
+  !isEventKey(buffer, keyStart) && !collections.isGone(buffer, keyStart, vb);
 
 const rowOf = (item: CutItem): RowAbove => ({
   key: Buffer.from(item.buffer.subarray(item.keyStart, item.keyEnd)),
