@@ -1,9 +1,11 @@
 // The API document as the two texts that are served: JSON, and a page for people. Making either takes longer than a request may hold up
 // others, so each is made at its first request and kept.
 import type { ApiDocument } from './api-document.ts';
-import { page } from './api-page.ts';
+import { contentPolicy, page } from './api-page.ts';
 
 export class ApiTexts {
+  /** The header Content-Security-Policy to send with the page. */
+  readonly contentPolicy = contentPolicy;
   private readonly document: ApiDocument;
   private jsonText: string | null = null;
   private pageText: string | null = null;
@@ -17,7 +19,7 @@ export class ApiTexts {
     return this.jsonText;
   }
 
-  /** HTML, to send with the `contentPolicy` of its file. */
+  /** HTML. */
   get page(): string {
     this.pageText ??= page(this.document);
     return this.pageText;

@@ -106,9 +106,9 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
   });
   app.get('/openapi.json', async (_request, reply) => sendJson(reply, (await texts()).json));
   app.get('/docs/api', async (_request, reply) => {
-    const { contentPolicy } = await import('#contract/api-page.ts');
+    const { contentPolicy, page } = await texts();
     reply.headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': contentPolicy });
-    return (await texts()).page;
+    return page;
   });
 }
 

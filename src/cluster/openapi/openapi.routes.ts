@@ -27,8 +27,8 @@ function openApiRoutes(api: DescribedApi): BoundRoute[] {
   return [
     bind(GetOpenApi, async () => reply.jsonText((await texts()).json)),
     bind(GetApiPage, async () => {
-      const { contentPolicy } = await import('#contract/api-page.ts');
-      return reply.text((await texts()).page, 200, {
+      const { contentPolicy, page } = await texts();
+      return reply.text(page, 200, {
         'Content-Type': 'text/html; charset=utf-8',
         'Content-Security-Policy': contentPolicy,
       });

@@ -230,10 +230,11 @@ function verifiedText(backup: string, bucket: VerifiedBucket): string {
 async function examineKey(folder: string, options: ExamineOptions): Promise<string> {
   const archive = findArchive(folder, options);
   const versions = await sharing(archive, () => [...examine(archive.repository, options)]);
-  if (versions.length === 0 && !options.json)
-    throw new CommandError('no backup has this document', ExitStatus.missing);
-  if (versions.length === 0) process.exitCode = ExitStatus.missing;
-  if (options.json) return `[${versions.map(versionJson).join()}]`;
+  if (options.json) {
+    if (versions.length === 0) process.exitCode = ExitStatus.missing;
+    return `[${versions.map(versionJson).join()}]`;
+  }
+  if (versions.length === 0) throw new CommandError('no backup has this document', ExitStatus.missing);
   return versions.map(versionText).join('\n');
 }
 
