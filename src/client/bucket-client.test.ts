@@ -6,8 +6,9 @@ import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { keyOf, set } from '../../test/support/data-client.ts';
 import { aBucket, aDesired, startService } from '../../test/support/data-service.ts';
 import { eventually } from '../../test/support/node-process.ts';
+import { storing } from '../../test/support/storing.ts';
 import { addressOf, adminAccount, bucketClient } from '../../test/support/wire-clients.ts';
-import { BucketClient, type FetchedParts, jsonFlags, type StoreRequest } from './bucket-client.ts';
+import { BucketClient, type FetchedParts, jsonFlags } from './bucket-client.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
 import { vbucketOf } from './document-key.ts';
 import { type FetchedDocument, readWithin } from './fetched-document.ts';
@@ -15,15 +16,6 @@ import { RangeScanner } from './range-scan.ts';
 
 /** Id of the collection `orders`. */
 const orders = 8;
-
-const storing = (key: string, text: string, rest: Partial<StoreRequest> = {}): StoreRequest => ({
-  kind: 'set',
-  key,
-  value: Buffer.from(text),
-  cas: 0n,
-  expiry: 0,
-  ...rest,
-});
 
 async function withClient(use: (client: BucketClient, port: number) => Promise<void>): Promise<void> {
   await using service = await startService();

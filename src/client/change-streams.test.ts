@@ -5,6 +5,7 @@ import { EndReason, EventKind } from '#wire/dcp.ts';
 import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { aBucket, aDesired, startService } from '../../test/support/data-service.ts';
 import { eventually } from '../../test/support/node-process.ts';
+import { storing } from '../../test/support/storing.ts';
 import {
   addressOf,
   adminAccount,
@@ -12,7 +13,6 @@ import {
   requestStream,
   SeenChanges,
 } from '../../test/support/wire-clients.ts';
-import type { StoreRequest } from './bucket-client.ts';
 import { ChangeConnection } from './change-connection.ts';
 import { ChangeFollower } from './change-follower.ts';
 import { vbucketCount, vbucketOf } from './document-key.ts';
@@ -20,15 +20,6 @@ import { vbucketCount, vbucketOf } from './document-key.ts';
 /** Id of the collection `orders`. */
 const orders = 8;
 const everyVbucket = Array.from({ length: vbucketCount }, (_, vb) => vb);
-
-const storing = (key: string, text: string, rest: Partial<StoreRequest> = {}): StoreRequest => ({
-  kind: 'set',
-  key,
-  value: Buffer.from(text),
-  cas: 0n,
-  expiry: 0,
-  ...rest,
-});
 
 const optionsFor = (port: number, seen: SeenChanges, collections?: number[]) => ({
   address: addressOf(port),

@@ -10,7 +10,8 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { aNodeAuthority } from '../../test/support/node-authority.ts';
 import { eventually } from '../../test/support/node-process.ts';
 import { Relay } from '../../test/support/relay.ts';
-import { BucketClient, type PartialReplies, type StoreRequest } from './bucket-client.ts';
+import { storing } from '../../test/support/storing.ts';
+import { BucketClient, type PartialReplies } from './bucket-client.ts';
 import { ClusterBucketClient } from './cluster-bucket-client.ts';
 import { addressOfNode, ClusterRoutes } from './cluster-routes.ts';
 import { DataPortError, UnsentError } from './data-port-error.ts';
@@ -21,13 +22,7 @@ import { WireConnection } from './wire-connection.adapter.ts';
 const orders = 8;
 const count = 500;
 const keys = Array.from({ length: count }, (_, n) => `key-${n}`);
-const writing = (key: string, text = `"${key}"`): StoreRequest => ({
-  kind: 'set',
-  key,
-  value: Buffer.from(text),
-  cas: 0n,
-  expiry: 0,
-});
+const writing = (key: string, text = `"${key}"`) => storing(key, text);
 
 const clientOf = (nodes: DataNodes, routes = nodes.routes()): Promise<ClusterBucketClient> =>
   ClusterBucketClient.openAll({ ...nodes.accessOf(), routes, clock: realClock });

@@ -20,15 +20,7 @@ import { runCommand } from '../support/command.ts';
 import { fillDisk } from '../support/fill-disk.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
-
-const aWrite = (key: string, value: string | Buffer, rest: Partial<StoreRequest> = {}): StoreRequest => ({
-  kind: 'set',
-  key,
-  value: Buffer.from(value),
-  cas: 0n,
-  expiry: 0,
-  ...rest,
-});
+import { storing } from '../support/storing.ts';
 
 /** Sends all writes to every node; each makes those of its vbuckets. */
 async function store(
@@ -126,15 +118,15 @@ describe('backups of extremes', () => {
       await access.createBucket(name, { bucketType, ramQuotaMB: 300, replicaNumber: 0 });
       const random = Buffer.from(realRandom.bytes(20 << 20));
       await store(access, name, 0, [
-        aWrite('largest', random),
-        aWrite('words', JSON.stringify('word '.repeat(4_000_000))),
-        aWrite('empty', ''),
-        aWrite('e'.repeat(250), '1'),
-        aWrite('€'.repeat(83), '2'),
-        aWrite('attributes', '', { parts: withAttribute('own', 1_000_000) }),
-        aWrite('gone', '', { parts: withAttribute('_system', 1_000_000) }),
+        storing('largest', random),
+        storing('words', JSON.stringify('word '.repeat(4_000_000))),
+        storing('empty', ''),
+        storing('e'.repeat(250), '1'),
+        storing('€'.repeat(83), '2'),
+        storing('attributes', '', { parts: withAttribute('own', 1_000_000) }),
+        storing('gone', '', { parts: withAttribute('_system', 1_000_000) }),
       ]);
-      await store(access, name, 0, [aWrite('gone', '', { kind: 'remove' })]);
+      await store(access, name, 0, [storing('gone', '', { kind: 'remove' })]);
       const folder = join(scratch, name);
       await succeeds('backup', folder, '--bucket', name);
       await succeeds('backup', 'verify', folder);
@@ -154,7 +146,7 @@ describe('backups of extremes', () => {
     await access.addCollections('many', { scopes: ['empty'], collections: wanted });
     const { collections } = await access.scopes('many');
     for (const { id, name } of collections.slice(1, 20))
-      await store(access, 'many', id, [aWrite('k', `"${name}"`)]);
+      await store(access, 'many', id, [storing('k', `"${name}"`)]);
     const folder = join(scratch, 'many');
     await succeeds('backup', folder, '--bucket', 'many');
     await succeeds('restore', folder, '--map', 'many=copy');
@@ -169,7 +161,7 @@ describe('backups of extremes', () => {
     // In as many vbuckets as a backup reads at a time, so that each stream has more than a block.
     const streams = 32;
     const keys = keysInFirst(streams, 2_000);
-    const writes = keys.map((key) => aWrite(key, JSON.stringify(`${key} text `.repeat(4_000))));
+    const writes = keys.map((key) => storing(key, JSON.stringify(`${key} text `.repeat(4_000))));
     for (let from = 0; from < keys.length; from += 100)
       await store(access, 'heavy', 0, writes.slice(from, from + 100));
     const folder = join(scratch, 'heavy');
@@ -185,7 +177,7 @@ describe('backups of extremes', () => {
 
   it('end with the reason when the bucket is flushed or deleted meanwhile', async () => {
     await access.createBucket('brief', { ramQuotaMB: 100, replicaNumber: 0, flushEnabled: 1 });
-    const writes = Array.from({ length: 1_000 }, (_, n) => aWrite(`k${n}`, `{"n":${n}}`));
+    const writes = Array.from({ length: 1_000 }, (_, n) => storing(`k${n}`, `{"n":${n}}`));
     const backUp = (folder: string, during: (reports: number) => void, by: BackupNode = access) => {
       let reports = 0;
       return runBackup(
@@ -223,7 +215,7 @@ describe('backups of extremes', () => {
   }, async () => {
     await access.createBucket('random', { ramQuotaMB: 100, replicaNumber: 0 });
     const writes = Array.from({ length: 40 }, (_, n) =>
-      aWrite(`k${n}`, Buffer.from(realRandom.bytes(200_000))),
+      storing(`k${n}`, Buffer.from(realRandom.bytes(200_000))),
     );
     await store(access, 'random', 0, writes);
     const mounted = join(scratch, 'disk');
@@ -260,7 +252,7 @@ describe('on disks with problems', { skip: needs('mount') }, () => {
   beforeEach(async () => {
     mkdirSync(mounted);
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'divan-test', mounted]);
-    await store(access, 'b', 0, [aWrite('k', `"${realRandom.bytes(8).toString('hex')}"`)]);
+    await store(access, 'b', 0, [storing('k', `"${realRandom.bytes(8).toString('hex')}"`)]);
   });
   afterEach(() => {
     execFileSync('umount', ['--lazy', mounted]);
@@ -386,7 +378,7 @@ it('backs up and restores buckets that are spread over two nodes', async (t) => 
   const access = backupNode(second);
   await access.createBucket('b', { ramQuotaMB: 100, replicaNumber: 0 });
   assert.equal((await eventually(() => access.routes('b'))).length, 2);
-  const writes = Array.from({ length: 1_000 }, (_, n) => aWrite(`k${n}`, `{"n":${n}}`));
+  const writes = Array.from({ length: 1_000 }, (_, n) => storing(`k${n}`, `{"n":${n}}`));
   await store(access, 'b', 0, writes);
   const environment = { DIVAN_URL: second.ready.node.rest, DIVAN_PASSWORD: administrator.password };
   const folder = join(scratch, 'repository');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { storing } from '../support/storing.ts';
 import { bodyOf, clientOf, contentOfAll, differences, replicate, taskOf } from '../support/xdcr.ts';
 
 const timeout = 600_000;
@@ -39,13 +40,7 @@ test('buckets that move to added nodes on both sides go on replicating', { timeo
     const client = await clientOf(node);
     const start = sent;
     sent += documents;
-    const requests = Array.from({ length: documents }, (_, index) => ({
-      kind: 'set' as const,
-      key: `k${start + index}`,
-      value: Buffer.from('{"a":1}'),
-      cas: 0n,
-      expiry: 0,
-    }));
+    const requests = Array.from({ length: documents }, (_, index) => storing(`k${start + index}`, '{"a":1}'));
     // The node refuses writes to vbuckets of the other node, which do not count.
     const replies = await client.storeMany(0, requests);
     client.close();

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { Relay } from '../support/relay.ts';
+import { storing } from '../support/storing.ts';
 import {
   bodyOf,
   clientOf,
@@ -25,16 +26,8 @@ const waitMs = 180_000;
 const args = ['--bucket', 'b'];
 
 const documents = (prefix: string, count: number): StoreRequest[] =>
-  Array.from(
-    { length: count },
-    (_, index): StoreRequest => ({
-      kind: 'set',
-      key: `${prefix}-${index}`,
-      value: Buffer.from(JSON.stringify({ prefix, index })),
-      flags: jsonFlags,
-      expiry: 0,
-      cas: 0n,
-    }),
+  Array.from({ length: count }, (_, index) =>
+    storing(`${prefix}-${index}`, JSON.stringify({ prefix, index }), { flags: jsonFlags }),
   );
 
 async function store(node: NodeProcess, path: string, requests: readonly StoreRequest[]): Promise<void> {

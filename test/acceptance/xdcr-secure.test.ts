@@ -5,6 +5,7 @@ import type { StoreRequest } from '#client/bucket-client.ts';
 import { installCertificate, setClientAuth } from '../support/node-certificates.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 import { OpensslAuthority } from '../support/openssl.ts';
+import { storing } from '../support/storing.ts';
 import { bodyOf, clientOf, createReplication, referenceTo, taskOf, whenEqual } from '../support/xdcr.ts';
 
 const timeout = 180_000;
@@ -14,13 +15,7 @@ async function store(node: NodeProcess, from: number, count: number): Promise<vo
   const client = await clientOf(node);
   const requests = Array.from(
     { length: count },
-    (_, index): StoreRequest => ({
-      kind: 'set',
-      key: `k${from + index}`,
-      value: Buffer.from('{"a":1}'),
-      expiry: 0,
-      cas: 0n,
-    }),
+    (_, index): StoreRequest => storing(`k${from + index}`, '{"a":1}'),
   );
   const replies = await client.storeMany(0, requests);
   client.close();

@@ -9,6 +9,7 @@ import { type DataNode, DataNodes } from '../../../test/support/data-nodes.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { Relay } from '../../../test/support/relay.ts';
+import { storing } from '../../../test/support/storing.ts';
 import { addressOf, adminAccount } from '../../../test/support/wire-clients.ts';
 import type { DataWriter } from '../archive/data-file.adapter.ts';
 import { captureBucket } from './bucket-capture.ts';
@@ -55,13 +56,7 @@ test('a capture follows vbuckets that move to another node while they are captur
     clock: realClock,
   });
   const documents = 3_000;
-  const writes = Array.from({ length: documents }, (_, n) => ({
-    kind: 'set' as const,
-    key: `k${n}`,
-    value: Buffer.from('1'),
-    cas: 0n,
-    expiry: 0,
-  }));
+  const writes = Array.from({ length: documents }, (_, n) => storing(`k${n}`));
   await client.storeMany(0, writes);
   client.close();
   const [first, second] = nodes.nodes as [DataNode, DataNode];

@@ -1,7 +1,6 @@
 // An index on one node over a bucket whose vbuckets are on two.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StoreRequest } from '#client/bucket-client.ts';
 import { ClusterBucketClient } from '#client/cluster-bucket-client.ts';
 import { vbucketOf } from '#client/document-key.ts';
 import { realClock } from '#ports/clock.ts';
@@ -9,18 +8,13 @@ import { type DataNode, DataNodes } from '../../../test/support/data-nodes.ts';
 import { TestIndexes } from '../../../test/support/index-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
+import { storing } from '../../../test/support/storing.ts';
 
 /** Id of the collection `orders`. */
 const orders = 8;
 const count = 300;
 const shardCount = 64;
-const writing = (key: string, n: number): StoreRequest => ({
-  kind: 'set',
-  key,
-  value: Buffer.from(JSON.stringify({ n })),
-  cas: 0n,
-  expiry: 0,
-});
+const writing = (key: string, n: number) => storing(key, JSON.stringify({ n }));
 
 test('an index has the documents of both nodes, follows a vbucket that moves, and removes rows of documents that were lost', async () => {
   await using nodes = await DataNodes.start();

@@ -5,6 +5,7 @@ import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { storing } from '../../../test/support/storing.ts';
 import { addressOf, adminAccount, bucketClient } from '../../../test/support/wire-clients.ts';
 import type { FollowedIndex } from './followed-index.ts';
 import { IndexGroup } from './index-group.ts';
@@ -36,13 +37,7 @@ test('a group whose keys take long processes one document in a turn of the event
   await using service = await startService();
   const client = await bucketClient(service.port);
   const count = 200;
-  const documents = Array.from({ length: count }, (_, at) => ({
-    kind: 'set' as const,
-    key: `k${at}`,
-    value: Buffer.from('1'),
-    cas: 0n,
-    expiry: 0,
-  }));
+  const documents = Array.from({ length: count }, (_, at) => storing(`k${at}`));
   await client.storeMany(0, documents);
   let turn = 0;
   let isOver = false;

@@ -7,6 +7,7 @@ import { startService } from '../../../test/support/data-service.ts';
 import { TestIndexes } from '../../../test/support/index-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
+import { storing } from '../../../test/support/storing.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 import type { IndexFile, IndexStore } from '../store/index-store.ts';
 
@@ -49,13 +50,7 @@ class Faults {
   }
 }
 
-const writing = (key: string, n: number, expiry = 0): StoreRequest => ({
-  kind: 'set',
-  key,
-  value: Buffer.from(JSON.stringify({ n })),
-  cas: 0n,
-  expiry,
-});
+const writing = (key: string, n: number, expiry = 0) => storing(key, JSON.stringify({ n }), { expiry });
 
 test('the service reports a full disk, and indexes everything once there is space', async () => {
   await using service = await startService();

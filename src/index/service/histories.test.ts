@@ -8,6 +8,7 @@ import { aBucket, aDesired, startService } from '../../../test/support/data-serv
 import { TestIndexes } from '../../../test/support/index-service.ts';
 import { printedSeed } from '../../../test/support/seed.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
+import { storing } from '../../../test/support/storing.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 
 /** Id of the collection `orders`. */
@@ -101,14 +102,9 @@ async function run(history: readonly Step[]): Promise<void> {
   client.close();
 }
 
-const writing = ({ key, n, t }: { key: string; n: number; t: number[] }): StoreRequest => ({
-  kind: 'set',
-  key,
-  // A negative number omits the field.
-  value: Buffer.from(JSON.stringify(n < 0 ? { t } : { n, t })),
-  cas: 0n,
-  expiry: 0,
-});
+/** A negative number omits the field. */
+const writing = ({ key, n, t }: { key: string; n: number; t: number[] }) =>
+  storing(key, JSON.stringify(n < 0 ? { t } : { n, t }));
 
 const removing = (key: string): StoreRequest => ({
   kind: 'remove',

@@ -7,6 +7,7 @@ import { aBucket, aDesired, startService } from '../../../test/support/data-serv
 import { TestIndexes } from '../../../test/support/index-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
+import { storing } from '../../../test/support/storing.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 import { IndexProgress } from '../index-progress.ts';
 import { KeyReader } from '../keys/key-reader.ts';
@@ -265,15 +266,7 @@ async function store(
   collection: number,
   documents: Record<string, Value>,
 ): Promise<void> {
-  const requests = Object.entries(documents).map(
-    ([key, value]): StoreRequest => ({
-      kind: 'set',
-      key,
-      value: Buffer.from(JSON.stringify(value)),
-      cas: 0n,
-      expiry: 0,
-    }),
-  );
+  const requests = Object.entries(documents).map(([key, value]) => storing(key, JSON.stringify(value)));
   for (const { status } of await client.storeMany(collection, requests)) assert.equal(status, 0);
 }
 

@@ -9,6 +9,7 @@ import { startService } from '../../../test/support/data-service.ts';
 import { aScan } from '../../../test/support/index-scan.ts';
 import { TestIndexes } from '../../../test/support/index-service.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
+import { storing } from '../../../test/support/storing.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 import { IndexCatalog } from '../scan/index-catalog.ts';
 import { IndexScans } from '../scan/index-scans.ts';
@@ -74,10 +75,7 @@ test('scans wait for a replaced file to be built, even before its state is repor
   assert.deepEqual([(await rows)[0], (await manyRows)[0]], ['a', 'a']);
 });
 
-const store = (key: string, n: number) =>
-  client.storeMany(orders, [
-    { kind: 'set', key, value: Buffer.from(JSON.stringify({ n })), cas: 0n, expiry: 0 },
-  ]);
+const store = (key: string, n: number) => client.storeMany(orders, [storing(key, JSON.stringify({ n }))]);
 
 /** The query thread learns the state of the index. */
 const report = () => catalog.set([{ definition: byN, report: indexes.reportOf(byN) }]);

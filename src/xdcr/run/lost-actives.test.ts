@@ -7,6 +7,7 @@ import { silentLog } from '#ports/log.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { storing } from '../../../test/support/storing.ts';
 import { addressOf, adminAccount, bucketClient } from '../../../test/support/wire-clients.ts';
 import { implicitMapping } from '../mapping/mapping.contract.ts';
 import { CollectionRoutes } from '../mapping/routes.ts';
@@ -74,7 +75,7 @@ async function replicated(
   stored: readonly ShardCheckpoint[],
 ): Promise<void> {
   const client = await bucketClient(source.port);
-  await client.storeMany(0, [{ kind: 'set', key, value: Buffer.from('1'), cas: 0n, expiry: 0 }]);
+  await client.storeMany(0, [storing(key)]);
   client.close();
   replication.start();
   await eventually(async () => assert.equal((await replication.report()).figures['docs_written'], 1));

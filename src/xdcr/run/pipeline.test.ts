@@ -7,6 +7,7 @@ import { realClock } from '#ports/clock.ts';
 import { EndReason } from '#wire/dcp.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { storing } from '../../../test/support/storing.ts';
 import { addressOf, adminAccount, bucketClient } from '../../../test/support/wire-clients.ts';
 import { CollectionRoutes, sourceIdOf } from '../mapping/routes.ts';
 import { ReplicationCounts } from '../replication-counts.ts';
@@ -38,13 +39,7 @@ async function aPipeline(
   for (const collection of collections)
     await client.storeMany(
       collection,
-      Array.from({ length: documents }, (_, at) => ({
-        kind: 'set' as const,
-        key: `k${at}`,
-        value: Buffer.from('1'),
-        cas: 0n,
-        expiry: 0,
-      })),
+      Array.from({ length: documents }, (_, at) => storing(`k${at}`)),
     );
   const settings = { sourceNozzlePerNode: 4, filterExpression: '', priority: 'High', desiredLatency: 50 };
   const failures: string[] = [];
