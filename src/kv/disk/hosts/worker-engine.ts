@@ -32,6 +32,7 @@ const threadNames: Record<LaneWork, string> = {
 class WorkerLane implements Lane {
   private worker: Worker | null = null;
   private stopped: Error | null = null;
+  private isStopping = false;
   private lastId = 0;
   private readonly work: LaneWork;
   private readonly threadFailed: ThreadFailed;
@@ -55,6 +56,7 @@ class WorkerLane implements Lane {
 
   async stop(): Promise<void> {
     const { worker } = this;
+    this.isStopping = true;
     if (worker !== null && this.stopped === null) await this.call('stop');
     this.fail(new Error('the disk worker is stopped'));
     await worker?.terminate();
@@ -79,8 +81,9 @@ class WorkerLane implements Lane {
     return worker;
   }
 
+  /** A thread that fails while it stops rejects the stop. */
   private end(reason: string): void {
-    if (this.stopped === null) this.threadFailed(threadNames[this.work], reason);
+    if (this.stopped === null && !this.isStopping) this.threadFailed(threadNames[this.work], reason);
     this.fail(new Error(reason));
   }
 
