@@ -14,6 +14,6 @@ test('the password of the environment counts for divan up only with a user name'
   assert.deepEqual(started([], { ...environment, DIVAN_USERNAME: 'a' }), ['a', 'password']);
   assert.deepEqual(started(['--username', 'a'], environment), ['a', 'password']);
   assert.deepEqual(started(['--username=a'], environment), ['a', 'password']);
-  // Given as an option it is meant for the start, which refuses it.
+  // A password that is given as an option is passed on to the start of the node, which refuses it without a user name.
   assert.deepEqual(started(['--password', 'p'], environment), [undefined, 'p']);
 });

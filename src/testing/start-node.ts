@@ -21,8 +21,8 @@ export async function startNode(options: StartNodeOptions = {}): Promise<TestNod
   const account = { username, password };
   const { buckets, users } = planOf(options);
   try {
-    const reset = await NodeReset.capture({ addresses: child.addresses, account, buckets, users });
-    return new StartedNode(child, account, reset);
+    const nodeReset = await NodeReset.capture({ addresses: child.addresses, account, buckets, users });
+    return new StartedNode(child, account, nodeReset);
   } catch (error) {
     await child.stop();
     throw error;
@@ -38,12 +38,12 @@ class StartedNode implements TestNode {
   readonly username: string;
   readonly password: string;
   private readonly child: NodeChild;
-  private readonly state: NodeReset;
+  private readonly nodeReset: NodeReset;
   private resetting: Promise<void> = Promise.resolve();
 
-  constructor(child: NodeChild, { username, password }: Account, state: NodeReset) {
+  constructor(child: NodeChild, { username, password }: Account, nodeReset: NodeReset) {
     this.child = child;
-    this.state = state;
+    this.nodeReset = nodeReset;
     this.username = username;
     this.password = password;
   }
@@ -63,7 +63,7 @@ class StartedNode implements TestNode {
   /** A reset starts when the one before has ended. */
   reset(): Promise<void> {
     if (this.child.hasEnded) return Promise.reject(new Error('reset: the node has ended'));
-    this.resetting = this.resetting.catch(() => {}).then(() => this.state.run());
+    this.resetting = this.resetting.catch(() => {}).then(() => this.nodeReset.run());
     return this.resetting;
   }
 

@@ -25,6 +25,9 @@ function commandsOf(section: string): string[] {
   return commands;
 }
 
+/** The time fields at the start of a crontab line. */
+const cronTime = /^[\d*-]+( [\d*-]+){4} /;
+
 /** A program with the options of curl that the guide uses, so that the test needs no curl. */
 const curl = `
 const words = process.argv.slice(2);
@@ -90,7 +93,7 @@ ${command}`
 
   it('back up each night, and merge', async () => {
     writeFileSync(join(scratch, 'divan-backup.env'), `DIVAN_PASSWORD=${administrator.password}\n`);
-    const commands = commandsOf('Nightly backups').map((line) => line.replace(/^[\d*-]+( [\d*-]+){4} /, ''));
+    const commands = commandsOf('Nightly backups').map((line) => line.replace(cronTime, ''));
     assert.equal(commands.length, 5);
     const [nightly = '', weekly = '', daily = '', merge = '', mergeDays = ''] = commands;
     assert.match(await run(nightly), /^full backup/m);

@@ -1,4 +1,4 @@
-// `divan up`: a node and the cloud beside it, started and stopped together.
+// `divan up`: one node or several, and the cloud beside them, started and stopped together.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,8 +15,8 @@ const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-up-'));
 const startTimeoutMs = 120_000;
 const started: ChildProcess[] = [];
-const names = ['rest', 'kv', 'capi', 'dist', 'query', 'index'].flatMap((name) => [name, `${name}-tls`]);
-const ports = [...names, 'replication'].flatMap((name) => [`--${name}-port`, '0']);
+const portNames = ['rest', 'kv', 'capi', 'dist', 'query', 'index'].flatMap((name) => [name, `${name}-tls`]);
+const portFlags = [...portNames, 'replication'].flatMap((name) => [`--${name}-port`, '0']);
 
 after(async () => {
   for (const child of started) child.kill('SIGKILL');
@@ -26,7 +26,7 @@ after(async () => {
 async function up(folder: string, ...args: string[]) {
   const readyFile = join(scratch, `${folder}-${process.hrtime.bigint()}.json`);
   const where = ['--data-dir', join(scratch, folder), '--ready-file', readyFile];
-  const child = spawn(process.execPath, [launcher, 'up', ...where, ...ports, ...args], {
+  const child = spawn(process.execPath, [launcher, 'up', ...where, ...portFlags, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   started.push(child);
@@ -163,7 +163,7 @@ test('reports that the port of the cloud is in use, and ends', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as { port: number };
-  const args = ['up', '--data-dir', join(scratch, 'used'), ...ports, '--cloud-port', String(port)];
+  const args = ['up', '--data-dir', join(scratch, 'used'), ...portFlags, '--cloud-port', String(port)];
   const { status, stderr } = spawnSync(process.execPath, [launcher, ...args], {
     encoding: 'utf8',
     timeout: startTimeoutMs,

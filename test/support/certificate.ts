@@ -4,6 +4,7 @@ import { webcrypto } from 'node:crypto';
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const hourMs = 3_600_000;
 let serial = 1;
 
 /** `uris`: alternative names. */
@@ -15,8 +16,8 @@ export async function makeCertificate(
     {
       serialNumber: (serial++).toString(16).padStart(2, '0'),
       name: 'CN=localhost',
-      notBefore: new Date(Date.now() - 3_600_000),
-      notAfter: new Date(Date.now() + 3_600_000),
+      notBefore: new Date(Date.now() - hourMs),
+      notAfter: new Date(Date.now() + hourMs),
       signingAlgorithm: algorithm,
       keys: keys as webcrypto.CryptoKeyPair,
       ...(uris.length > 0 && {

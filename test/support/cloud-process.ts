@@ -40,6 +40,8 @@ export interface Answer {
 }
 
 const startTimeoutMs = 120_000;
+/** The end of the output that is kept. */
+const outputCharactersMax = 1_000_000;
 
 export class CloudProcess {
   readonly dataDir: string;
@@ -84,7 +86,7 @@ export class CloudProcess {
     const printed = { text: '' };
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
-        printed.text = (printed.text + chunk.toString()).slice(-1_000_000);
+        printed.text = (printed.text + chunk.toString()).slice(-outputCharactersMax);
       });
     }
     const ready = await whenReady(child, readyFile, printed);
@@ -101,7 +103,7 @@ export class CloudProcess {
     return this.child.pid as number;
   }
 
-  /** The output of the cloud so far. */
+  /** The output of the cloud so far; of a long one, its end. */
   get output(): string {
     return this.printed.text;
   }

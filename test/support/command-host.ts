@@ -1,5 +1,5 @@
-// Runs commands of `divan` one after the other in one process: to start it and to load the code takes most of the time of a command.
-// A command ends here, too, once nothing is left that would keep its process running.
+// Runs commands of `divan` one after the other in one process: starting a process and loading the code takes most of the time of a command.
+// As in a process of its own, a command ends once nothing is left that would keep the process running.
 import type { EventEmitter } from 'node:events';
 
 export interface HostedRun {
@@ -20,6 +20,7 @@ class Exit extends Error {}
 
 const emitters: readonly EventEmitter[] = [process, process.stdout, process.stderr];
 const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
+const pauseMs = 2;
 /** How many pauses the timers and handles of a command get to end by themselves after its exit. */
 const roundsAfterExit = 20;
 let runs = 0;
@@ -51,7 +52,7 @@ async function runCommand({ args, environment }: HostedRun): Promise<HostedEnd> 
     error.end();
     throw new Exit();
   };
-  // The entry runs its command with each name under which it is imported; what it imports stays loaded.
+  // Each import under a new name loads the entry again, which runs the command; the modules that the entry imports stay loaded.
   const returned = import(`${entry}?${++runs}`).then(
     async () => {
       while (running() > kept) await pause();
@@ -74,7 +75,7 @@ async function runCommand({ args, environment }: HostedRun): Promise<HostedEnd> 
 /** The number of resources that keep a process running. */
 const running = (): number => process.getActiveResourcesInfo().length;
 
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2).unref());
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
 
 interface Captured {
   /** The text that was written until the first call; what the command writes later, after its exit, is left out. */

@@ -17,7 +17,7 @@ const read = (value: number | null, startMs: number, endMs: number, changes: Par
   endMs,
   ...changes,
 });
-const histories = (changes: Partial<History>): History => ({
+const history = (changes: Partial<History>): History => ({
   writes: [],
   reads: [],
   failedReads: [],
@@ -96,7 +96,7 @@ const refused: [title: string, RegExp, Partial<History>][] = [
 
 for (const [title, expected, changes] of refused)
   test(`reports that ${title}`, () => {
-    const found = violations(histories(changes));
+    const found = violations(history(changes));
     assert.equal(found.length, 1, found.join('\n'));
     assert.match(found[0] ?? '', expected);
   });
@@ -134,4 +134,4 @@ const allowed: [title: string, Partial<History>][] = [
 ];
 
 for (const [title, changes] of allowed)
-  test(`accepts a read that ${title}`, () => assert.deepEqual(violations(histories(changes)), []));
+  test(`accepts a read that ${title}`, () => assert.deepEqual(violations(history(changes)), []));

@@ -9,9 +9,10 @@ import {
 import type { PeerTls } from '#kv/admin.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-const validity = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 3_600_000) };
+const hourMs = 3_600_000;
+const validity = { notBefore: new Date(Date.now() - hourMs), notAfter: new Date(Date.now() + hourMs) };
 
-/** Signs certificates of nodes, which name them by their ids. */
+/** Returns a function that makes a key and a certificate of this authority for a node, whose id the certificate contains. */
 export async function aNodeAuthority() {
   const newKeys = () =>
     webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;

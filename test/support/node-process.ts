@@ -68,6 +68,8 @@ async function portsOfNode(): Promise<Record<string, number>> {
   return ports;
 }
 const startTimeoutMs = 120_000;
+/** The end of the output that is kept. */
+const outputCharactersMax = 1_000_000;
 
 export class NodeProcess {
   readonly dataDir: string;
@@ -104,7 +106,7 @@ export class NodeProcess {
     return this.child.pid as number;
   }
 
-  /** The output of the node so far. */
+  /** The output of the node so far; of a long one, its end. */
   get output(): string {
     return this.printed.text;
   }
@@ -166,7 +168,7 @@ function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
   const printed = { text: '' };
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
-      printed.text = (printed.text + chunk.toString()).slice(-1_000_000);
+      printed.text = (printed.text + chunk.toString()).slice(-outputCharactersMax);
     });
   }
   return { child, printed };

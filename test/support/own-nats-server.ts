@@ -19,18 +19,18 @@ export class OwnNatsServer implements FaultyServer {
     this.dataDir = dataDir;
   }
 
-  /** Null: it does not run at present. */
+  /** Null while the server does not run. */
   get pid(): number | null {
     const file = join(this.dataDir, 'nats', 'nats.pid');
     const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
     return pid > 1 && existsSync(`/proc/${pid}`) ? pid : null;
   }
 
-  /** The node starts it again by itself. */
   async stop(signal: NodeJS.Signals): Promise<void> {
     if (this.pid !== null) process.kill(this.pid, signal);
   }
 
+  /** Does nothing: the node starts the server again by itself. */
   async start(): Promise<void> {}
 
   pause(): void {
@@ -43,7 +43,7 @@ export class OwnNatsServer implements FaultyServer {
       process.kill(this.pausedPid, 'SIGCONT');
   }
 
-  /** Whether the node uses the servers that nodes run. */
+  /** Whether the configuration is stored on NATS servers, as the data folder of the node says. */
   get isUsed(): boolean {
     const path = join(this.dataDir, 'member.json');
     return existsSync(path) && 'nats' in (JSON.parse(readFileSync(path, 'utf8')) as object);

@@ -4,8 +4,8 @@ import type { MemoryDocument } from '#wire/document-batch.ts';
 import { Datatype } from '#wire/status.ts';
 import { Bit, datatypeIn, headerBytes, keyBytesMax, Word } from './layout.ts';
 
-/** The bits of a state word above vbucket, datatype and length of the key. */
-const allBits = ~0 << 21;
+/** All state bits of a state word: `Bit.deleted` is the lowest one. */
+const stateBits = ~(Bit.deleted - 1);
 /** A document with other bits is read by the data thread. */
 const readableBits = Bit.dirty | Bit.used;
 /** The data thread reads larger values. */
@@ -29,7 +29,10 @@ export class ItemCopy implements MemoryDocument {
   end = 0;
   private readonly words = new Uint32Array(this.bytes.buffer, 0, headerBytes / 4);
 
-  /** Copies the item at `unit`, in units of 16 bytes; false if it is too large. While the item is being changed it may have any size. */
+  /**
+   * Copies the item that begins `unit` times 16 bytes after the start of the page. False if the value is too large, or if the page ends before
+   * the item does: the length of an item that another thread is changing may be any number.
+   */
   copy({ bytes, words }: ItemPage, unit: number, keyBytes: number): boolean {
     const valueBytes = words[(unit << 2) + Word.valueBytes] as number;
     if (valueBytes > valueBytesMax) return false;
@@ -39,10 +42,13 @@ export class ItemCopy implements MemoryDocument {
     return bytes.copy(this.bytes, 0, from, from + this.end) === this.end;
   }
 
-  /** Whether a read does no more than look the document up. The data thread reads those that expire within a second: its clock decides. */
+  /**
+   * Whether a read of the document is no more than a look-up, so that this thread may answer it. The data thread answers reads of documents that
+   * expire within a second, because its clock decides when they expire.
+   */
   isReadable(clock: ReaderClock): boolean {
     const state = this.words[Word.state] as number;
-    if ((state & allBits & ~readableBits) !== 0) return false;
+    if ((state & stateBits & ~readableBits) !== 0) return false;
     if ((this.datatype & Datatype.xattr) !== 0) return false;
     const { expiry } = this;
     return expiry === 0 || expiry * 1_000 > clock.wallMs() + 1_000;

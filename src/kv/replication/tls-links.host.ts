@@ -158,7 +158,7 @@ class TlsLink implements Link {
   receive(handler: LinkHandler): void {
     const { socket } = this;
     if (socket.destroyed) {
-      // The event `close` was emitted before, or comes later: without it, `closed` is called once.
+      // Without a listener for `close`, which may have been emitted already or may follow: `closed` is called once.
       handler.closed(this.reason);
       return;
     }

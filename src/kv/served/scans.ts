@@ -21,11 +21,11 @@ export interface Scan {
   readonly withXattrs: boolean;
   /** Sorted, prefixed by the collection id. */
   keys: ScannedKeys;
-  /** Memory of the keys that is counted for all scans together. */
+  /** How many bytes of the memory that is counted for the keys of all scans belong to this scan. */
   keyBytes: number;
   /** Index of the next key to return. */
   next: number;
-  /** State of the last RANGE_SCAN_CONTINUE, which waits for the disk; null if none waits. */
+  /** State of the last RANGE_SCAN_CONTINUE; null before the first one, and after a complete reply. */
   progress: ScanProgress | null;
   /** Items read from disk, by the index of their key; null for deleted ones. */
   readonly ahead: Map<number, Buffer | null>;
@@ -38,10 +38,11 @@ export interface ScanProgress {
   visited: number;
   items: number;
   bytes: number;
+  /** When the request ends even if its batch is not full, by the monotonic clock. */
   readonly untilMs: number;
   /** The request's connection. Once it is gone the request is not run again. */
   readonly connection: { readonly isGone: boolean };
-  /** The reply that waits for the disk, with whose request the scan goes on. */
+  /** The held reply of the request while items are read from disk: only this request, when it is resumed, continues the scan. */
   waiting: Pick<HeldReply, 'status'> | null;
 }
 
@@ -75,8 +76,9 @@ export class Scans {
     return this.scans.values();
   }
 
-  /** Bytes available for the keys of another scan, 0 if no scan can be created. */
+  /** Removes the scans whose lifetime is over; returns the bytes available for the keys of another scan, 0 if no scan can be created. */
   room(nowMs: number): number {
+    // The map has the oldest scan first, and all scans have the same lifetime.
     for (const scan of this.scans.values()) {
       if (scan.endsAtMs > nowMs) break;
       this.remove(scan);

@@ -1,5 +1,5 @@
-// Finds the version of a key that has a seqno: the committed one, or that of a durable write that is not committed, which copies receive as a
-// plain change. Made once and used again, since each change of a copied vbucket needs it.
+// Finds the version of a key that has a given seqno: the committed version, or that of a pending durable write, since copies receive a pending
+// write as a plain change. One object serves all searches: a closure for each change that is sent to a copy would cost time.
 import { Bit, Word } from '../memory/layout.ts';
 import type { Vbuckets } from './vbuckets.ts';
 

@@ -4,29 +4,29 @@ import { freemem } from 'node:os';
 import { sizeText } from '../terminal.ts';
 import { type Finding, good, warning } from './finding.ts';
 
-const handlesWanted = 4_096;
-const memoryWanted = 512 << 20;
+const openFilesAdvised = 4_096;
+const freeBytesAdvised = 512 << 20;
 
 export function checkSystem(): Finding[] {
   return [checkNode(), checkPlatform(), checkHandles(), checkMemory()];
 }
 
 function checkNode(): Finding {
-  // The launcher refuses an older one before this is loaded.
+  // The launcher refuses an older Node before it loads this file.
   return good('node', `Node ${process.version} at ${process.execPath}; 24 or newer is needed`);
 }
 
 function checkPlatform(): Finding {
   const text = `${process.platform} on ${process.arch}`;
   if (process.platform === 'linux') return good('system', text);
-  return warning('system', text, 'Divan is tested on Linux only; use a container for what matters');
+  return warning('system', text, 'Divan is tested on Linux only; for production, run it in a Linux container');
 }
 
 function checkHandles(): Finding {
   const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(systemText('/proc/self/limits')) ?? [];
   if (soft === undefined) return good('open files', 'this system does not say how many are allowed');
   const limit = soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft);
-  if (limit >= handlesWanted) return good('open files', `${soft} are allowed`);
+  if (limit >= openFilesAdvised) return good('open files', `${soft} are allowed`);
   return warning(
     'open files',
     `only ${soft} are allowed: connections and files share them`,
@@ -38,7 +38,7 @@ function checkHandles(): Finding {
 function checkMemory(): Finding {
   const available = Number(/^MemAvailable:\s+(\d+) kB/m.exec(systemText('/proc/meminfo'))?.[1]) * 1_024;
   const free = Math.min(Number.isNaN(available) ? freemem() : available, containerFreeBytes());
-  if (free >= memoryWanted) return good('memory', `${sizeText(free)} are available`);
+  if (free >= freeBytesAdvised) return good('memory', `${sizeText(free)} are available`);
   return warning(
     'memory',
     `only ${sizeText(free)} are available; a node needs about 150 MB and the quotas of its buckets`,
@@ -46,16 +46,19 @@ function checkMemory(): Finding {
   );
 }
 
-/** The memory below the limit of the control group; infinity without a limit. */
+/** The memory that the control group of this process may still get; infinity without a limit. */
 function containerFreeBytes(): number {
   const group = /^0::(\/.*)$/m.exec(systemText('/proc/self/cgroup'))?.[1] ?? '/';
   const folder = ['/sys/fs/cgroup', group === '/' ? '' : group].join('');
   const textOf = (name: string): string => systemText(`${folder}/memory.${name}`);
-  return freeInGroup({ max: textOf('max'), current: textOf('current'), stat: textOf('stat') });
+  return freeBytesInGroup({ max: textOf('max'), current: textOf('current'), stat: textOf('stat') });
 }
 
-/** From the texts of `memory.max`, `memory.current` and `memory.stat`. The system releases inactive pages of its file cache when memory is needed. */
-export function freeInGroup({ max, current, stat }: Readonly<Record<'max' | 'current' | 'stat', string>>) {
+/**
+ * The bytes that a control group may still get, by the texts of its files `memory.max`, `memory.current` and `memory.stat`. Inactive pages of
+ * the file cache count as free: the system releases them when memory is needed.
+ */
+export function freeBytesInGroup({ max, current, stat }: Readonly<Record<'max' | 'current' | 'stat', string>>) {
   const limit = Number(max.trim() || 'max');
   const cached = Number(/^inactive_file (\d+)$/m.exec(stat)?.[1] ?? 0);
   const used = Math.max(0, Number(current.trim()) - cached);

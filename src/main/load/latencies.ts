@@ -1,4 +1,5 @@
-// A histogram of latencies: its classes are a sixteenth of a power of two wide, so that a percentile is at most 5 % too high.
+// A histogram of latencies. Each power of two is divided into 16 classes, and a percentile is the upper end of its class, which is 4.4 % above
+// the lower end: a percentile is at most 5 % too high.
 
 const classesPerPower = 16;
 const classCount = 32 * classesPerPower;

@@ -1,4 +1,4 @@
-// Records of a file or of standard input, in chunks: as many are in memory as the reader asks for.
+// The records of a file or of standard input. Chunks are read as the consumer takes the records, so that memory never holds all of a large file.
 import { createReadStream, statSync } from 'node:fs';
 import { UsageError } from '../options.ts';
 import { CsvParser } from './csv-parser.ts';
@@ -6,6 +6,7 @@ import { JsonLinesParser } from './json-lines-parser.ts';
 import { JsonListParser } from './json-list-parser.ts';
 import type { SourceParser, SourceRecord, StartPosition } from './source-record.ts';
 
+/** JSON lines (one value on each line), a JSON list, or CSV. */
 export type FileFormat = 'lines' | 'list' | 'csv';
 
 const chunkBytes = 256 << 10;
@@ -32,14 +33,14 @@ function parserOf({ format, separator }: SourceFile, start: StartPosition): Sour
   return format === 'list' ? new JsonListParser(start) : new JsonLinesParser(start);
 }
 
-/** Size and time of change; null for standard input. @throws UsageError if it cannot be read */
-export function fileState(path: string): { bytes: number; changed: number } | null {
+/** Size and time of the last change; null for standard input. @throws UsageError if it cannot be read */
+export function fileState(path: string): { bytes: number; changedMs: number } | null {
   if (path === '-') return null;
   try {
     const found = statSync(path);
     if (found.isDirectory()) throw new Error('it is a folder');
     if (found.isFIFO() || found.isSocket()) throw new Error('a pipe is read as standard input: give -');
-    return { bytes: found.size, changed: Math.floor(found.mtimeMs) };
+    return { bytes: found.size, changedMs: Math.floor(found.mtimeMs) };
   } catch (error) {
     throw new UsageError(`FILE: cannot read ${path}: ${(error as Error).message}`);
   }

@@ -164,7 +164,7 @@ class Import {
         : new ProgressRecord(options['progress-file'] ?? `${file}.divan-import`, {
             file: resolve(file),
             bytes: present.bytes,
-            changed: present.changed,
+            changed: present.changedMs,
             format,
             separator: this.source.separator,
             bucket,

@@ -28,7 +28,7 @@ import type { QueryHostOptions } from './query-host-options.ts';
 import type { QueryReport, QueryStart, QueryState, StoredCall, StoredReply } from './query-messages.ts';
 import { RemoteQueryNodes } from './remote-query-nodes.ts';
 import { ScratchFiles } from './scratch-files.adapter.ts';
-import { type StoredChanges, storedChanges } from './stored-changes.ts';
+import { type StoredObjects, storedObjects } from './stored-objects.ts';
 
 export class QueryRuntime {
   readonly callers: KnownCallers;
@@ -37,7 +37,7 @@ export class QueryRuntime {
   private readonly start: QueryStart;
   private readonly clients: BucketClients;
   private readonly keyspaces: Keyspaces;
-  private readonly changes: StoredChanges;
+  private readonly objects: StoredObjects;
   private readonly threads: JavaScriptThreads;
   private readonly service: QueryService;
   private state: QueryState;
@@ -48,7 +48,7 @@ export class QueryRuntime {
     parts: Pick<QueryRuntime, 'callers' | 'remoteNodes'> & {
       clients: BucketClients;
       keyspaces: Keyspaces;
-      changes: StoredChanges;
+      objects: StoredObjects;
       threads: JavaScriptThreads;
       service: (currentState: () => QueryState) => QueryService;
     },
@@ -59,7 +59,7 @@ export class QueryRuntime {
     this.remoteNodes = parts.remoteNodes;
     this.clients = parts.clients;
     this.keyspaces = parts.keyspaces;
-    this.changes = parts.changes;
+    this.objects = parts.objects;
     this.threads = parts.threads;
     this.service = parts.service(() => this.state);
     this.handler = new QueryHandler(this.service, realClock);
@@ -80,7 +80,7 @@ export class QueryRuntime {
       documents && new QuickReads(documents, options.readMemory(documents)),
     ];
     const [clients, keyspaces] = [new BucketClients(realClock, batches, quick), new Keyspaces()];
-    const changes = storedChanges(options.sendMessage);
+    const objects = storedObjects(options.sendMessage);
     const remoteNodes = new RemoteQueryNodes(options.sendMessage);
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
     const scratchBytesMax = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
@@ -104,18 +104,18 @@ export class QueryRuntime {
         indexes: connected.indexes,
         indexAdmin: connected.admin,
         indexRevision: () => connected.revision(),
-        functions: changes.functions,
-        changeFunction: (change) => changes.functionChanges.request(change),
-        libraries: changes.libraries,
-        changeLibraries: (change) => changes.libraryChanges.request(change),
-        javaScript: new JavaScriptFunctions({ threads, libraries: changes.libraries }),
+        functions: objects.functions,
+        changeFunction: (change) => objects.functionChanges.request(change),
+        libraries: objects.libraries,
+        changeLibraries: (change) => objects.libraryChanges.request(change),
+        javaScript: new JavaScriptFunctions({ threads, libraries: objects.libraries }),
         curl: new CurlFunction({
           allowlist: () => currentState().curl,
           send: (request, signal, take) => httpCall(request, signal, { clock: realClock, lookups, take }),
           userAgent: () => `divan/${currentState().node.version}`,
         }),
-        statistics: changes.statistics,
-        changeStatistics: (change) => changes.statisticsChanges.request(change),
+        statistics: objects.statistics,
+        changeStatistics: (change) => objects.statisticsChanges.request(change),
         rest: {
           request: ({ user: username, password }, method, path, fields, tag) =>
             rest({ ...currentState().rest, username, password, tag }, method, path, fields),
@@ -138,7 +138,7 @@ export class QueryRuntime {
       callers,
       clients,
       keyspaces,
-      changes,
+      objects,
       remoteNodes,
       threads,
       service,
@@ -153,17 +153,17 @@ export class QueryRuntime {
 
   /** Takes the functions, libraries or statistics that the configuration has now. */
   takeStored(call: StoredCall): void {
-    if (call.kind === 'functions') this.changes.functions.set(call.functions);
-    else if (call.kind === 'libraries') this.changes.libraries.set(call.libraries);
-    else this.changes.statistics.set(call.statistics);
+    if (call.kind === 'functions') this.objects.functions.set(call.functions);
+    else if (call.kind === 'libraries') this.objects.libraries.set(call.libraries);
+    else this.objects.statistics.set(call.statistics);
   }
 
   /** Takes the outcome of a change of functions, libraries or statistics that this thread requested. */
   takeChange(reply: StoredReply): void {
-    if (reply.kind === 'functions changed') this.changes.functionChanges.answer(reply.callId, reply.outcome);
+    if (reply.kind === 'functions changed') this.objects.functionChanges.answer(reply.callId, reply.outcome);
     else if (reply.kind === 'libraries changed')
-      this.changes.libraryChanges.answer(reply.callId, reply.outcome);
-    else this.changes.statisticsChanges.answer(reply.callId, reply.outcome);
+      this.objects.libraryChanges.answer(reply.callId, reply.outcome);
+    else this.objects.statisticsChanges.answer(reply.callId, reply.outcome);
   }
 
   rows(keyspace: string, after: string | null): RowsPage {
@@ -207,7 +207,7 @@ export class QueryRuntime {
     if (before === null || !isSame(before.cluster, state.cluster)) this.clients.follow(state.cluster);
     this.followBuckets(state);
     if (mayHaveGoneNodes(before, state)) this.service.cleanUpForOthers();
-    const { functions } = this.changes;
+    const { functions } = this.objects;
     if (!isSame(functions.all(), state.functions)) functions.set(state.functions);
     // Changes by POST /admin/settings are kept until the cluster's settings change.
     if (isSame(before?.settings, state.settings)) return;

@@ -6,9 +6,9 @@ import type {
   RowsOfNodes,
   RowsPage,
 } from '../query.contract.ts';
+import { PendingCalls } from './pending-calls.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { NodesOutcome, NodesQuestion } from './query-messages.ts';
-import { PendingCalls } from './stored-changes.ts';
 
 export class RemoteQueryNodes implements OtherQueryNodes {
   private readonly calls: PendingCalls<NodesQuestion, NodesOutcome>;

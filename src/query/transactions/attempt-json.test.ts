@@ -11,7 +11,7 @@ test('times and durability levels of client libraries are parsed', () => {
 
 const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-test('members of attributes that have another type than client libraries give them count as absent', () => {
+test('a member of an attribute counts as absent if its type is not the one that client libraries write', () => {
   const id = { txn: 't', atmpt: 'a', op: 'o' };
   const whole = { id, atr: { id: 'r', bkt: 'b', scp: 's', coll: 'c' }, op: { type: 'insert', crc32: '0x1' } };
   assert.deepEqual(txnAttributeOf(bytesOf(whole)), whole);

@@ -24,7 +24,7 @@ import { StoreServer } from './store-server.ts';
 import { messageBytesMax, TlsChannel } from './tls-channel.adapter.ts';
 
 const pair = await makeCertificate([nodeUri('founder')]);
-const files = { ca: pair.certificate, cert: pair.certificate, key: pair.key };
+const credentials = { ca: pair.certificate, cert: pair.certificate, key: pair.key };
 
 /** A founder with a data folder and a port of its own, which it keeps over restarts. */
 class Founder {
@@ -46,7 +46,7 @@ class Founder {
     const storeServer = new StoreServer({ store, identity: 'the cluster', bootId: realRandom.uuid() });
     await storeServer.start();
     const options = {
-      ...files,
+      ...credentials,
       requestCert: true,
       rejectUnauthorized: true,
       minVersion: 'TLSv1.3',
@@ -79,7 +79,7 @@ class Founder {
   async node(seen = new SeenStateInMemory()): Promise<MirroredConfigStore> {
     const address = { nodeId: 'founder', host: '127.0.0.1', port: this.port };
     const store = new MirroredConfigStore({
-      link: new ServedConfigLink('the founder', () => connectToNode(address, files, nodeProtocols.store)),
+      link: new ServedConfigLink('the founder', () => connectToNode(address, credentials, nodeProtocols.store)),
       seen,
       clock: realClock,
       random: realRandom,
@@ -224,7 +224,7 @@ describe('configuration served by a founder', () => {
     await assert.rejects(link.head());
     assert.equal(founder.sockets.size, 0);
     await assert.rejects(
-      connectToNode(address, { ...files, ca: other.certificate }, nodeProtocols.store),
+      connectToNode(address, { ...credentials, ca: other.certificate }, nodeProtocols.store),
       /self-signed/,
     );
     await link[Symbol.asyncDispose]();

@@ -4,8 +4,9 @@ import { isSameNumber, readAsJson } from './literal-json.ts';
 
 /** In shorter statements objects are nodes of the tree. */
 const statementLengthMin = 32 << 10;
-/** After this many objects that are not JSON, no more are tried: a failure takes several times as long as scanning the tokens of the object. */
+/** Once more objects than this were not JSON, no more are tried: a failure takes several times as long as scanning the tokens of the object. */
 const failuresMax = 32;
+/** No more objects are tried after one that is nested more deeply. */
 const depthMax = 100;
 
 const [quote, colon, open, close] = [34, 58, 123, 125];

@@ -1,4 +1,4 @@
-// How many changes a pipeline holds while the target acknowledges slowly.
+// A pipeline to a target that acknowledges when the test says so: how many versions it holds, and which collections it replicates from the start.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChangeFollower } from '#client/change-follower.ts';
@@ -20,7 +20,7 @@ import { OutboundPipeline } from './pipeline.ts';
 import { PriorityShares } from './priority-shares.ts';
 
 const inFlightMax = 5;
-/** The version at which the reading stops is above the limit. */
+/** The most versions without an acknowledgement: twice those in flight, and the one after which the pipeline pauses the source. */
 const waitingMax = 2 * inFlightMax + 1;
 /** Id of a collection. */
 const orders = 8;
@@ -112,6 +112,7 @@ test('a backfill that begins while the other streams wait for acknowledgements w
     const figures = await client.stats('dcp');
     assert.ok(Number(figures.get('eq_dcpq:xdcr:r:backfill:items_sent')) >= documents);
   });
+  // The round trip gives the pipeline time to receive those changes.
   await client.manifest();
   assert.equal(sent.length, waitingMax);
   await acknowledge(3 * documents);
@@ -134,7 +135,7 @@ test('collections that were left out are replicated from the start together', as
   routes.setTarget(manifest);
   for (const id of [orders, carts]) for (const route of routes.routesOf(id) ?? []) skipped.add(route.id);
   await pipeline.followManifests();
-  // None is acknowledged: a backfill of one collection would not end.
+  // No version is acknowledged: if each collection had its own backfill, the first one would not end, and the second one not begin.
   await eventually(() => assert.equal(sent.length, 2 * documents));
   assert.deepEqual([...new Set(sent.map(({ collectionId }) => collectionId))].sort(), [orders, carts]);
   await acknowledge(4 * documents);
