@@ -32,7 +32,7 @@ export interface DriftFigures {
   /** The sum of their distances from this node's clock, in microseconds. */
   us: number;
   writes: number;
-  /** Those beyond the bucket's limits. */
+  /** How many of the writes had a CAS that was further ahead, or behind, than the bucket allows. */
   ahead: number;
   behind: number;
 }

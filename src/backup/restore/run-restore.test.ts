@@ -134,7 +134,7 @@ describe('a restore of two collections to one', () => {
 describe('a restore that replaces the documents of buckets', () => {
   const all = ['flush a', 'flush b', 'write a', 'write b'];
   const records = () => readdirSync(folder).filter((name) => name.startsWith('restore-'));
-  /** From now on the flush of this bucket fails; of none for an empty name. */
+  /** From now on the flush of this bucket fails; with an empty name no flush fails. */
   const interrupt = (bucket: string) => {
     node.flushing = (name) => {
       if (name === bucket) throw new Error('the node is gone');

@@ -261,7 +261,7 @@ function apiErrorOf(error: Error & { code?: string; statusCode?: number }, log: 
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return invalid('content-type: must be application/json');
   if (error.statusCode !== undefined && error.statusCode < 500) return invalid(`body: ${error.message}`);
-  // These are shown to the caller: the change may succeed later.
+  // The messages of the next two errors are shown to the caller: the change may succeed later.
   if (error instanceof UnavailableError)
     return new ApiError('InternalServerError', `${error.message}; try again`);
   if (error instanceof UnwritableError)

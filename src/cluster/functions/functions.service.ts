@@ -16,11 +16,11 @@ import { isSameScope, shownScope, storedScope } from './stored-scope.ts';
 const functionsMax = 1_000;
 /** Bytes of all functions as JSON: each change writes all of them, and sends them to the query thread. */
 export const allFunctionsBytesMax = 4 << 20;
-const nameMax = 220;
-const bodyMax = 64 << 10;
+const nameBytesMax = 220;
+const bodyBytesMax = 64 << 10;
 const parametersMax = 100;
 /** Names of a bucket, a scope and a library. */
-const libraryPathMax = 500;
+const libraryPathBytesMax = 500;
 
 export class FunctionsService implements FunctionDefinitions {
   readonly #store: ConfigStore;
@@ -109,10 +109,10 @@ function outcomeOf(change: FunctionChange, exists: boolean, others: number): Fun
 }
 
 function problemOf({ name, body, parameters, library = '' }: FunctionDefinition): string | null {
-  if (name === '' || Buffer.byteLength(name) > nameMax) return `a name has 1 to ${nameMax} bytes`;
-  if (Buffer.byteLength(body) > bodyMax) return `a body has at most ${bodyMax} bytes`;
-  if (Buffer.byteLength(library) > libraryPathMax)
-    return `the name of a library has at most ${libraryPathMax} bytes`;
+  if (name === '' || Buffer.byteLength(name) > nameBytesMax) return `a name has 1 to ${nameBytesMax} bytes`;
+  if (Buffer.byteLength(body) > bodyBytesMax) return `a body has at most ${bodyBytesMax} bytes`;
+  if (Buffer.byteLength(library) > libraryPathBytesMax)
+    return `the name of a library has at most ${libraryPathBytesMax} bytes`;
   return parameters.length <= parametersMax ? null : `a function has at most ${parametersMax} parameters`;
 }
 

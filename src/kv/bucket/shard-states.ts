@@ -10,14 +10,14 @@ import { addFailoverEntry } from './warm-up.ts';
 const noEntries = new Uint8Array();
 
 export interface ShardHooks {
-  /** These vbuckets became active and have a new uuid. */
+  /** Called when vbuckets became active and have a new uuid. */
   activated(vbs: readonly number[]): void;
   /**
    * Writes the states of these vbuckets and, `withChanges`, their changes too. Resolves with those that are on disk; the disk does not accept the
    * others now.
    */
   writeStates(vbs: readonly number[], withChanges: boolean): Promise<readonly number[]>;
-  /** This vbucket is not active any longer. */
+  /** Called when a vbucket is not active any longer. */
   deposed(vb: number): void;
   /** Called after every change of a vbucket's state. */
   changed(vb: number): void;

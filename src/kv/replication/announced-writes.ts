@@ -19,7 +19,7 @@ export class AnnouncedWrites {
   private readonly options: AnnouncedWritesOptions;
   /** The shards that are to be handed over to this node. */
   private announced: ReadonlySet<number> = new Set();
-  /** Those whose documents are not written yet. */
+  /** The announced shards whose documents are not written yet. */
   private readonly waiting = new Set<number>();
   private isWriting = false;
   /** By shard whose documents are on disk, and whose epoch is to be written next: since when. */

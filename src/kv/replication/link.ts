@@ -14,7 +14,7 @@ export interface Link {
   readonly unsentBytes: number;
   /** The bytes must not change before `sent` is called, which may be never if the connection ends. */
   send(bytes: Uint8Array, sent: () => void): void;
-  /** Called once. `closed` is called once, after the last bytes. */
+  /** To be called once. The handler's `closed` is called once, after the last bytes. */
   receive(handler: LinkHandler): void;
   close(reason: string): void;
 }

@@ -15,7 +15,7 @@ const connectMs = 3_000;
 export interface LinkLimits {
   /** Connections of nodes, including those whose certificate is not checked yet. */
   connections: number;
-  /** Those whose certificate is not checked yet: fewer, so that others than nodes cannot use up all connections. */
+  /** Connections whose certificate is not checked yet: fewer, so that clients that are no nodes cannot use up all connections. */
   unauthenticated: number;
 }
 

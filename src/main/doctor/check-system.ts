@@ -19,7 +19,11 @@ function checkNode(): Finding {
 function checkPlatform(): Finding {
   const text = `${process.platform} on ${process.arch}`;
   if (process.platform === 'linux') return good('system', text);
-  return warning('system', text, 'Divan is tested on Linux only; for production, run it in a Linux container');
+  return warning(
+    'system',
+    text,
+    'Divan is tested on Linux only; for production, run it in a Linux container',
+  );
 }
 
 function checkHandles(): Finding {
@@ -58,7 +62,11 @@ function containerFreeBytes(): number {
  * The bytes that a control group may still get, by the texts of its files `memory.max`, `memory.current` and `memory.stat`. Inactive pages of
  * the file cache count as free: the system releases them when memory is needed.
  */
-export function freeBytesInGroup({ max, current, stat }: Readonly<Record<'max' | 'current' | 'stat', string>>) {
+export function freeBytesInGroup({
+  max,
+  current,
+  stat,
+}: Readonly<Record<'max' | 'current' | 'stat', string>>) {
   const limit = Number(max.trim() || 'max');
   const cached = Number(/^inactive_file (\d+)$/m.exec(stat)?.[1] ?? 0);
   const used = Math.max(0, Number(current.trim()) - cached);

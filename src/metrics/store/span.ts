@@ -3,7 +3,7 @@
 
 export interface SpanId {
   readonly startMs: number;
-  /** From 0. */
+  /** Counted from 0. */
   readonly version: number;
 }
 

@@ -79,7 +79,9 @@ class Founder {
   async node(seen = new SeenStateInMemory()): Promise<MirroredConfigStore> {
     const address = { nodeId: 'founder', host: '127.0.0.1', port: this.port };
     const store = new MirroredConfigStore({
-      link: new ServedConfigLink('the founder', () => connectToNode(address, credentials, nodeProtocols.store)),
+      link: new ServedConfigLink('the founder', () =>
+        connectToNode(address, credentials, nodeProtocols.store),
+      ),
       seen,
       clock: realClock,
       random: realRandom,

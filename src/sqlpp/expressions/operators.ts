@@ -297,5 +297,5 @@ export function compileConcatenation(node: Concatenation, compiler: ExpressionCo
   };
 }
 
-/** The longest text that `||` creates. */
+/** The longest text that `||` creates, in UTF-16 units. */
 const textMax = 64 * 1024 * 1024;

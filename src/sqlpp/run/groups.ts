@@ -170,7 +170,7 @@ export class Groups {
     this.#count = 0;
     const bytes = this.#bytes;
     this.#bytes = 0;
-    // These groups are one of several parts: after `release`, V8 would collect the garbage of many parts together.
+    // The discarded groups may be one of several parts: after `release`, V8 would collect the garbage of many parts together.
     if (this.#spilled || this.#level > 0) this.#run.releaseDiscarded(bytes);
     else this.#run.release(bytes);
   }

@@ -33,7 +33,7 @@ export interface FileState {
   changes: number;
   /** The load that was measured at the end of the last delay. */
   load: number;
-  /** That load was high (`isUnderLoad`). */
+  /** Whether the load that was measured then was high (`isUnderLoad`). */
   isLoaded: boolean;
   /** After a delay under load, or since a client waits: how many vbuckets are still to be written before the next delay. */
   unvisitedVbuckets: number;
