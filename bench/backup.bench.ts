@@ -1,5 +1,5 @@
 // Backup and restore of a real node by the commands: documents per second of processor time of all threads of node and command, sizes,
-// memory, and what writers and readers notice. Documents are of about 1 kB of words.
+// memory, and the latency of reads during a backup. Documents are of about 1 kB of words.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

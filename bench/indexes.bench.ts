@@ -16,7 +16,7 @@ import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import { aBucket, aDesired } from '../test/support/data-service.ts';
 import { aDefinition } from '../test/support/simple-index-language.ts';
 import { addressOf, adminAccount } from '../test/support/wire-clients.ts';
-import { streamChanges } from './support/hotels.ts';
+import { hotelNumber, streamChanges } from './support/hotels.ts';
 
 const collection = 8;
 /** Documents of one request. */
@@ -60,8 +60,10 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     host.apply(desiredIndexes(definitions.slice(0, kept)));
     await wait(untilDroppedMs);
     const changes = Math.min(count, 100_000);
+    // A shift that no earlier round has used, so that every change moves the document's entries.
+    const shift = 1_000 + kept;
     await measured(`changes followed by ${kept} indexes`, changes, async () => {
-      await write(client, changes, 1_000 + kept);
+      await write(client, changes, shift);
       await caughtUp(client, host);
     });
   }
@@ -93,18 +95,19 @@ async function caughtUp(client: BucketClient, host: IndexHost): Promise<void> {
   }
 }
 
-async function write(client: BucketClient, count: number, add: number): Promise<void> {
+/** Stores the documents; `shift` is added to the number of each. */
+async function write(client: BucketClient, count: number, shift: number): Promise<void> {
   for (let from = 0; from < count; from += batch) {
     const size = Math.min(batch, count - from);
     await client.storeMany(
       collection,
-      Array.from({ length: size }, (_, at) => document(from + at, add)),
+      Array.from({ length: size }, (_, at) => document(from + at, shift)),
     );
   }
 }
 
-function document(at: number, add: number): StoreRequest {
-  const n = (at * 7919 + add) % 1_000_003;
+function document(at: number, shift: number): StoreRequest {
+  const n = hotelNumber(at, shift);
   const body = {
     type: 'hotel',
     name: `Hotel ${at}`,

@@ -7,8 +7,11 @@ import { administrator, type NodeProcess } from '../../test/support/node-process
 const batch = 2_000;
 const defaultCollection = 0;
 
+/** The number of a hotel: two primes spread the numbers of successive hotels over the range, without duplicates up to its size. */
+export const hotelNumber = (at: number, shift = 0): number => (at * 7_919 + shift) % 1_000_003;
+
 export function hotel(at: number) {
-  const n = (at * 7919) % 1_000_003;
+  const n = hotelNumber(at);
   const body = {
     type: 'hotel',
     kind: `kind ${n % 20}`,

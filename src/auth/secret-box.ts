@@ -9,7 +9,7 @@ export class UnsealError extends Error {
 }
 
 export const secretKeyBytes = 32;
-const nonceBytes = 12;
+export const nonceBytes = 12;
 const tagBytes = 16;
 
 export class SecretBox {

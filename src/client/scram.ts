@@ -7,6 +7,8 @@ import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
 
+/** Base64 of `n,,`, the header that says that the channel is not bound. */
+const channelBinding = 'biws';
 const mechanism = Buffer.from('SCRAM-SHA512');
 const hash = 'sha512';
 const keyBytes = 64;
@@ -32,16 +34,16 @@ export async function logInByScram(
   const challenge = await ask(connection, SaslAuth.opcode, `n,,${clientFirst}`, Status.authContinue);
   const { salt, iterations, serverNonce } = readChallenge(challenge, nonce);
   const salted = await derive(password, salt, iterations, keyBytes, hash);
-  const withoutProof = `c=biws,r=${serverNonce}`;
-  const message = `${clientFirst},${challenge},${withoutProof}`;
+  const withoutProof = `c=${channelBinding},r=${serverNonce}`;
+  const authMessage = `${clientFirst},${challenge},${withoutProof}`;
   const clientKey = hmac(salted, 'Client Key');
-  const signature = hmac(createHash(hash).update(clientKey).digest(), message);
-  const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] as number)));
+  const clientSignature = hmac(createHash(hash).update(clientKey).digest(), authMessage);
+  const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (clientSignature[index] as number)));
   const clientFinal = `${withoutProof},p=${proof.toString('base64')}`;
   const answer = await ask(connection, SaslStep.opcode, clientFinal, Status.success);
-  const expected = hmac(hmac(salted, 'Server Key'), message);
-  const verifier = Buffer.from(/^v=([^,]+)/.exec(answer)?.[1] ?? '', 'base64');
-  if (verifier.length !== expected.length || !timingSafeEqual(verifier, expected))
+  const expected = hmac(hmac(salted, 'Server Key'), authMessage);
+  const serverSignature = Buffer.from(/^v=([^,]+)/.exec(answer)?.[1] ?? '', 'base64');
+  if (serverSignature.length !== expected.length || !timingSafeEqual(serverSignature, expected))
     throw new DataPortError('the data port did not prove that it knows the account');
 }
 

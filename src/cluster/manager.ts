@@ -90,7 +90,7 @@ export interface ClusterManager {
   };
   /** Counts the requests of all REST ports. */
   readonly meter: RequestMeter;
-  /** TLS options for the listeners of both route tables. */
+  /** TLS options for the listeners of the REST and the view ports. */
   readonly tls: ReturnType<SecurityParts['tlsFor']>;
   /** TLS options for the listener of the query service. */
   readonly queryTls: ReturnType<SecurityParts['tlsFor']>;
@@ -98,7 +98,7 @@ export interface ClusterManager {
   readonly indexTls: ReturnType<SecurityParts['tlsFor']>;
   /** TLS options for the listener of the backup service. */
   readonly backupTls: ReturnType<SecurityParts['tlsFor']>;
-  /** Whether this node runs the scheduled backups: the first of the active nodes with the service. */
+  /** Whether this node runs the scheduled backups: of the active nodes with the backup service, the one with the lowest id. */
   runsBackupSchedule(): boolean;
   /** The node's services; null until they are chosen. Known after `open`. */
   services(): readonly string[] | null;
@@ -122,8 +122,9 @@ export interface ClusterManager {
   readonly indexes: IndexDefinitions;
   /** The index services of the other nodes. */
   readonly indexNodes: Pick<IndexNodes, 'readyOnOtherNodes' | 'goneFromOtherNodes'>;
-  /** Functions of statements; known after `open`. */
+  /** Functions that statements have created (CREATE FUNCTION); known after `open`. */
   readonly functions: FunctionDefinitions;
+  /** JavaScript code of such functions; known after `open`. */
   readonly libraries: FunctionLibraries;
   /** The query services of all nodes. */
   readonly queryNodes: Pick<

@@ -209,7 +209,7 @@ export class Node {
         apply: (desired) => this.apply(desired),
         followMap: (map) => kv.followMap(map),
         report: (bucketUuid) => kv.report(bucketUuid),
-        workCount: () => kv.workCount(),
+        activityCount: () => kv.activityCount(),
         randomKey: (bucket) => kv.randomKey(bucket),
         shardPositions: (uuid) => kv.shardPositions(uuid),
         compact: (uuid, request) => kv.compact(uuid, request),

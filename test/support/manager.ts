@@ -111,7 +111,7 @@ const noPassphrases: PassphraseSources = {
 export class FakeKv {
   desired: KvDesired | null = null;
   readonly figures: Record<string, Partial<BucketReport>> = {};
-  #work = 0;
+  #activity = 0;
   /** What `randomKey` returns. */
   key: string | null = null;
   /** Compactions and their cancellations, in the order of the calls. */
@@ -129,8 +129,8 @@ export class FakeKv {
     });
   }
   /** Is higher at each call, since a test may have changed the figures meanwhile. */
-  workCount(): number {
-    return ++this.#work;
+  activityCount(): number {
+    return ++this.#activity;
   }
   async randomKey(): Promise<string | null> {
     return this.key;

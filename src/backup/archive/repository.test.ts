@@ -105,7 +105,7 @@ describe('the manifest of a backup', () => {
 });
 
 describe('an interrupted backup', () => {
-  it('of 1,000 buckets can be completed', () => {
+  it('of 1,000 buckets is read with all of them, and a later backup can begin', () => {
     const repository = aRepository();
     const buckets = Array.from({ length: 1_000 }, (_, n) => ({ name: `b${n}`, uuid: `u${n}` }));
     const { name } = repository.begin(new ManualClock(), hexId(realRandom), { after: null, buckets });

@@ -26,7 +26,7 @@ class FakeKv {
   reports = 0;
   /** Each change of this number counts as work for a client. */
   #ops = 0;
-  #work = 0;
+  #activity = 0;
   readonly compactions: unknown[] = [];
   readonly maps: ShardMap[] = [];
 
@@ -48,10 +48,10 @@ class FakeKv {
   }
   set ops(value: number) {
     this.#ops = value;
-    this.#work++;
+    this.#activity++;
   }
-  workCount(): number {
-    return this.#work;
+  activityCount(): number {
+    return this.#activity;
   }
   async randomKey(): Promise<string | null> {
     return null;

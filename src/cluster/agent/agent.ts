@@ -68,7 +68,7 @@ export interface AgentDeps {
     'apply' | 'followMap' | 'report' | 'randomKey' | 'shardPositions' | 'compact' | 'cancelCompaction'
   > & {
     /** A count that rises before each answer to a client. If it has not changed since a report, the report shows all that clients were answered. */
-    workCount(): number;
+    activityCount(): number;
   };
   users: DataUsers;
   /** The TLS options of the data service's listeners; null before the node has a certificate. */
@@ -115,7 +115,7 @@ export class Agent implements DataService {
     this.#mapWriter = new MapWriter(deps);
     this.#reports = new SharedReports({
       take: (bucketUuid) => this.#takeReport(bucketUuid),
-      workCount: () => deps.kv.workCount(),
+      activityCount: () => deps.kv.activityCount(),
       clock: deps.clock,
     });
   }

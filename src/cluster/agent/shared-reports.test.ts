@@ -6,7 +6,7 @@ import { SharedReports } from './shared-reports.ts';
 
 function someReports() {
   const clock = new ManualClock();
-  const work = { count: 0 };
+  const activity = { count: 0 };
   const taken: (string | undefined)[] = [];
   const ends: (() => void)[] = [];
   const reports = new SharedReports({
@@ -16,7 +16,7 @@ function someReports() {
       ends.push(resolve);
       return promise;
     },
-    workCount: () => work.count,
+    activityCount: () => activity.count,
     clock,
   });
   /** Ends the oldest report that is being taken. */
@@ -24,24 +24,24 @@ function someReports() {
     ends.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { reports, clock, work, taken, end };
+  return { reports, clock, activity, taken, end };
 }
 
 test('a report serves all readers until a client got an answer', async () => {
-  const { reports, work, taken, end } = someReports();
+  const { reports, activity, taken, end } = someReports();
   const first = reports.read();
   assert.equal(reports.read(), first, 'a reader at the same time waits for the same report');
   await end();
   assert.equal(reports.read(), null);
-  work.count++;
+  activity.count++;
   assert.notEqual(reports.read(), null);
   assert.equal(taken.length, 2);
 });
 
 test('a client whose request was answered while a report was taken waits for the next report', async () => {
-  const { reports, work, taken, end } = someReports();
+  const { reports, activity, taken, end } = someReports();
   void reports.read();
-  work.count++;
+  activity.count++;
   let isServed = false;
   const second = reports.read();
   assert.equal(reports.read(), second, 'one report serves all readers that ask meanwhile');

@@ -9,14 +9,14 @@ export interface SharedReportsOptions {
   /** Takes a report of all buckets, or of one. Does not reject. */
   take(bucketUuid: string | undefined): Promise<void>;
   /** A count that rises before each answer to a client. */
-  workCount(): number;
+  activityCount(): number;
   clock: Clock;
 }
 
 interface Run {
   readonly done: Promise<void>;
-  /** The work count when the report was requested. */
-  readonly workCount: number;
+  /** The activity count when the report was requested. */
+  readonly activityCount: number;
   readonly atMs: number;
   isRunning: boolean;
   /** The report after this one, which serves all requests that arrive meanwhile. */
@@ -53,8 +53,8 @@ export class SharedReports {
   }
 
   #begin(bucketUuid: string | undefined): Run {
-    const { take, workCount, clock } = this.#options;
-    const start = { workCount: workCount(), atMs: clock.monotonicMs() };
+    const { take, activityCount, clock } = this.#options;
+    const start = { activityCount: activityCount(), atMs: clock.monotonicMs() };
     const done = take(bucketUuid).finally(() => {
       run.isRunning = false;
     });
@@ -63,8 +63,8 @@ export class SharedReports {
     return run;
   }
 
-  #isCurrent({ workCount, atMs }: Run): boolean {
-    const { clock, workCount: now } = this.#options;
-    return workCount === now() && clock.monotonicMs() - atMs < sharedMsMax;
+  #isCurrent({ activityCount, atMs }: Run): boolean {
+    const { clock, activityCount: now } = this.#options;
+    return activityCount === now() && clock.monotonicMs() - atMs < sharedMsMax;
   }
 }

@@ -90,9 +90,9 @@ export function nodeServices(view: ClusterView): Record<string, unknown> {
 }
 
 /**
- * The nodes that serve a bucket: the active ones of the data service, and any that its map still names. Those that are about to leave come
- * last, so that the others keep their positions when these have left: SDKs take a new map before they renumber their connections, and cancel the requests
- * that they send to a node that is gone.
+ * The nodes that serve a bucket: the active ones of the data service, and any that its map still names. Nodes that are about to leave come
+ * last, so that the other nodes keep their positions in the list afterwards: SDKs use a new map before they renumber their connections, and
+ * would look up new positions among the old connections, where requests to the node that has left are cancelled.
  */
 export function bucketServers(view: ClusterView, bucket: StoredBucket): readonly NodeState[] {
   const mapped = new Set(view.map(bucket.uuid)?.nodes);
@@ -154,9 +154,9 @@ function extendedHost(node: NodeState, view: ClusterView): { hostname?: string }
 }
 
 /**
- * The host by which clients reach the node. Nodes without a name are on one machine. Where this node listens on loopback only, so are its clients, and a
- * configuration of several nodes has the loopback address for all of them: the SDK for Rust does not replace the placeholder in `nodesExt` of the first
- * configuration, and a node that had one host here and another in the configurations of the other nodes would be connected to anew.
+ * The host by which clients reach the node. Nodes without a name are on one machine. Where this node listens on loopback only, its clients are on
+ * that machine too, and a configuration of several nodes has the loopback address for all of them: the SDK for Rust does not replace the placeholder
+ * in `nodesExt` of the first configuration, and clients would open new connections to a node whose host differs between the configurations of nodes.
  */
 function routedHost(node: NodeState, view: ClusterView): string {
   if (node.hostname !== null) return node.hostname;

@@ -54,7 +54,7 @@ const newKeys = promisify(generateKeyPair);
 const newEcKeys = (): Promise<Keys> => newKeys('ec', { namedCurve: 'P-256' });
 const newRsaKeys = (): Promise<Keys> => newKeys('rsa', { modulusLength: 2048 });
 
-const ids = {
+export const certificateIds = {
   ecdsaWithSha256: '1.2.840.10045.4.3.2',
   commonName: '2.5.4.3',
   subjectKeyIdentifier: '2.5.29.14',
@@ -70,7 +70,7 @@ const usages = { digitalSignature: 0, keyEncipherment: 2, keyCertSign: 5, crlSig
 /** Tags of the kinds of alternative names (RFC 5280, GeneralName). */
 const nameTags = { dns: 2, url: 6, ip: 7 } as const;
 const version3 = der.tagged(0, der.integer('2'));
-const algorithm = der.sequence(der.identifier(ids.ecdsaWithSha256));
+const algorithm = der.sequence(der.identifier(certificateIds.ecdsaWithSha256));
 const validity = der.sequence(
   der.utcTime(Date.UTC(2013, 0, 1)),
   der.utcTime(Date.UTC(2049, 11, 31, 23, 59, 59)),
@@ -95,9 +95,9 @@ async function newAuthority({ suffix, serials }: IssueRequest): Promise<KeyedCer
     subject: name,
     publicKey: spkiOf(keys.publicKey),
     extensions: [
-      critical(ids.basicConstraints, der.sequence(der.yes, der.integer('1'))),
-      critical(ids.keyUsage, der.namedBits(usages.keyCertSign, usages.crlSign)),
-      extension(ids.subjectKeyIdentifier, der.octets(keyIdentifier(spkiOf(keys.publicKey)))),
+      critical(certificateIds.basicConstraints, der.sequence(der.yes, der.integer('1'))),
+      critical(certificateIds.keyUsage, der.namedBits(usages.keyCertSign, usages.crlSign)),
+      extension(certificateIds.subjectKeyIdentifier, der.octets(keyIdentifier(spkiOf(keys.publicKey)))),
     ],
   });
   return { certificate, key: keyText(keys) };
@@ -114,20 +114,20 @@ function nodeCertificate(
   const isRsa = keys.publicKey.asymmetricKeyType === 'rsa';
   const uses = isRsa ? [usages.digitalSignature, usages.keyEncipherment] : [usages.digitalSignature];
   // Every certificate of a node is that of a server, and of a client between nodes.
-  const extendedUses = [ids.serverAuth, ids.clientAuth].map(der.identifier);
+  const extendedUses = [certificateIds.serverAuth, certificateIds.clientAuth].map(der.identifier);
   const certificate = signed(createPrivateKey(authority.key), {
     serial,
     issuer: issuer.name,
     subject: commonName('Divan node'),
     publicKey: spkiOf(keys.publicKey),
     extensions: [
-      critical(ids.basicConstraints, der.sequence()),
-      critical(ids.keyUsage, der.namedBits(...uses)),
-      extension(ids.extendedKeyUsage, der.sequence(...extendedUses)),
-      extension(ids.subjectAlternativeName, der.sequence(...names.map(alternativeName))),
-      extension(ids.subjectKeyIdentifier, der.octets(keyIdentifier(spkiOf(keys.publicKey)))),
+      critical(certificateIds.basicConstraints, der.sequence()),
+      critical(certificateIds.keyUsage, der.namedBits(...uses)),
+      extension(certificateIds.extendedKeyUsage, der.sequence(...extendedUses)),
+      extension(certificateIds.subjectAlternativeName, der.sequence(...names.map(alternativeName))),
+      extension(certificateIds.subjectKeyIdentifier, der.octets(keyIdentifier(spkiOf(keys.publicKey)))),
       extension(
-        ids.authorityKeyIdentifier,
+        certificateIds.authorityKeyIdentifier,
         der.sequence(der.taggedBytes(0, keyIdentifier(issuer.publicKey))),
       ),
     ],
@@ -168,7 +168,7 @@ function issuerOf(pem: string): { name: Buffer; publicKey: Buffer } {
 }
 
 const commonName = (text: string): Buffer =>
-  der.sequence(der.set(der.sequence(der.identifier(ids.commonName), der.printable(text))));
+  der.sequence(der.set(der.sequence(der.identifier(certificateIds.commonName), der.printable(text))));
 
 const extension = (id: string, value: Buffer): Buffer => der.sequence(der.identifier(id), der.octets(value));
 

@@ -14,7 +14,7 @@ export function withDescription(described: readonly BoundRoute[], version: strin
 }
 
 interface DescribedApi {
-  /** All routes of the REST port, these two included. */
+  /** All routes of the REST port, those of the document and of its page included. */
   routes: () => readonly RouteDefinition[];
   version: string;
 }

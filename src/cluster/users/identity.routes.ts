@@ -52,8 +52,8 @@ function listRoles(
 }
 
 /**
- * The role without names (for every bucket, scope and collection). With a permission (`text`): this role and the role for the bucket, scope
- * and collection that the permission names, as far as they grant the permission.
+ * The role without names: for every bucket, scope and collection. With a permission (`text`), also the role for the bucket that it names, the
+ * role for the scope and the role for the collection; only roles that grant the permission are listed.
  */
 function rolesGranting(
   definition: RoleDefinition,

@@ -1,4 +1,4 @@
-// Changes of one replication at the same time.
+// Concurrent changes of one replication.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Entry } from '#replog/config-store.ts';
@@ -12,7 +12,7 @@ import {
 } from '../../../test/support/xdcr-manager.ts';
 
 /** Lets no request read the replications for its change before two requests have checked their forms. */
-class MeetingStore extends MemoryConfigStore {
+class BarrierStore extends MemoryConfigStore {
   #both: PromiseWithResolvers<void> | null = null;
   #waiting = 0;
 
@@ -31,8 +31,8 @@ class MeetingStore extends MemoryConfigStore {
 
 const path = `/settings/replications/${encodeURIComponent(id)}`;
 
-test('requests at the same time that change different parts of a mapping are all kept', async () => {
-  const store = new MeetingStore();
+test('keeps the changes of concurrent requests to different parts of a mapping', async () => {
+  const store = new BarrierStore();
   const { post, request } = await aNodeWithTarget({}, { store });
   await post(referencesPath, reference);
   const created = await post('/controller/createReplication', {
@@ -51,8 +51,8 @@ test('requests at the same time that change different parts of a mapping are all
   assert.deepEqual([body.collectionsExplicitMapping, body.colMappingRules], [false, { _default: 'u' }]);
 });
 
-test('requests at the same time cannot make settings together that each would be refused for', async () => {
-  const store = new MeetingStore();
+test('refuses one of two concurrent changes that are valid alone but not together', async () => {
+  const store = new BarrierStore();
   const { post, request } = await aNodeWithTarget({}, { store });
   await post(referencesPath, reference);
   const form = { ...replication, filterDeletion: 'true', filterExpression: 'META().id > "a"' };

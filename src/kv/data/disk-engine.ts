@@ -1,6 +1,6 @@
 // The interface of the disk engine. A bucket has a fixed number of files; vbucket `vb` is stored in file
-// `(vb % 64) % fileCount` (a shard is the vbuckets with one remainder modulo 64, and lives wholly in one file).
-// One implementation writes SQLite files in a worker thread, one keeps everything in memory and models what is
+// `(vb % 64) % fileCount` (a shard is the vbuckets with one remainder modulo 64, and is stored wholly in one file).
+// One implementation writes SQLite files in worker threads, one keeps everything in memory and models what is
 // committed and what is synced; one test suite runs over both.
 
 import type { OpenPlace } from '#ports/file-place.ts';
@@ -47,7 +47,7 @@ export interface OpenedFile {
   file: number;
   /** The last stop was clean: no acknowledged change can be missing. */
   clean: boolean;
-  /** The `by` of the last `close`; null if it had none, or the stop was not clean. */
+  /** The boot ids that the last `close` noted (its `by`); null if it had none, or the stop was not clean. */
   closedBy: string | null;
   vbuckets: VbucketRecord[];
 }
@@ -129,9 +129,9 @@ export interface BackfillPage {
   endSeqno: number;
   /** Tombstones up to this seqno have been purged. */
   purgeSeqno: number;
-  /** Where the page is of documents only: the high seqno when they were listed. */
+  /** In a page without deletions: the high seqno when its documents were listed. The call for the next page passes it on. */
   listedSeqno?: number;
-  /** Frees the memory of the batch at once, which the reader then no longer uses; the garbage collector would run for it often. */
+  /** Frees the memory of the batch, which must not be used afterwards: left to the garbage collector, it would make collections frequent. */
   free?(): void;
 }
 
@@ -176,7 +176,7 @@ export interface DiskThreads {
 export interface DiskEngine {
   /** Memory for cuts that `commit` reads in place; the caller releases it when the commit has ended. Without it cuts have memory of their own. */
   readonly cutMemory?: CutMemory;
-  /** Sets the number of threads: those that write for buckets opened afterwards, the others at once. */
+  /** Sets the numbers of threads. The number of writers applies to buckets that are opened afterwards, the other numbers apply at once. */
   setThreads?(threads: DiskThreads): void;
   open(files: BucketFiles): Promise<OpenResult>;
   /**
@@ -257,7 +257,7 @@ export interface DiskEngine {
   compact(bucketUuid: string, file: number, options: CompactOptions): Promise<CompactResult>;
   /**
    * Sets the clean flag after the last commit and closes the files. A failed file stays marked unclean; all files do unless
-   * `clean`, which says that recovery from an unclean stop is complete. `by` is noted in files that are marked clean.
+   * `clean`, which says that recovery from an unclean stop is complete. `by`: boot ids, noted in files that are marked clean.
    */
   close(bucketUuid: string, clean?: boolean, by?: string): Promise<void>;
   /** Closes and deletes the folder. */

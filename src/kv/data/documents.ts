@@ -122,7 +122,7 @@ export interface IncomingVersion {
   isDeletion: boolean;
   /** The deletion was an expiry. */
   isExpiration: boolean;
-  /** A live document in its place refuses it. */
+  /** The version is refused (keyExists) if there is a live document with the key. */
   mustBeNew: boolean;
   /** How the winner is found; null when the incoming version always wins. */
   rule: 'seqno' | 'lww' | null;
@@ -206,18 +206,21 @@ export interface Documents {
 
   /** Evicts documents if little memory is left; every view of one is invalid afterwards. Changes call it unless they have `hasRoom`. */
   makeRoom(): void;
-  /** The CAS and seqno that a `store` with `hasRoom` will get, of the key that the last call looked up and if the caller does not yield before. */
+  /** The CAS and seqno that a `store` with `hasRoom` will give to the key that the last call looked up, unless the caller yields before. */
   peekNext(result: MutationResult): void;
 
   highSeqno(vb: number): number;
   /**
-   * Seqno up to which clients may have seen changes of a collection: pending ones are not included. 0 when there is none, or it was
-   * purged before the start.
+   * The seqno of a collection's latest change; below those of pending durable writes, which clients must not wait for. 0 when no change is
+   * known: there was none, or all were purged before the start.
    */
   collectionSeqno(vb: number, collection: number): number;
   /** What this node has on its disk. */
   persistedSeqno(vb: number): number;
-  /** What clients may be told to be persisted: nothing while another node, whose disk may lack it, would continue in place of this active. */
+  /**
+   * The seqno up to which changes are acknowledged to clients as persisted. 0 while another node, whose disk may lack changes of this one,
+   * would become active if all nodes of the vbucket lost their memory.
+   */
   safePersistedSeqno(vb: number): number;
   /** Failover log, newest first. */
   failoverLog(vb: number): readonly FailoverEntry[];

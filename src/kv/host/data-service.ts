@@ -88,7 +88,7 @@ export interface DataServiceOptions {
   /** Processors of the machine; 1 by default. */
   processors?: number;
   /** Counter with one element: the data service increases it before each answer to a client; other threads may read it. */
-  work?: Int32Array;
+  activityCounter?: Int32Array;
   /** Called when two connections are open at once: then there are clients other than the node's own start check. */
   onSecondClient?: () => void;
 }
@@ -292,7 +292,7 @@ export class DataService implements KvAdmin {
   /** Sets the current time for everything until the next call. */
   private tick(): void {
     const { clock, options } = this;
-    if (options.work) Atomics.add(options.work, 0, 1);
+    if (options.activityCounter) Atomics.add(options.activityCounter, 0, 1);
     this.now.set(clock.wallMs(), clock.monotonicMs());
   }
 

@@ -28,7 +28,7 @@ const service = new DataService({
   disk,
   heavy: new HeavyThread(realClock),
   processors: availableParallelism(),
-  work: workerData as DataThreadInput,
+  activityCounter: workerData as DataThreadInput,
   onSecondClient: inlineMore,
   loginRefused: (login) => sendMessage({ kind: 'login refused', login }),
   askExternal: (login) => sendMessage({ kind: 'external login', login }),

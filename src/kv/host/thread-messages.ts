@@ -2,7 +2,7 @@
 import type { LogMessage } from '#ports/log.ts';
 import type { ExternalLogin, KvAdmin, MapRequest, RefusedLogin } from '../admin.ts';
 
-/** What the data thread starts with: a counter with one element, which it increases before each answer to a client (`workCount`). */
+/** What the data thread starts with: a counter with one element, which it increases before each answer to a client (`activityCount`). */
 export type DataThreadInput = Int32Array<SharedArrayBuffer>;
 
 export interface ThreadCall {

@@ -36,8 +36,8 @@ export interface WorkerKvAdminOptions {
 export class WorkerKvAdmin implements KvAdmin {
   private readonly options: WorkerKvAdminOptions;
   private readonly worker: Worker;
-  /** See `workCount`. */
-  private readonly work = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  /** See `activityCount`. */
+  private readonly activityCounter = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   /** Takes the log lines of the data thread. */
   private log: Log;
   private readonly waiting = new Map<number, Deferred<unknown>>();
@@ -50,7 +50,7 @@ export class WorkerKvAdmin implements KvAdmin {
     this.log = options.log;
     this.worker = startWorker(codeFile('kv/host/data-thread'), {
       name: 'data service',
-      workerData: this.work satisfies DataThreadInput,
+      workerData: this.activityCounter satisfies DataThreadInput,
     });
     this.worker.on('message', (message: ThreadMessage) => this.receive(message));
     this.worker.on('error', (error) => this.lose(error));
@@ -76,8 +76,8 @@ export class WorkerKvAdmin implements KvAdmin {
   }
 
   /** Rises before a client is answered: while it is the same, a report made since shows all that clients know. */
-  workCount(): number {
-    return Atomics.load(this.work, 0);
+  activityCount(): number {
+    return Atomics.load(this.activityCounter, 0);
   }
 
   answerExternalLogin(id: number, isRight: boolean): Promise<void> {

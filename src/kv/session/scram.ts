@@ -79,18 +79,18 @@ export class ScramExchange {
     const proof = Buffer.from(text.slice(at + 3), 'base64');
     const channel = Buffer.from(this.first.gs2Header).toString('base64');
     const isSameNonce = withoutProof === `c=${channel},r=${this.nonce}`;
-    const message = `${this.first.bare},${this.challenge},${withoutProof}`;
-    const isProven = this.check(message, proof);
+    const authMessage = `${this.first.bare},${this.challenge},${withoutProof}`;
+    const isProven = this.check(authMessage, proof);
     if (!isSameNonce || !isProven || this.credentialId === null) return null;
     const serverKey = Buffer.from(this.verifier.serverKey, 'base64');
-    return `v=${createHmac(this.hash, serverKey).update(message).digest('base64')}`;
+    return `v=${createHmac(this.hash, serverKey).update(authMessage).digest('base64')}`;
   }
 
-  private check(message: string, proof: Buffer): boolean {
+  private check(authMessage: string, proof: Buffer): boolean {
     const storedKey = Buffer.from(this.verifier.storedKey, 'base64');
-    const signature = createHmac(this.hash, storedKey).update(message).digest();
-    if (proof.length !== signature.length) return false;
-    const clientKey = signature.map((byte, index) => byte ^ (proof[index] as number));
+    const clientSignature = createHmac(this.hash, storedKey).update(authMessage).digest();
+    if (proof.length !== clientSignature.length) return false;
+    const clientKey = clientSignature.map((byte, index) => byte ^ (proof[index] as number));
     const candidate = createHash(this.hash).update(clientKey).digest();
     return candidate.length === storedKey.length && timingSafeEqual(candidate, storedKey);
   }

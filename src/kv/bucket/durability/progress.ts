@@ -76,7 +76,7 @@ export class VbucketProgress {
     return this.columns.persistedSeqno[vb] ?? 0;
   }
 
-  /** Up to where clients are told that changes are persisted: nothing while another node would continue in place of this active. */
+  /** As `Documents.safePersistedSeqno`. */
   safePersistedSeqno(vb: number): number {
     return this.sets.isUnwritten(vb) ? 0 : this.persistedSeqno(vb);
   }
