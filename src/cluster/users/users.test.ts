@@ -379,7 +379,7 @@ test('pages through users with links to the other pages', async () => {
   });
 });
 
-test('shows callers their identity, and none before there is an administrator', async () => {
+test('shows callers their identity, and before there is an administrator an anonymous one with the role of one', async () => {
   const unprovisioned = await aNode({ provisioned: false });
   assert.deepEqual(await unprovisioned.call('GET', '/whoami', '', 'any:thing'), {
     status: 200,

@@ -71,7 +71,7 @@ test('follows the nodes of the target, and reaches it without the first one', as
   await shows('RC_OK');
 });
 
-test('asks no other cluster without a reference, and ends with the last one', async () => {
+test('sends no requests to other clusters without a reference, and none after the last reference was deleted', async () => {
   const { target, shows, create, request, clock } = await aNodeWithTarget();
   clock.advance(60_000);
   assert.equal(target.asked, 0);
