@@ -50,3 +50,51 @@ test('an ANY within another uses a nested array key, whatever the names of its v
   assert.match(JSON.stringify(explain), /"index":"i".*"low":"5"/);
   assert.deepEqual(await query(datastore, statement), ['k']);
 });
+
+const pairs = [
+  { k: 1, n: 9 },
+  { k: 2, n: 1 },
+];
+const flattened = 'FLATTEN_KEYS(p.k, p.n) FOR p IN';
+
+/** Two predicates, each of which is true for another element of the array. */
+const differentElements = [
+  {
+    title: 'AND within OR',
+    document: { a: pairs },
+    key: `DISTINCT ARRAY ${flattened} a END`,
+    from: `t WHERE (ANY p IN a SATISFIES p.k = 1 END AND ANY p IN a SATISFIES p.n = 1 END)
+      OR (ANY p IN a SATISFIES p.k = 5 END AND ANY p IN a SATISFIES p.n = 7 END)`,
+  },
+  {
+    title: 'two ANY within another',
+    document: { a: [{ b: pairs }] },
+    key: `DISTINCT ARRAY (DISTINCT ARRAY ${flattened} x.b END) FOR x IN a END`,
+    from: `t WHERE ANY x IN a SATISFIES
+      (ANY p IN x.b SATISFIES p.k = 1 END) AND (ANY p IN x.b SATISFIES p.n = 1 END) END`,
+  },
+  {
+    title: 'two UNNEST',
+    document: { a: pairs },
+    key: `ALL ARRAY ${flattened} a END`,
+    from: 't UNNEST t.a AS x UNNEST t.a AS y WHERE x.k = 1 AND y.n = 1',
+  },
+  {
+    title: 'two UNNEST within another',
+    document: { a: [{ b: pairs }] },
+    key: `ALL ARRAY (ALL ARRAY ${flattened} x.b END) FOR x IN a END`,
+    from: 't UNNEST t.a AS z UNNEST z.b AS x UNNEST z.b AS y WHERE x.k = 1 AND y.n = 1',
+  },
+];
+
+for (const { title, document, key, from } of differentElements)
+  test(`keys of FLATTEN_KEYS find documents where predicates are true for different elements: ${title}`, async () => {
+    const datastore = new MemoryDatastore();
+    datastore.put(datastore.add('t'), 'k', document);
+    const statement = `SELECT RAW META(t).id FROM ${from}`;
+    assert.deepEqual(await query(datastore, statement), ['k']);
+    await query(datastore, `CREATE INDEX i ON t(${key})`);
+    const { explain } = prepareOn(datastore, statement, { sequentialScans: false });
+    assert.match(JSON.stringify(explain), /"index":"i"/);
+    assert.deepEqual(await query(datastore, statement), ['k']);
+  });

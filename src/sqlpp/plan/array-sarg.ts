@@ -4,38 +4,70 @@ import type { AllKeys, Comprehension, Expression, Quantified, RangeBinding } fro
 import { identifierOf } from '../tree/identifier.ts';
 import { conjunctsOf } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
-import { type Sarg, type SargContext, sargOf, sargOfAll } from './sarg.ts';
+import { type Sarg, type SargContext, sargOfAll } from './sarg.ts';
+import { hasOnlyPoints, includesMissing } from './spans.ts';
 import { mapChildren, mapRange, variablesOf, visit } from './walk.ts';
 
-/** The ranges of an array key's elements that one predicate allows; undefined if it is not about the array. */
-export function arraySarg(key: Expression, predicate: Expression, context: SargContext): Sarg | undefined {
-  if (key.kind !== 'all keys') return undefined;
-  if (predicate.kind === 'logical' && predicate.operator === 'or') {
-    const parts = predicate.operands.map((operand) => firstOf(key, conjunctsOf(operand), context));
-    if (parts.some((part) => part === undefined)) return undefined;
-    return { ranges: (parts as Sarg[]).flatMap((part) => part.ranges), isExact: false };
-  }
-  if (predicate.kind === 'membership' && !predicate.isNegated) return inArray(key, predicate, context);
-  if (predicate.kind !== 'quantified' || predicate.quantifier === 'every') return undefined;
-  return anyOf(key, predicate, context);
+/** The ranges of the keys of one array key, several with FLATTEN_KEYS: all are those of one element. undefined: of a key that is not restricted. */
+export type ElementSargs = readonly (Sarg | undefined)[];
+
+/** The candidate that restricts the most keys from the first on; of several that with the most keys of single values, then the most restricted keys. */
+export function bestOf(candidates: readonly ElementSargs[], none: ElementSargs): ElementSargs {
+  return candidates.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best), none);
 }
 
-/** The ranges of the first conjunct that is about the array: others may hold for another element. */
-function firstOf(key: AllKeys, conjuncts: readonly Expression[], context: SargContext): Sarg | undefined {
-  for (const conjunct of conjuncts) {
-    const sarg = arraySarg(key, conjunct, context);
-    if (sarg) return sarg;
+function scoreOf(sargs: ElementSargs): number {
+  const gap = sargs.findIndex((sarg) => !sarg);
+  const leading = sargs.slice(0, gap < 0 ? sargs.length : gap) as Sarg[];
+  const points = leading.filter((sarg) => sarg.ranges.every(hasOnlyPoints)).length;
+  const restricted = sargs.filter((sarg) => sarg !== undefined).length;
+  const base = sargs.length + 1;
+  return (leading.length * base + points) * base + restricted;
+}
+
+/** The ranges of an array key's elements that one predicate allows. `keys`: the expressions of its keys, which differ only in the value. */
+export function arraySargs(
+  keys: readonly Expression[],
+  predicate: Expression,
+  context: SargContext,
+): ElementSargs {
+  const none = keys.map(() => undefined);
+  if (predicate.kind === 'logical' && predicate.operator === 'or') {
+    const sides = predicate.operands.map((operand) => ofOneConjunct(keys, conjunctsOf(operand), context));
+    return keys.map((_key, at) => unionOf(sides.map((side) => side[at])));
   }
-  return undefined;
+  if (predicate.kind === 'membership' && !predicate.isNegated)
+    return keys.map((key) => inArray(key, predicate, context));
+  if (predicate.kind !== 'quantified' || predicate.quantifier === 'every') return none;
+  return anyOf(keys, predicate, context);
+}
+
+/** The ranges of one of the conjuncts: another one may be true for another element. */
+function ofOneConjunct(
+  keys: readonly Expression[],
+  conjuncts: readonly Expression[],
+  context: SargContext,
+): ElementSargs {
+  return bestOf(
+    conjuncts.map((conjunct) => arraySargs(keys, conjunct, context)),
+    keys.map(() => undefined),
+  );
+}
+
+function unionOf(sargs: ElementSargs): Sarg | undefined {
+  const ranges = sargs.map((sarg) => sarg?.ranges);
+  return ranges.some((each) => each === undefined)
+    ? undefined
+    : { ranges: (ranges as Sarg['ranges'][]).flat(), isExact: false };
 }
 
 /** `value IN array` if the key has the array's elements unchanged. */
 function inArray(
-  key: AllKeys,
+  key: Expression,
   predicate: Extract<Expression, { kind: 'membership' }>,
   context: SargContext,
 ): Sarg | undefined {
-  const elements = elementsOf(key.of);
+  const elements = key.kind === 'all keys' ? elementsOf(key.of) : undefined;
   if (!elements || !sameExpression(elements.of, predicate.list)) return undefined;
   if (predicate.operator === 'within' && !elements.isDeep) return undefined;
   // The elements have no variable, and no name is empty.
@@ -47,8 +79,7 @@ function inArray(
     right: predicate.of,
     at: predicate.at,
   };
-  const sarg = sargOf(element, equality, context);
-  return sarg && { ...sarg, isExact: false };
+  return ofElement(element, [equality], context);
 }
 
 /** The array whose elements are the items of the key unchanged; undefined if the key has values that are computed from them. */
@@ -60,33 +91,37 @@ function elementsOf(array: Expression): { of: Expression; isDeep: boolean } | un
   return { of: binding.of, isDeep: binding.isDeep };
 }
 
-/** `ANY variable IN array SATISFIES …`, where the key is of the same array. */
-function anyOf(key: AllKeys, predicate: Quantified, context: SargContext): Sarg | undefined {
+/** `ANY variable IN array SATISFIES …`, where the keys are of the same array. */
+function anyOf(keys: readonly Expression[], predicate: Quantified, context: SargContext): ElementSargs {
+  const arrays = keys.map((key) => (key as AllKeys).of);
+  const none = keys.map(() => undefined);
+  const [first] = arrays;
   // `FIRST … FOR … END` is one value: the key has the items of that value, not an item for each item of the range.
-  if (key.of.kind !== 'comprehension' || key.of.result !== 'array') {
+  if (first?.kind !== 'comprehension' || first.result !== 'array') {
     const [binding] = predicate.bindings;
-    if (predicate.bindings.length !== 1 || !binding || binding.isDeep) return undefined;
-    if (!sameExpression(binding.of, key.of)) return undefined;
-    return conjoined(identifierOf(binding.name), conjunctsOf(predicate.satisfies), context);
+    if (predicate.bindings.length !== 1 || !binding || binding.isDeep) return none;
+    if (!first || !sameExpression(binding.of, first)) return none;
+    return [ofElement(identifierOf(binding.name), conjunctsOf(predicate.satisfies), context)];
   }
-  if (!sameRanges(key.of, predicate)) return undefined;
-  const satisfies = renameRange(predicate.satisfies, predicate.bindings, key.of.bindings);
+  if (!sameRanges(first, predicate)) return none;
+  const satisfies = renameRange(predicate.satisfies, predicate.bindings, first.bindings);
   const conjuncts = conjunctsOf(satisfies);
-  const { when } = key.of;
+  const { when } = first;
   if (when && !conjunctsOf(when).every((each) => conjuncts.some((other) => sameExpression(each, other))))
-    return undefined;
-  if (key.of.value.kind !== 'all keys') return conjoined(key.of.value, conjuncts, context);
-  return firstOf(key.of.value, conjuncts, context);
+    return none;
+  const values = arrays.map((array) => (array as Comprehension).value);
+  if (first.value.kind === 'all keys') return ofOneConjunct(values, conjuncts, context);
+  return values.map((value) => ofElement(value, conjuncts, context));
 }
 
-/** The ranges that the conjuncts, all of which apply to the same element, allow together. */
-function conjoined(
+/** The ranges that the conjuncts, all of which apply to the same element, allow together; without MISSING, which an array key does not have. */
+export function ofElement(
   key: Expression,
   conjuncts: readonly Expression[],
   context: SargContext,
 ): Sarg | undefined {
   const sarg = sargOfAll(key, conjuncts, context);
-  return sarg && { ...sarg, isExact: false };
+  return sarg && !sarg.ranges.some(includesMissing) ? { ...sarg, isExact: false } : undefined;
 }
 
 /** Whether the variables of both have the same values. */

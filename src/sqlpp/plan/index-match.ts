@@ -1,7 +1,7 @@
 // Matches an index with predicates: the spans to scan, and how selective they are.
-import type { Expression } from '../tree/expression.ts';
+import type { AllKeys, Expression } from '../tree/expression.ts';
 import type { Value } from '../values/value.ts';
-import { arraySarg } from './array-sarg.ts';
+import { arraySargs, bestOf, type ElementSargs, ofElement } from './array-sarg.ts';
 import type { Source } from './block.ts';
 import { disjunctsOf, isStatic } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
@@ -11,6 +11,7 @@ import { sourceSlot } from './scope.ts';
 import {
   everything,
   hasOnlyPoints,
+  includesMissing,
   isEverything,
   isNull,
   type PlanBound,
@@ -131,20 +132,12 @@ function matchConjuncts(
   };
 }
 
-/**
- * Whether the range includes MISSING. An index has no entries for MISSING array elements, nor for a MISSING leading key unless the key
- * includes MISSING.
- */
-function includesMissing(range: PlanRange): boolean {
-  return range.kind === 'range' && !range.low;
-}
-
 /** Whether the conjunct is true for all values of the key in its own ranges. */
 function servesExactly(key: BoundKey, conjunct: Expression, context: SargContext): boolean {
   return key.key.array === undefined && knownSargOf(key.expression, conjunct, context)?.isExact === true;
 }
 
-/** Adds the ranges of array keys. Two predicates may hold for different elements of an array: all keys of FLATTEN_KEYS take their ranges from one ANY. */
+/** Adds the ranges of array keys. Two predicates may be true for different elements of an array: all keys of FLATTEN_KEYS take their ranges from one of them. */
 function addArraySargs(
   index: BoundIndex,
   sargs: (Sarg | undefined)[],
@@ -155,13 +148,13 @@ function addArraySargs(
   const groups = new Set(index.keys.filter((key) => key.key.array !== undefined).map((key) => key.group));
   for (const group of groups) {
     const keys = index.keys.filter((key) => key.group === group);
-    const candidates = conjuncts.map((conjunct) =>
-      keys.map((key) => withoutMissing(arraySarg(key.expression, conjunct, context))),
+    const expressions = keys.map(({ expression }) => expression);
+    const candidates = conjuncts.map((conjunct) => arraySargs(expressions, conjunct, context));
+    candidates.push(unnestSargs(expressions, conjuncts, context, unnests));
+    const best = bestOf(
+      candidates,
+      keys.map(() => undefined),
     );
-    candidates.push(
-      keys.map((key) => withoutMissing(unnestSarg(key.expression, conjuncts, context, unnests))),
-    );
-    const best = candidates.reduce((a, b) => (scoreOf(b) > scoreOf(a) ? b : a));
     const start = index.keys.findIndex((key) => key.group === group);
     best.forEach((sarg, at) => {
       sargs[start + at] = sarg;
@@ -169,44 +162,36 @@ function addArraySargs(
   }
 }
 
-function withoutMissing(sarg: Sarg | undefined): Sarg | undefined {
-  return sarg?.ranges.some(includesMissing) ? undefined : sarg;
-}
-
-/** Compares candidates: the number of bounded keys from the first on decides, then the number of keys with single values. */
-function scoreOf(sargs: readonly (Sarg | undefined)[]): number {
-  const gap = sargs.findIndex((sarg) => !sarg);
-  const leading = sargs.slice(0, gap < 0 ? sargs.length : gap) as Sarg[];
-  const points = leading.filter((sarg) => sarg.ranges.every(hasOnlyPoints)).length;
-  return leading.length * (sargs.length + 1) + points;
-}
-
-/** The ranges of an array key that the conjuncts on the elements of UNNEST terms allow together. */
-function unnestSarg(
-  expression: Expression,
+/** The ranges of an array key that the conjuncts on the elements of one UNNEST term allow together. */
+function unnestSargs(
+  keys: readonly Expression[],
   conjuncts: readonly Expression[],
   context: SargContext,
   unnests: readonly UnnestBinding[],
-): Sarg | undefined {
-  if (expression.kind !== 'all keys') return undefined;
-  for (const unnest of unnests) {
-    const element = elementKey(expression.of, unnest);
-    if (!element || !implies(conjuncts, element.when, context)) continue;
+): ElementSargs {
+  const candidates = unnests.flatMap((unnest) => {
+    const elements = keys.map((key) => elementKey((key as AllKeys).of, unnest));
+    const [first] = elements;
+    if (!first || !implies(conjuncts, first.when, context)) return [];
+    const values = elements.map((element) => (element as ElementKey).key);
     const others = unnests.filter((each) => each !== unnest);
-    const sarg =
-      element.key.kind === 'all keys'
-        ? unnestSarg(element.key, conjuncts, context, others)
-        : sargOfAll(element.key, conjuncts, context);
-    if (sarg) return { ...sarg, isExact: false };
-  }
-  return undefined;
+    return first.key.kind === 'all keys'
+      ? [unnestSargs(values, conjuncts, context, others)]
+      : [values.map((value) => ofElement(value, conjuncts, context))];
+  });
+  return bestOf(
+    candidates,
+    keys.map(() => undefined),
+  );
+}
+
+interface ElementKey {
+  readonly key: Expression;
+  readonly when: readonly Expression[];
 }
 
 /** The key's expression over the unnested element instead of its variable. */
-function elementKey(
-  arrayKey: Expression,
-  unnest: UnnestBinding,
-): { key: Expression; when: readonly Expression[] } | undefined {
+function elementKey(arrayKey: Expression, unnest: UnnestBinding): ElementKey | undefined {
   const element = sourceSlot(unnest.source);
   if (arrayKey.kind !== 'comprehension' || arrayKey.result !== 'array')
     return sameExpression(arrayKey, unnest.expression) ? { key: element, when: [] } : undefined;

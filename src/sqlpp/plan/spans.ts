@@ -46,6 +46,14 @@ export function isEverything(range: PlanRange): boolean {
   return range.kind === 'range' && !range.low && !range.high;
 }
 
+/**
+ * Whether the range includes MISSING. An index has no entries for MISSING array elements, nor for a MISSING leading key unless the key
+ * includes MISSING.
+ */
+export function includesMissing(range: PlanRange): boolean {
+  return range.kind === 'range' && !range.low;
+}
+
 /** Values of bounds of index scans that may be arrays or objects when the scan begins. */
 export interface NestableBounds {
   readonly values: readonly Expression[];
