@@ -98,3 +98,26 @@ for (const { title, document, key, from } of differentElements)
     assert.match(JSON.stringify(explain), /"index":"i"/);
     assert.deepEqual(await query(datastore, statement), ['k']);
   });
+
+test('an index with a leading array key INCLUDE MISSING is used only where the array has an element', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  datastore.put(t, 'none', { b: 1 });
+  datastore.put(t, 'empty', { a: [], b: 1 });
+  datastore.put(t, 'half', { a: [{ n: 1 }], b: 1 });
+  await query(
+    datastore,
+    'CREATE INDEX i ON t(DISTINCT ARRAY FLATTEN_KEYS(p.k INCLUDE MISSING, p.n) FOR p IN a END, b)',
+  );
+  const uses = (predicate: string): boolean => {
+    const { explain } = prepareOn(datastore, `SELECT RAW META().id FROM t WHERE ${predicate}`);
+    return JSON.stringify(explain).includes('"index":"i"');
+  };
+  const idsOf = async (predicate: string): Promise<unknown[]> =>
+    (await query(datastore, `SELECT RAW META().id FROM t WHERE ${predicate}`)).sort();
+  assert.equal(uses('b = 1'), false);
+  assert.deepEqual(await idsOf('b = 1'), ['empty', 'half', 'none']);
+  const ofElement = 'ANY p IN a SATISFIES p.n = 1 END AND b = 1';
+  assert.equal(uses(ofElement), true);
+  assert.deepEqual(await idsOf(ofElement), ['half']);
+});

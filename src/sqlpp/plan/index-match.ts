@@ -114,7 +114,7 @@ function matchConjuncts(
   });
   addArraySargs(index, sargs, conjuncts, context, unnests);
   const isArray = sargs.some((sarg, at) => sarg !== undefined && index.keys[at]?.key.array !== undefined);
-  if (first && !sargs[0] && !first.key.includesMissing) return undefined;
+  if (first && !sargs[0] && !mayLackSarg(index, first, sargs)) return undefined;
   const columns = sargs.slice(0, sargs.findLastIndex((sarg) => sarg !== undefined) + 1);
   const gap = columns.findIndex((sarg) => !sarg);
   const impliesAll = evaluated.every((conjunct) =>
@@ -130,6 +130,16 @@ function matchConjuncts(
     points: columns.filter((sarg) => sarg?.ranges.every(hasOnlyPoints)).length,
     isArray: isArray || index.keys.some((each) => each.key.array !== undefined),
   };
+}
+
+/**
+ * Whether the index has rows of all documents that the predicates on its other keys select. With INCLUDE MISSING it has rows of documents without the
+ * leading key, but none of those whose array of a leading array key has no elements.
+ */
+function mayLackSarg(index: BoundIndex, leading: BoundKey, sargs: readonly (Sarg | undefined)[]): boolean {
+  if (!leading.key.includesMissing) return false;
+  if (leading.key.array === undefined) return true;
+  return index.keys.some(({ group }, at) => group === leading.group && sargs[at] !== undefined);
 }
 
 /** Whether the conjunct is true for all values of the key in its own ranges. */

@@ -33,3 +33,16 @@ test('a join by LIKE reads the index again for each escape character of the left
   assert.match(JSON.stringify(prepareOn(datastore, statement).explain), /"index":"i"/);
   assert.deepEqual(await query(datastore, statement), rows);
 });
+
+test('LEFT NEST by document key gives an empty array for a row without a key', async () => {
+  const datastore = new MemoryDatastore();
+  datastore.put(datastore.add('t'), 'k', { a: 1 });
+  datastore.add('u');
+  for (const key of ['t.none', 't.a', 'NULL'])
+    for (const id of ['META(us).id', 'META(us).id || ""'])
+      assert.deepEqual(
+        await query(datastore, `SELECT us FROM t LEFT NEST u AS us ON ${id} = ${key}`),
+        [{ us: [] }],
+        `${id} = ${key}`,
+      );
+});

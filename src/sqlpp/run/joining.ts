@@ -196,9 +196,9 @@ function compileLookup(
       for (const row of await matching(run, condition, found))
         (matches[ownerOf.get(row) as number] as Row[]).push(row);
       for (const [at, { left, keys }] of keyed.entries()) {
-        // Without keys the right side of an outer NEST is MISSING; an empty array where the keys have no documents.
-        const hasMatches = keys.length > 0 || !join.isOuter;
-        for (const row of hasMatches ? emit(left, matches[at] as Row[]) : [left]) {
+        // With ON KEYS, the right side of an outer NEST without keys is MISSING; an empty array where the keys have no documents.
+        const isMissing = keys.length === 0 && join.isOuter && !join.condition;
+        for (const row of isMissing ? [left] : emit(left, matches[at] as Row[])) {
           const full = batcher.add(row);
           if (full) yield full;
         }

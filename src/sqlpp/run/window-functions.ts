@@ -5,9 +5,10 @@ import type { WindowColumn } from '../plan/logical.ts';
 import type { Aggregate, Expression } from '../tree/expression.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
-import { aggregateResult } from './aggregate-results.ts';
+import { aggregateResult, storesMany } from './aggregate-results.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { firstIndex } from './first-index.ts';
+import type { StatementMemory } from './held-memory.ts';
 import type { Row } from './row.ts';
 import { eachInChunks, inChunks } from './rows-in-chunks.ts';
 import type { Run } from './run.ts';
@@ -15,8 +16,13 @@ import { compileFrame, type Frame, type FrameCode, lastPeers, type Partition } f
 
 export type { Partition } from './window-frames.ts';
 
-/** Writes the function's value into the slot of every row. */
-export type WindowFunction = (run: Run, partition: Partition, slot: number) => Promise<void>;
+/** Writes the function's value into the slot of every row. `memory` counts values that no other row has. */
+export type WindowFunction = (
+  run: Run,
+  partition: Partition,
+  slot: number,
+  memory: StatementMemory,
+) => Promise<void>;
 
 /** Rows of frames that are read between two looks at the clock. */
 const readBetweenPauses = 4_096;
@@ -195,6 +201,9 @@ function nthInFrame(
 /** How many rows a function reads for a row at most, the row itself included. */
 const sizeOfFrame = ({ start, end }: Frame): number => 1 + Math.max(0, end - start + 1);
 
+/** The memory of an array whose elements are values of rows. */
+const sizeOfList = (length: number): number => 32 + 8 * length;
+
 /** The argument of an aggregate for each row of a partition, and whether the row passes FILTER. */
 interface Inputs {
   readonly values: readonly Value[];
@@ -221,9 +230,9 @@ const overFrame: Compile = (compiler, node) => {
   const [argument] = compiler.codes(node.arguments);
   const filter = node.filter && compiler.code(node.filter);
   const frame = compileFrame(compiler, node.over);
-  return async (run, partition, slot) => {
+  return async (run, partition, slot, memory) => {
     const inputs = await inputsOf(run, partition, argument, filter);
-    const results = await aggregated(run, node, partition, frame, inputs);
+    const results = await aggregated(run, node, partition, frame, inputs, memory);
     await eachInChunks(run, partition.rows, (row, at) => {
       (row as Row)[slot] = results[at];
     });
@@ -237,6 +246,7 @@ async function aggregated(
   partition: Partition,
   frame: FrameCode,
   inputs: Inputs,
+  memory: Pick<StatementMemory, 'hold'>,
 ): Promise<Value[]> {
   const size = partition.rows.length;
   const frameAt = await frame.prepare(run, partition);
@@ -246,16 +256,22 @@ async function aggregated(
         if (inputs.passesFilter[index] && !at.isExcluded(index)) state.add(inputs.values[index]);
       }
     });
+  let read = 0;
+  const resultOf = (state: AggregateState): Value | Promise<Value> => {
+    if (node.name === 'array_agg') memory.hold(sizeOfList(state.storedValues ?? 0));
+    // The result of an aggregate that stores values is computed from all of them.
+    read += state.storedValues ?? 0;
+    return storesMany(state) ? aggregateResult(run, state) : state.result();
+  };
   if (size === 0) return [];
   if (frame.isWhole) {
     const state = aggregateStateOf(node);
     await add(state, 0, size - 1, frameAt(0));
-    return new Array<Value>(size).fill(await aggregateResult(run, state));
+    return new Array<Value>(size).fill(await resultOf(state));
   }
   const results: Value[] = [];
   let running = aggregateStateOf(node);
   let next = 0;
-  let read = 0;
   for (let at = 0; at < size; at++) {
     const bounds = frameAt(at);
     if (frame.isRunning) {
@@ -264,12 +280,14 @@ async function aggregated(
       if (adding !== undefined) await adding;
       read += 1 + Math.max(0, bounds.end + 1 - next);
       next = Math.max(next, bounds.end + 1);
-      results[at] = grew || at === 0 ? running.result() : results[at - 1];
+      const result = grew || at === 0 ? resultOf(running) : results[at - 1];
+      results[at] = result instanceof Promise ? await result : result;
     } else {
       running = aggregateStateOf(node);
       const adding = add(running, Math.max(0, bounds.start), Math.min(size - 1, bounds.end), bounds);
       if (adding !== undefined) await adding;
-      results[at] = running.result();
+      const result = resultOf(running);
+      results[at] = result instanceof Promise ? await result : result;
       read += sizeOfFrame(bounds);
     }
     if (read < readBetweenPauses) continue;
@@ -283,9 +301,9 @@ const ratioToReport: Compile = (compiler, node) => {
   const [argument] = compiler.codes(node.arguments);
   const sum: Aggregate = { ...node, name: 'sum' };
   const frame = compileFrame(compiler, node.over);
-  return async (run, partition, slot) => {
+  return async (run, partition, slot, memory) => {
     const inputs = await inputsOf(run, partition, argument, undefined);
-    const sums = await aggregated(run, sum, partition, frame, inputs);
+    const sums = await aggregated(run, sum, partition, frame, inputs, memory);
     await eachInChunks(run, partition.rows, (row, at) => {
       const [value, total] = [run.resolve(inputs.values[at]), sums[at]];
       const isNumber =

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { memoryQuotaExceeded } from '../../../test/support/sql-errors.ts';
 import { SqlError } from '../errors/sql-error.ts';
 
 const rows = '[{"k": 0}, {"k": 1, "a": null}, {"k": 2, "a": 5}, {"k": 3}] AS t';
@@ -65,4 +66,17 @@ test('the clock is read between the rows of a frame function, the more often the
   const others = 'ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW';
   for (const call of ['SUM(v)', 'NTH_VALUE(v, 9999)'])
     assert.ok((await clockReads(call, 4_096, others)) >= 4_096, call);
+  // The result for each row is computed from all values up to the row.
+  for (const call of ['ARRAY_AGG(v)', 'MEDIAN(v)', 'STDDEV(v)']) {
+    const more = (await clockReads(call, 1_500)) - (await clockReads('SUM(v)', 1_500));
+    assert.ok(more >= (1_500 * 1_500) / 2 / 8_192, `${call}: ${more} reads`);
+  }
+});
+
+test('the arrays of ARRAY_AGG over frames count as memory of the statement', async () => {
+  const statement =
+    'SELECT RAW SUM(ARRAY_LENGTH(a)) FROM (SELECT RAW ARRAY_AGG(v) OVER (ORDER BY v) FROM ARRAY_RANGE(0, 1000) v) a';
+  const given = (memoryQuotaBytes: number) => query(new MemoryDatastore(), statement, { memoryQuotaBytes });
+  await assert.rejects(given(2 << 20), memoryQuotaExceeded);
+  assert.deepEqual(await given(8 << 20), [500_500]);
 });

@@ -4,6 +4,7 @@ import type { WindowColumn } from '../plan/logical.ts';
 import type { Value } from '../values/value.ts';
 import { sortedInChunks } from './chunked-sort.ts';
 import type { BlockCompiler, Code } from './code.ts';
+import { HeldMemory } from './held-memory.ts';
 import { valueKey } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
 import { type Batch, batchRows, type Row } from './row.ts';
@@ -95,17 +96,22 @@ async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: num
 /** Computes the columns of a stage; `rows` contains whole partitions. */
 async function* computed({ run, seed, columns }: Stage, rows: readonly Row[]): AsyncGenerator<Batch> {
   const sorted = new Map<string, Partition[]>();
-  for (const column of columns) {
-    const cached = sorted.get(column.sortKey);
-    const parts = cached ?? (await partitionsOf(run, seed, rows, column));
-    sorted.set(column.sortKey, parts);
-    for (const part of parts) await column.evaluate(run, part, column.slot);
-  }
-  const last = columns.at(-1) as ColumnCode;
-  const ordered = (sorted.get(last.sortKey) ?? []).flatMap((part) => part.rows);
-  for (let at = 0; at < ordered.length; at += batchRows) {
-    yield ordered.slice(at, at + batchRows) as Row[];
-    await run.yieldIfDue();
+  const memory = new HeldMemory(run);
+  try {
+    for (const column of columns) {
+      const cached = sorted.get(column.sortKey);
+      const parts = cached ?? (await partitionsOf(run, seed, rows, column));
+      sorted.set(column.sortKey, parts);
+      for (const part of parts) await column.evaluate(run, part, column.slot, memory);
+    }
+    const last = columns.at(-1) as ColumnCode;
+    const ordered = (sorted.get(last.sortKey) ?? []).flatMap((part) => part.rows);
+    for (let at = 0; at < ordered.length; at += batchRows) {
+      yield ordered.slice(at, at + batchRows) as Row[];
+      await run.yieldIfDue();
+    }
+  } finally {
+    memory.release();
   }
 }
 
