@@ -21,7 +21,10 @@ const ownProcess =
   /^(before|after|beforeEach|afterEach)\(|\bprocess\.(on|once|\w*Usage|umask|chdir|exit|std\w+|argv)\b|\benv\[[^\]]*\] *=|\benv = |delete process|globalThis|'node:(v8|vm)'/m;
 
 const roots = process.argv.slice(2).filter((a) => !a.startsWith('-'));
-const execArgv = process.argv.slice(2).filter((a) => a.startsWith('-'));
+const execArgv = [
+  `--import=${new URL('../test/support/test-context.js', import.meta.url)}`,
+  ...process.argv.slice(2).filter((a) => a.startsWith('-')),
+];
 const found = (roots.length > 0 ? roots : ['test', 'src']).flatMap((root) =>
   root.endsWith('.ts') ? [root] : globSync(`${root}/**/*.test.ts`).sort(),
 );
