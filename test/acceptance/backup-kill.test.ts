@@ -17,7 +17,8 @@ import { advancingClock } from '../support/advancing-clock.ts';
 import { BackupHistory } from '../support/backup-history.ts';
 import { type BucketState, backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { runCommand } from '../support/command.ts';
-import { killedAtCall } from '../support/killed-command.ts';
+import { FolderStates } from '../support/folder-states.ts';
+import { killedAtCall, stoppedAtCalls } from '../support/killed-command.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 import { aSeed, type Random, randomFrom } from '../support/random.ts';
@@ -26,8 +27,6 @@ import { aSeed, type Random, randomFrom } from '../support/random.ts';
 const killsAtEachWrite = process.env['DIVAN_ALL_KILLS'] === '1';
 const killsPerWrite = 3;
 const killsOfRestore = 4;
-/** Above the number of calls of one kind in a backup. */
-const callsMax = 2_000;
 /** A full backup makes at least this number of calls of each kind of write, and so does a backup that continues it. */
 const writesOfEach = 20;
 const socketCalls = 'write,writev,sendmsg';
@@ -46,10 +45,7 @@ describe('interrupted backups and restores', { skip: needs('compiler') }, () => 
     const history = await BackupHistory.start(randomFrom(7), access, 'b');
     await history.step(100);
     for (const passphrase of [undefined, 'a passphrase']) {
-      // A test that opens an encrypted repository often would spend its time on scrypt.
-      const cost = { cost: 2, blockSize: 8, parallelization: 3 };
-      Repository.prepareFolder(earlier(passphrase));
-      Repository.openOrCreate(earlier(passphrase), realRandom, passphrase, cost);
+      prepare(earlier(passphrase), passphrase);
       await backUp(earlier(passphrase), passphrase);
     }
     await history.step(100);
@@ -70,6 +66,14 @@ describe('interrupted backups and restores', { skip: needs('compiler') }, () => 
   ): Promise<boolean> =>
     killedAtCall(calls, number, args, { ...environment, ...more, DIVAN_URL: node.ready.node.rest }, program);
 
+  const stoppedAt = (
+    calls: readonly string[],
+    args: readonly string[],
+    more: Record<string, string>,
+    stopped: (call: string) => void,
+  ): Promise<void> =>
+    stoppedAtCalls(calls, args, { ...environment, ...more, DIVAN_URL: node.ready.node.rest }, stopped);
+
   const divan = (...args: string[]) => runCommand(args, { ...environment, DIVAN_URL: node.ready.node.rest });
 
   const backUp = (folder: string, passphrase?: string) =>
@@ -84,6 +88,13 @@ describe('interrupted backups and restores', { skip: needs('compiler') }, () => 
       },
     );
 
+  /** Makes an encrypted repository that costs little to open: tests that open it often would spend their time on scrypt. */
+  function prepare(folder: string, passphrase?: string): void {
+    if (passphrase === undefined) return;
+    Repository.prepareFolder(folder);
+    Repository.openOrCreate(folder, realRandom, passphrase, { cost: 2, blockSize: 8, parallelization: 3 });
+  }
+
   /** A repository with a backup of the bucket before its last changes. */
   const earlier = (passphrase?: string): string => join(scratch, `earlier-${passphrase}`);
 
@@ -97,21 +108,11 @@ describe('interrupted backups and restores', { skip: needs('compiler') }, () => 
     it(`kill -9 of ${what} leaves complete backups, or a partial one that the next backup completes`, async (t) => {
       const random = aSeed(t);
       const reference = join(scratch, `reference-${passphrase}`);
+      prepare(reference, passphrase);
       await backUp(reference, passphrase);
       const expected = exportedLines(opened(reference, passphrase));
       const environmentOfKill = passphrase === undefined ? {} : { DIVAN_BACKUP_PASSPHRASE: passphrase };
-      const hit = new Map<string, number>();
-      const ended = new Set<string>();
-      for (const { call, number, continues } of pointsOf(random, calls, writes)) {
-        const kind = `${call} of ${continues ? 'an incremental' : 'a full'} backup`;
-        // The command did not reach an earlier call.
-        if (ended.has(kind)) continue;
-        const point = `killed at ${kind}, ${number}`;
-        const folder = join(scratch, `killed-${passphrase}`);
-        if (continues) cpSync(earlier(passphrase), folder, { recursive: true });
-        const args = ['backup', folder, '--bucket', 'b'];
-        if (await killedAt(call, number, args, environmentOfKill)) hit.set(kind, (hit.get(kind) ?? 0) + 1);
-        else ended.add(kind);
+      const assertCompletes = async (folder: string, continues: boolean, point: string): Promise<void> => {
         if (completeIn(folder) > (continues ? 1 : 0))
           assert.deepEqual(exportedLines(opened(folder, passphrase)), expected, point);
         await backUp(folder, passphrase);
@@ -120,6 +121,36 @@ describe('interrupted backups and restores', { skip: needs('compiler') }, () => 
         assert.deepEqual(exportedLines(repository), expected, point);
         await verifyAll(repository);
         rmSync(folder, { recursive: true });
+      };
+      // The first rename is that of the file of the repository.
+      const killed = join(scratch, `killed-${passphrase}`);
+      assert.ok(await killedAt('rename', 1, ['backup', killed, '--bucket', 'b'], environmentOfKill));
+      await assertCompletes(killed, false, 'killed at a rename');
+      const hit = new Map<string, number>();
+      for (const continues of [false, true]) {
+        const isWanted = pointsOf(random, calls, writes, continues);
+        const folder = join(scratch, `stopped-${passphrase}`);
+        if (continues) cpSync(earlier(passphrase), folder, { recursive: true });
+        else prepare(folder, passphrase);
+        const states = new FolderStates(folder);
+        const numberOf = new Map<string, number>();
+        await stoppedAt(
+          [...calls, ...writes],
+          ['backup', folder, '--bucket', 'b'],
+          environmentOfKill,
+          (call) => {
+            const number = (numberOf.get(call) ?? 0) + 1;
+            numberOf.set(call, number);
+            if (!isWanted(call, number)) return;
+            const kind = `${call} of ${continues ? 'an incremental' : 'a full'} backup`;
+            states.keep(`${kind}, ${number}`);
+            hit.set(kind, (hit.get(kind) ?? 0) + 1);
+          },
+        );
+        rmSync(folder, { recursive: true });
+        for (const { copy, point } of states.kept)
+          await assertCompletes(copy, continues, `killed at ${point}`);
+        t.diagnostic(`${states.kept.length} states of ${continues ? 'an incremental' : 'a full'} backup`);
       }
       t.diagnostic([...hit].map(([kind, kills]) => `${kills} ${kind}`).join(', '));
       for (const call of [...calls, ...writes])
@@ -233,26 +264,19 @@ describe('interrupted backups and restores', { skip: needs('compiler') }, () => 
   });
 });
 
-interface KillPoint {
-  readonly call: string;
-  readonly number: number;
-  /** The backup continues an earlier one. */
-  readonly continues: boolean;
-}
-
-/** Every call that orders the writes, and some that write; the numbers of a call ascend. */
-function pointsOf(random: Random, ordering: readonly string[], writing: readonly string[]): KillPoint[] {
-  const all = (call: string, continues: boolean): KillPoint[] =>
-    Array.from({ length: callsMax }, (_, at) => ({ call, number: at + 1, continues }));
-  const some = (call: string, continues: boolean): KillPoint[] =>
-    numbers(random, writesOfEach, killsPerWrite).map((number) => ({ call, number, continues }));
-  return [false, true].flatMap((continues) => [
-    // Half of the ordering calls of each kind, unless all are wanted.
-    ...ordering.flatMap((call) =>
-      all(call, continues).filter(({ number }) => killsAtEachWrite || number % 2 === (continues ? 0 : 1)),
-    ),
-    ...writing.flatMap((call) => (killsAtEachWrite ? all(call, continues) : some(call, continues))),
-  ]);
+/** Whether a call of this number is one to test: half of the calls that order the writes, and some that write, unless all are wanted. */
+function pointsOf(
+  random: Random,
+  ordering: readonly string[],
+  writing: readonly string[],
+  continues: boolean,
+): (call: string, number: number) => boolean {
+  const chosen = new Map(writing.map((call) => [call, numbers(random, writesOfEach, killsPerWrite)]));
+  return (call, number) => {
+    if (killsAtEachWrite) return true;
+    if (ordering.includes(call)) return number % 2 === (continues ? 0 : 1);
+    return chosen.get(call)?.includes(number) ?? false;
+  };
 }
 
 /** How many backups of the folder, if it is there, have a manifest. */

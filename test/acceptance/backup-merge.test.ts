@@ -17,7 +17,8 @@ import { readByPageReader } from '../support/archive-page-reader.ts';
 import { BackupHistory } from '../support/backup-history.ts';
 import { type BucketState, backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { runCommand } from '../support/command.ts';
-import { killedAtCall } from '../support/killed-command.ts';
+import { FolderStates } from '../support/folder-states.ts';
+import { killedAtCall, stoppedAtCalls } from '../support/killed-command.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 import { aSeed, randomFrom } from '../support/random.ts';
@@ -25,8 +26,6 @@ import { aSeed, randomFrom } from '../support/random.ts';
 const backupsMade = 5;
 /** With DIVAN_ALL_KILLS=1 every write of a block is interrupted, else some of them. */
 const killsAtEachWrite = process.env['DIVAN_ALL_KILLS'] === '1';
-/** Above the number of calls of one kind, and of writes, in a merge of this archive. */
-const [callsMax, writesMax] = [40, 2_000];
 
 describe('divan backup merge and remove', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-merge-'));
@@ -208,24 +207,7 @@ describe('divan backup merge and remove', () => {
     const small = copyOf();
     removeBackups(small, later);
     const expected = exportedLines(small);
-    // Every call that orders the writes, but of the many calls of unlink every second one; and some calls that write blocks.
-    const points = ['fsync', 'rename', 'unlink', 'rmdir'].flatMap((call) =>
-      Array.from({ length: callsMax }, (_, at) => [call, at + 1] as const).filter(
-        ([, at]) => call !== 'unlink' || at % 2 === 1,
-      ),
-    );
-    const writes = killsAtEachWrite
-      ? Array.from({ length: writesMax }, (_, at) => at + 1)
-      : [1, 2 + random(20), 2 + random(20)].sort((a, b) => a - b);
-    points.push(...writes.map((at) => ['pwritev', at] as const));
-    const killed: string[] = [];
-    const ended = new Set<string>();
-    for (const [call, at] of points) {
-      if (ended.has(call)) continue;
-      const point = `${call} ${at}`;
-      const copy = copyOf(small);
-      if (await killedAtCall(call, at, ['backup', 'merge', copy])) killed.push(call);
-      else ended.add(call);
+    const assertCompletes = async (copy: string, point: string): Promise<void> => {
       assert.deepEqual(exportedLines(copy), expected, `after a kill at ${point}`);
       await mergeAgain(copy);
       const { repository } = findBackup(copy);
@@ -236,9 +218,27 @@ describe('divan backup merge and remove', () => {
       assert.deepEqual(exportedLines(copy), expected, `${point}, then merged`);
       execFileSync('sha256sum', ['-c', '--status', 'manifest.sha256'], { cwd: join(copy, last) });
       rmSync(copy, { recursive: true });
-    }
-    for (const call of ['fsync', 'rename', 'unlink', 'rmdir', 'pwritev'])
-      assert.ok(killed.includes(call), `no ${call} was hit`);
+    };
+    const killed = copyOf(small);
+    assert.ok(await killedAtCall('rename', 1, ['backup', 'merge', killed]));
+    await assertCompletes(killed, 'a rename');
+    // Every call that orders the writes, but of the many calls of unlink every second one; and some calls that write blocks.
+    const writes = [1, 2 + random(20), 2 + random(20)];
+    const isWanted = (call: string, number: number): boolean =>
+      killsAtEachWrite ||
+      (call === 'pwritev' ? writes.includes(number) : call !== 'unlink' || number % 2 === 1);
+    const hit = new Map<string, number>();
+    const merged = copyOf(small);
+    const states = new FolderStates(merged);
+    const calls = ['fsync', 'rename', 'unlink', 'rmdir', 'pwritev'];
+    await stoppedAtCalls(calls, ['backup', 'merge', merged], {}, (call) => {
+      const number = (hit.get(call) ?? 0) + 1;
+      hit.set(call, number);
+      if (isWanted(call, number)) states.keep(`${call} ${number}`);
+    });
+    for (const { copy, point } of states.kept) await assertCompletes(copy, point);
+    t.diagnostic(`${states.kept.length} states`);
+    for (const call of calls) assert.ok(hit.has(call), `no ${call} was hit`);
   });
 });
 

@@ -1,9 +1,12 @@
 /* Preloaded into a program: kills it at the start of call number DIVAN_KILL_AT of those that DIVAN_KILL_CALLS names, such as "write,writev".
-   All calls of the program are counted together, whatever thread makes them. */
+   All calls of the program are counted together, whatever thread makes them.
+   With DIVAN_STOP_FD instead, stops the program at the start of each of these calls, after a line with the call's name was written to that
+   file descriptor. The reader of the lines continues the program. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -15,6 +18,9 @@
 #include <unistd.h>
 
 static atomic_long remaining;
+static int stop_fd = -1;
+/* Held by the thread that stops the program: one call after the other. */
+static pthread_mutex_t stopping = PTHREAD_MUTEX_INITIALIZER;
 
 /* Whether `call` is one of the words of DIVAN_KILL_CALLS. */
 static int is_named(const char *call) {
@@ -31,13 +37,24 @@ static int is_named(const char *call) {
 __attribute__((constructor)) static void start(void) {
   const char *number = getenv("DIVAN_KILL_AT");
   if (number != NULL) atomic_store(&remaining, atol(number));
-}
-
-static void count(const char *call) {
-  if (is_named(call) && atomic_fetch_sub(&remaining, 1) == 1) kill(getpid(), SIGKILL);
+  const char *fd = getenv("DIVAN_STOP_FD");
+  if (fd != NULL) stop_fd = atoi(fd);
 }
 
 #define NEXT(name, ...) ((__VA_ARGS__)dlsym(RTLD_NEXT, name))
+
+static void stop(const char *call) {
+  struct iovec line[] = {{(void *)call, strlen(call)}, {"\n", 1}};
+  pthread_mutex_lock(&stopping);
+  if (NEXT("writev", ssize_t (*)(int, const struct iovec *, int))(stop_fd, line, 2) > 0) kill(getpid(), SIGSTOP);
+  pthread_mutex_unlock(&stopping);
+}
+
+static void count(const char *call) {
+  if (!is_named(call)) return;
+  if (stop_fd >= 0) stop(call);
+  else if (atomic_fetch_sub(&remaining, 1) == 1) kill(getpid(), SIGKILL);
+}
 
 int fsync(int fd) {
   count("fsync");
