@@ -1,12 +1,10 @@
 // Replication while connections are cut, and while the source is killed: what is lost, what is sent again, and which rules apply.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
-import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { eventuallyWithin, type NodeProcess } from '../support/node-process.ts';
 import { Relay } from '../support/relay.ts';
+import { ReplicatingPair } from '../support/replicating-pair.ts';
 import { storing } from '../support/storing.ts';
 import {
   bodyOf,
@@ -23,7 +21,8 @@ import {
 
 const timeout = 600_000;
 const waitMs = 180_000;
-const args = ['--bucket', 'b'];
+
+const pair = ReplicatingPair.forTests();
 
 const documents = (prefix: string, count: number): StoreRequest[] =>
   Array.from({ length: count }, (_, index) =>
@@ -50,8 +49,8 @@ async function createCollections(node: NodeProcess, paths: readonly string[]): P
 test('nothing is lost when connections to the alternate address of the target are cut', {
   timeout,
 }, async () => {
-  await using source = await NodeProcess.start({ args });
-  await using target = await NodeProcess.start({ args });
+  const { source, target } = pair;
+  await pair.createBuckets();
   await using relay = await Relay.open(Number(target.ready.node.kv.split(':')[1]));
   const external = { hostname: '127.0.0.1', kv: String(relay.port) };
   const path = '/node/controller/setupAlternateAddresses/external';
@@ -59,7 +58,7 @@ test('nothing is lost when connections to the alternate address of the target ar
   const reference = referenceTo(target, { network_type: 'external' });
   await source.request('/pools/default/remoteClusters', 'POST', reference).then(bodyOf);
   await createReplication(source);
-  const cuts = 5;
+  const cuts = 3;
   // More than the replication sends before it sees that its connection was cut.
   const documentsPerCut = 600;
   for (let round = 0; round < cuts; round++) {
@@ -78,93 +77,68 @@ test('nothing is lost when connections to the alternate address of the target ar
     assert.ok(errors.length > 0);
     for (const error of errors) assert.match(error, /^\d{4}-\d\d-\d\d.*\d\d:\d\d:\d\d.* \S+/);
   });
+  assert.equal((await target.request(path, 'DELETE')).status, 200);
 });
 
 test('rules that changed before the source was killed apply after its start', { timeout }, async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'divan-xdcr-'));
-  try {
-    await using target = await NodeProcess.start({ args });
-    await createCollections(target, ['t.one', 't.two', 'u.other']);
-    let source = await NodeProcess.start({ args, dataDir });
-    try {
-      await createCollections(source, ['s.one', 's.two']);
-      for (const name of ['one', 'two']) await store(source, `s.${name}`, documents(name, 300));
-      const id = await replicate(source, target, {
-        collectionsExplicitMapping: 'true',
-        colMappingRules: '{"s.one":"t.one"}',
-      });
-      const countsIn = (content: ReadonlyMap<string, string>) => {
-        const found: Record<string, number> = {};
-        for (const path of content.keys()) {
-          const name = path.replace(/-\d+$/, '');
-          found[name] = (found[name] ?? 0) + 1;
-        }
-        return found;
-      };
-      const untilCounts = (expected: Record<string, number>) =>
-        whenContents([target], ([content = new Map()]) => assert.deepEqual(countsIn(content), expected));
-      await untilCounts({ 't.one/one': 300 });
-      const settings = `/settings/replications/${encodeURIComponent(id)}`;
-      for (const [rules, expected] of [
-        ['{"s":"t"}', { 't.one/one': 300, 't.two/two': 300 }],
-        ['{"s":"t","_default._default":"u.other"}', { 't.one/one': 300, 't.two/two': 300 }],
-      ] as const) {
-        await source.request(settings, 'POST', { colMappingRules: rules }).then(bodyOf);
-        await source.stop('SIGKILL');
-        source = await NodeProcess.start({ args, dataDir });
-        await untilCounts(expected);
-      }
-      await store(source, '_default._default', documents('default', 100));
-      await store(source, 's.two', documents('later', 100));
-      await untilCounts({
-        't.one/one': 300,
-        't.two/two': 300,
-        'u.other/default': 100,
-        't.two/later': 100,
-      });
-    } finally {
-      await source.stop('SIGKILL');
+  const { target } = pair;
+  await pair.createBuckets();
+  await createCollections(target, ['t.one', 't.two', 'u.other']);
+  await createCollections(pair.source, ['s.one', 's.two']);
+  for (const name of ['one', 'two']) await store(pair.source, `s.${name}`, documents(name, 100));
+  const id = await replicate(pair.source, target, {
+    collectionsExplicitMapping: 'true',
+    colMappingRules: '{"s.one":"t.one"}',
+  });
+  const countsIn = (content: ReadonlyMap<string, string>) => {
+    const found: Record<string, number> = {};
+    for (const path of content.keys()) {
+      const name = path.replace(/-\d+$/, '');
+      found[name] = (found[name] ?? 0) + 1;
     }
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true });
+    return found;
+  };
+  const untilCounts = (expected: Record<string, number>) =>
+    whenContents([target], ([content = new Map()]) => assert.deepEqual(countsIn(content), expected));
+  await untilCounts({ 't.one/one': 100 });
+  const settings = `/settings/replications/${encodeURIComponent(id)}`;
+  for (const rules of ['{"s":"t"}', '{"s":"t","_default._default":"u.other"}']) {
+    await pair.source.request(settings, 'POST', { colMappingRules: rules }).then(bodyOf);
+    await pair.kill('source');
+    await pair.start('source');
+    await untilCounts({ 't.one/one': 100, 't.two/two': 100 });
   }
+  await store(pair.source, '_default._default', documents('default', 50));
+  await store(pair.source, 's.two', documents('later', 50));
+  await untilCounts({ 't.one/one': 100, 't.two/two': 100, 'u.other/default': 50, 't.two/later': 50 });
 });
 
 test('a source that was killed sends again only what followed the last checkpoint', { timeout }, async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'divan-xdcr-'));
-  try {
-    await using target = await NodeProcess.start({ args });
-    let source = await NodeProcess.start({ args, dataDir });
-    try {
-      await store(source, '_default._default', documents('before', 600));
-      const id = await replicate(source, target);
-      await whenEqual(source, target);
-      // A pause ends with a checkpoint.
-      const pause = (pauseRequested: boolean) =>
-        source
-          .request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', {
-            pauseRequested: String(pauseRequested),
-          })
-          .then(bodyOf);
-      await pause(true);
-      await eventuallyWithin(waitMs, async () => assert.equal((await taskOf(source)).status, 'paused'));
-      await store(source, '_default._default', documents('after', 300));
-      await pause(false);
-      await whenEqual(source, target);
-      await untilWritten(source);
-      const before = await metaWrites(target);
-      await source.stop('SIGKILL');
-      source = await NodeProcess.start({ args, dataDir });
-      await store(source, '_default._default', documents('later', 50));
-      assert.equal((await whenEqual(source, target)).size, 950);
-      const sent = (await metaWrites(target)) - before;
-      assert.ok(sent >= 50 && sent <= 350, `${sent} documents were sent`);
-    } finally {
-      await source.stop('SIGKILL');
-    }
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  const { target } = pair;
+  await pair.createBuckets();
+  await store(pair.source, '_default._default', documents('before', 200));
+  const id = await replicate(pair.source, target);
+  await whenEqual(pair.source, target);
+  // A pause ends with a checkpoint.
+  const pause = (pauseRequested: boolean) =>
+    pair.source
+      .request(`/settings/replications/${encodeURIComponent(id)}`, 'POST', {
+        pauseRequested: String(pauseRequested),
+      })
+      .then(bodyOf);
+  await pause(true);
+  await eventuallyWithin(waitMs, async () => assert.equal((await taskOf(pair.source)).status, 'paused'));
+  await store(pair.source, '_default._default', documents('after', 100));
+  await pause(false);
+  await whenEqual(pair.source, target);
+  await untilWritten(pair.source);
+  const before = await metaWrites(target);
+  await pair.kill('source');
+  await pair.start('source');
+  await store(pair.source, '_default._default', documents('later', 20));
+  assert.equal((await whenEqual(pair.source, target)).size, 320);
+  const sent = (await metaWrites(target)) - before;
+  assert.ok(sent >= 20 && sent <= 120, `${sent} documents were sent`);
 });
 
 /** Waits until every change is on disk. */

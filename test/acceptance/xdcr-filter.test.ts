@@ -52,18 +52,18 @@ test('only documents that match arrive, and after a changed expression the repli
 }, async () => {
   const { source, target } = pair;
   await pair.createBuckets();
-  await store(source, range(0, 1000));
+  await store(source, range(0, 200));
   const id = await replicate(source, target, {
-    filterExpression: 'type = "even" AND REGEXP_CONTAINS(META().id, "^key-[0-9]+$") AND index < 500',
+    filterExpression: 'type = "even" AND REGEXP_CONTAINS(META().id, "^key-[0-9]+$") AND index < 100',
   });
-  const isFirst = (index: number) => index % 2 === 0 && index < 500;
-  await whenHolds(target, indexesTo(1000, isFirst));
+  const isFirst = (index: number) => index % 2 === 0 && index < 100;
+  await whenHolds(target, indexesTo(200, isFirst));
   await eventually(async () => assert.equal((await taskOf(source)).changesLeft, 0));
   const figure = (name: string) => replicationFigure(source, id, name);
   await eventually(async () =>
     assert.deepEqual(
       [await figure('docs_filtered'), await figure('docs_filtered_on_user_defined_filter')],
-      [750, 750],
+      [150, 150],
     ),
   );
   const path = `/settings/replications/${encodeURIComponent(id)}`;
@@ -75,15 +75,15 @@ test('only documents that match arrive, and after a changed expression the repli
   await pause('true');
   await eventually(async () => assert.equal((await taskOf(source)).status, 'paused'));
   await change('type = "odd"', 'true');
-  await store(source, range(1000, 1100));
+  await store(source, range(200, 240));
   await pause('false');
-  const isSecond = (index: number) => isFirst(index) || (index >= 1000 && index % 2 === 1);
-  await whenHolds(target, indexesTo(1100, isSecond));
+  const isSecond = (index: number) => isFirst(index) || (index >= 200 && index % 2 === 1);
+  await whenHolds(target, indexesTo(240, isSecond));
   // The replication starts again.
-  await change('index >= 900', 'false');
+  await change('index >= 180', 'false');
   await whenHolds(
     target,
-    indexesTo(1100, (index) => isSecond(index) || index >= 900),
+    indexesTo(240, (index) => isSecond(index) || index >= 180),
   );
 });
 

@@ -3,13 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { installCertificate, setClientAuth } from '../support/node-certificates.ts';
-import { eventually, NodeProcess } from '../support/node-process.ts';
+import { eventually, type NodeProcess } from '../support/node-process.ts';
 import { OpensslAuthority } from '../support/openssl.ts';
+import { ReplicatingPair } from '../support/replicating-pair.ts';
 import { storing } from '../support/storing.ts';
 import { bodyOf, clientOf, createReplication, referenceTo, taskOf, whenEqual } from '../support/xdcr.ts';
 
 const timeout = 180_000;
-const args = ['--bucket', 'b'];
+
+const pair = ReplicatingPair.forTests();
 
 async function store(node: NodeProcess, from: number, count: number): Promise<void> {
   const client = await clientOf(node);
@@ -31,8 +33,8 @@ const refer = (from: NodeProcess, fields: Record<string, string>, path = ''): Pr
   from.request(`/pools/default/remoteClusters${path}`, 'POST', fields);
 
 test('a reference of type half encrypts the password, and not the documents', { timeout }, async () => {
-  await using source = await NodeProcess.start({ args });
-  await using target = await NodeProcess.start({ args });
+  const { source, target } = pair;
+  await pair.createBuckets();
   await createReceiver(target);
   const certificate = await (await target.request('/pools/default/certificate')).text();
   const account = { username: 'receiver', password: 'receive-only' };
@@ -44,15 +46,15 @@ test('a reference of type half encrypts the password, and not the documents', { 
     [reference['secureType'], reference['demandEncryption'], reference['encryptionType']],
     ['half', true, 'half'],
   );
-  await store(source, 0, 500);
+  await store(source, 0, 50);
   await createReplication(source);
-  assert.equal((await whenEqual(source, target)).size, 500);
+  assert.equal((await whenEqual(source, target)).size, 50);
   // A reference without a certificate trusts the certificate that the target reports to its administrator.
   const trusting = referenceTo(target, { secureType: 'half', ...account });
   const edited = (await refer(source, trusting, '/there').then(bodyOf)) as Record<string, unknown>;
   assert.deepEqual([edited['secureType'], edited['certificate']], ['half', certificate]);
-  await store(source, 500, 500);
-  assert.equal((await whenEqual(source, target)).size, 1000);
+  await store(source, 50, 50);
+  assert.equal((await whenEqual(source, target)).size, 100);
   await encryptBetweenNodes(source);
   const strict = await source.request('/settings/security', 'POST', { clusterEncryptionLevel: 'strict' });
   assert.match(await strict.text(), /references `there` do not use full encryption/);
@@ -69,8 +71,8 @@ test('by a reference of type full with a client certificate the source logs in w
 }, async () => {
   using authority = new OpensslAuthority('/CN=Theirs');
   using other = new OpensslAuthority('/CN=Another');
-  await using source = await NodeProcess.start({ args });
-  await using target = await NodeProcess.start({ args });
+  const { source, target } = pair;
+  await pair.createBuckets();
   await installCertificate(target, authority, '/CN=target');
   await createReceiver(target);
   await setClientAuth(target, 'enable');
@@ -90,19 +92,19 @@ test('by a reference of type full with a client certificate the source logs in w
     });
     return fields;
   };
-  for (const pair of [
+  for (const client of [
     other.issue('/CN=receiver'),
     authority.issue('/CN=receiver', { fromDays: -3, toDays: -1 }),
     authority.issue('/CN=nobody'),
   ])
-    assert.equal((await refer(source, fieldsWith(pair))).status, 400);
-  const pair = authority.issue('/CN=receiver');
-  const created = (await refer(source, fieldsWith(pair)).then(bodyOf)) as Record<string, unknown>;
-  assert.deepEqual([created['clientCertificate'], created['username']], [pair.certificate, '']);
+    assert.equal((await refer(source, fieldsWith(client))).status, 400);
+  const client = authority.issue('/CN=receiver');
+  const created = (await refer(source, fieldsWith(client)).then(bodyOf)) as Record<string, unknown>;
+  assert.deepEqual([created['clientCertificate'], created['username']], [client.certificate, '']);
   assert.ok(!JSON.stringify(created).includes('PRIVATE KEY'));
-  await store(source, 0, 500);
+  await store(source, 0, 50);
   await createReplication(source);
-  assert.equal((await whenEqual(source, target)).size, 500);
+  assert.equal((await whenEqual(source, target)).size, 50);
   await eventually(async () => {
     const [listed] = (await source.request('/pools/default/remoteClusters').then(bodyOf)) as {
       connectivityStatus: string;
@@ -112,7 +114,7 @@ test('by a reference of type full with a client certificate the source logs in w
   // Nothing but certificates is accepted from now on.
   await setClientAuth(target, 'mandatory');
   await source.request((await taskOf(source)).cancelURI, 'DELETE').then(bodyOf);
-  await store(source, 500, 100);
+  await store(source, 50, 20);
   await createReplication(source);
   await eventually(async () => {
     const { docsWritten, changesLeft, errors } = await taskOf(source);
@@ -123,6 +125,6 @@ test('by a reference of type full with a client certificate the source logs in w
   const edited = referenceTo(target, { secureType: 'full', certificate: authority.certificate });
   const after = (await refer(source, edited, '/there').then(bodyOf)) as Record<string, unknown>;
   assert.equal(after['clientCertificate'], undefined);
-  await store(source, 600, 100);
-  assert.equal((await whenEqual(source, target)).size, 700);
+  await store(source, 70, 20);
+  assert.equal((await whenEqual(source, target)).size, 90);
 });

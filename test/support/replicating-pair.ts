@@ -5,32 +5,49 @@ import { after, afterEach, before } from 'node:test';
 import { eventually, NodeProcess } from './node-process.ts';
 import { bodyOf, clientOf, taskOf } from './xdcr.ts';
 
+type Side = 'source' | 'target';
+
 export class ReplicatingPair {
-  readonly #nodes: NodeProcess[] = [];
+  readonly #nodes = {} as Record<Side, NodeProcess>;
+  /** Processes that were killed; they remove the folders at the end. */
+  readonly #killed: NodeProcess[] = [];
 
   /** To be called outside of all tests. */
   static forTests(): ReplicatingPair {
     const pair = new ReplicatingPair();
     before(async () => {
-      for (let count = 0; count < 2; count++) pair.#nodes.push(await NodeProcess.start());
+      for (const side of ['source', 'target'] as const) pair.#nodes[side] = await NodeProcess.start();
     });
     afterEach(() => pair.#reset());
     after(async () => {
-      for (const node of pair.#nodes) await node[Symbol.asyncDispose]();
+      for (const node of [...Object.values(pair.#nodes), ...pair.#killed]) await node[Symbol.asyncDispose]();
     });
     return pair;
   }
 
   get source(): NodeProcess {
-    return this.#nodes[0] as NodeProcess;
+    return this.#nodes.source;
   }
 
   get target(): NodeProcess {
-    return this.#nodes[1] as NodeProcess;
+    return this.#nodes.target;
+  }
+
+  async kill(side: Side): Promise<void> {
+    await this.#nodes[side].stop('SIGKILL');
+  }
+
+  /** Starts a node that was killed, on its folder and its ports. */
+  async start(side: Side): Promise<void> {
+    const killed = this.#nodes[side];
+    const { rest, kv } = killed.ready.node;
+    const ports = { rest: portOf(rest), kv: portOf(kv) };
+    this.#killed.push(killed);
+    this.#nodes[side] = await NodeProcess.start({ dataDir: killed.dataDir, ports });
   }
 
   async createBuckets(more: Record<string, string> = {}): Promise<void> {
-    for (const node of this.#nodes) await this.createBucket(node, more);
+    for (const node of [this.source, this.target]) await this.createBucket(node, more);
   }
 
   async createBucket(node: NodeProcess, more: Record<string, string> = {}): Promise<void> {
@@ -42,13 +59,15 @@ export class ReplicatingPair {
   }
 
   async #reset(): Promise<void> {
-    for (const node of this.#nodes) await removeReplications(node);
-    for (const node of this.#nodes) {
+    for (const node of [this.source, this.target]) await removeReplications(node);
+    for (const node of [this.source, this.target]) {
       const { status } = await node.request('/pools/default/buckets/b', 'DELETE');
       assert.ok(status === 200 || status === 404, `the answer to the removal of the bucket is ${status}`);
     }
   }
 }
+
+const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
 
 async function removeReplications(node: NodeProcess): Promise<void> {
   for (let task = await taskOf(node); task !== undefined; task = await taskOf(node))

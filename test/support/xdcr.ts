@@ -171,18 +171,35 @@ function textOf(change: Change): string {
   return JSON.stringify({ kind, cas: String(cas), rev, flags, expiry, isJson, value });
 }
 
-/** How far the bucket is: a text that differs after each change, and how many documents there are. */
-async function progressOf(node: NodeProcess): Promise<{ position: string; items: string | undefined }> {
-  const client = await clientOf(node);
-  try {
-    const [seqnos, histories, figures] = await Promise.all([
-      client.highSeqnos(),
-      client.historyDigest(),
-      client.stats(''),
-    ]);
-    return { position: `${histories} ${seqnos.join()}`, items: figures.get('curr_items') };
-  } finally {
-    client.close();
+/** How far the bucket of a node is. Its connection remains open: to log in would take most of the processor time of frequent calls. */
+class ProgressReader implements Disposable {
+  readonly #node: NodeProcess;
+  #client: BucketClient | null = null;
+
+  constructor(node: NodeProcess) {
+    this.#node = node;
+  }
+
+  /** A text that differs after each change, and how many documents there are. */
+  async read(): Promise<{ position: string; items: string | undefined }> {
+    try {
+      this.#client ??= await clientOf(this.#node);
+      const [seqnos, histories, figures] = await Promise.all([
+        this.#client.highSeqnos(),
+        this.#client.historyDigest(),
+        this.#client.stats(''),
+      ]);
+      return { position: `${histories} ${seqnos.join()}`, items: figures.get('curr_items') };
+    } catch (error) {
+      // The bucket may have been deleted, and made anew.
+      this[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#client?.close();
+    this.#client = null;
   }
 }
 
@@ -200,8 +217,10 @@ export async function whenContents<T>(
 ): Promise<T> {
   let last = '';
   let attempts = 0;
+  using readers = new DisposableStack();
+  const progressOfNodes = nodes.map((node) => readers.use(new ProgressReader(node)));
   return await eventuallyWithin(withinMs, async () => {
-    const progress = await Promise.all(nodes.map(progressOf));
+    const progress = await Promise.all(progressOfNodes.map((one) => one.read()));
     const position = progress.map((one) => one.position).join();
     attempts = position === last ? attempts + 1 : 0;
     last = position;
