@@ -6,9 +6,10 @@ import { aSeed } from '../support/random.ts';
 
 const skip = needs('namespaces') || needs('mount') || needs('compiler');
 const timeout = 900_000;
-const rounds = 2;
-/** Twice that of the stress test: operations of clients are most of the processor time. */
-const pauseMsMax = 90;
+/** Before the failover of a node, which is a round, too. The stress test has eight. */
+const rounds = 1;
+/** Three times that of the stress test: operations of clients are most of the processor time. */
+const pauseMsMax = 135;
 const oneCluster = (): boolean => true;
 
 test('three nodes under faults answer as one register for each document would, and their copies are equal in the end', {

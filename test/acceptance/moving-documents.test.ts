@@ -13,7 +13,7 @@ const waitLimitMs = 240_000;
 const writers = 4;
 const keysPerWriter = 100;
 /** The pause between two writes of a writer. Without pauses the writes, and not the moves, would be most of the processor time. */
-const pauseMs = 10;
+const pauseMs = 25;
 /** Every seventh change of a document removes it. */
 const changesPerRemoval = 7;
 /** The names that a cluster gives its first node, and the next ones with the same address. */
