@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { dataClient, set } from '../support/data-client.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
@@ -55,6 +55,8 @@ const addNode = (
 /** The states of both nodes after the second one was added. */
 const both = ['ns_1@127.0.0.1 active healthy', 'n_1@127.0.0.1 inactiveAdded healthy'];
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1'];
+const eject = (node: NodeProcess, otpNode: string): Promise<Response> =>
+  node.request('/controller/ejectNode', 'POST', { otpNode });
 const nameOf = (text: string): string => text.split(' ')[0] ?? '';
 const unprovisioned = (dataDir?: string): Promise<NodeProcess> =>
   NodeProcess.start({
@@ -79,7 +81,7 @@ async function portsOf(node: NodeProcess, shownBy = node): Promise<Record<string
 }
 
 describe('a node that is added to a cluster', () => {
-  it('is shown by both, shares users, settings and buckets, returns after kill -9, and only reads while the founder is down', async () => {
+  it('is shown by both, shares users, settings and buckets, returns after kill -9, only reads while the founder is down, and recovers with it', async () => {
     await using first = await NodeProcess.start({ args: [...firstArgs, '--bucket', 'b'] });
     await using second = await unprovisioned();
     const answer = await addNode(first, second);
@@ -140,78 +142,117 @@ describe('a node that is added to a cluster', () => {
       assert.match(await refused.text(), /stored by the founder of the cluster, which cannot be used now/);
     });
     assert.match(await (await again.request('/settings/rbac/users')).text(), /"ann"/);
-  });
 
-  it('recovers with a founder that was killed', async () => {
-    await using first = await NodeProcess.start({ args: firstArgs });
-    await using second = await unprovisioned();
-    assert.equal((await addNode(first, second)).status, 200);
-    await first.stop('SIGKILL');
-    const ports = await portsOf(first, second);
-    await using again = await NodeProcess.start({ dataDir: first.dataDir, ports });
-    for (const node of [again, second])
+    const portsOfFounder = await portsOf(first, again);
+    await using founder = await NodeProcess.start({ dataDir: first.dataDir, ports: portsOfFounder });
+    for (const node of [founder, again])
       await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(node), both));
-    assert.equal((await second.request('/pools/default', 'POST', { clusterName: 'back' })).status, 200);
-  });
-
-  it('joins by doJoinCluster, removes its configuration, and can be added again after it was ejected', async () => {
-    await using first = await NodeProcess.start({ args: firstArgs });
-    await using second = await unprovisioned();
-    const call = {
-      hostname: first.ready.node.rest,
-      user: administrator.username,
-      password: administrator.password,
-    };
-    const answer = await post(second, '/node/controller/doJoinCluster', call);
-    assert.deepEqual([answer.status, await answer.text()], [200, '']);
-    for (const node of [first, second])
-      await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(node), both));
-    assert.ok(!existsSync(join(second.dataDir, 'config.db')));
-    assert.equal(statSync(join(second.dataDir, 'member.json')).mode & 0o777, 0o600);
-
-    const eject = (otpNode: string) => first.request('/controller/ejectNode', 'POST', { otpNode });
-    const active = await eject('ns_1@127.0.0.1');
-    assert.deepEqual([active.status, await active.text()], [400, 'Cannot remove active server.\n']);
-    assert.equal(await (await eject('ns_1@nobody')).text(), 'Server does not exist.\n');
-    assert.equal(await (await first.request('/controller/ejectNode', 'POST', {})).text(), 'Bad Request\n');
-    assert.equal((await eject('n_1@127.0.0.1')).status, 200);
-    assert.deepEqual(await nodeStates(first), both.slice(0, 1));
-    await eventuallyWithin(waitLimitMs, async () => {
-      const pools = (await (await fetch(`${second.ready.node.rest}/pools`)).json()) as { pools: unknown[] };
-      assert.deepEqual(pools.pools, []);
-    });
-    assert.ok(!readdirSync(second.dataDir).includes('member.json'));
-    // Until the node listens on all its ports it cannot be added.
-    await eventuallyWithin(waitLimitMs, async () => assert.equal((await addNode(first, second)).status, 200));
-    await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(second), both));
-  });
-
-  it('can begin a cluster of its own in the process in which it left another one', async () => {
-    await using first = await NodeProcess.start({ args: firstArgs });
-    await using second = await unprovisioned();
-    assert.equal((await addNode(first, second)).status, 200);
-    assert.equal(
-      (await first.request('/controller/ejectNode', 'POST', { otpNode: 'n_1@127.0.0.1' })).status,
-      200,
-    );
-    const { username, password } = administrator;
-    const setUp = { username, password, port: 'SAME' };
-    // The second node answers as a new node once it has left.
-    await eventuallyWithin(waitLimitMs, async () => {
-      const answer = await post(second, '/settings/web', setUp);
-      assert.equal(answer.status, 200, await answer.text());
-    });
-    const credentials = { user: username, password };
-    await eventuallyWithin(waitLimitMs, async () => {
-      const answer = await addNode(second, first, credentials);
-      assert.equal(answer.status, 200, await answer.text());
-    });
+    // The member may still try to reach the founder at intervals.
     await eventuallyWithin(waitLimitMs, async () =>
-      assert.deepEqual((await nodeStates(first)).map(nameOf), names),
+      assert.equal((await again.request('/pools/default', 'POST', { clusterName: 'back' })).status, 200),
     );
   });
 
-  it('joins with --join at its first start only, and is refused with --bucket or a wrong password', async () => {
+  describe('and that belonged to a cluster before', () => {
+    let first: NodeProcess;
+    /** In each test but the first one it begins as an added node. */
+    let second: NodeProcess;
+    before(async () => {
+      first = await NodeProcess.start({ args: firstArgs });
+      second = await NodeProcess.start({ args: firstArgs });
+    });
+    after(async () => {
+      for (const node of [first, second]) await node?.[Symbol.asyncDispose]();
+    });
+
+    it('is refused unchanged with the published text if it cannot be added, may be provisioned, and joins only once', async () => {
+      const refusal = async (fields: Record<string, string>): Promise<unknown> => {
+        const answer = await first.request('/controller/addNode', 'POST', fields);
+        assert.equal(answer.status, 400);
+        return answer.json();
+      };
+      const there = { hostname: second.ready.node.rest, user: 'Administrator', password: 'password' };
+      assert.deepEqual(await refusal({ ...there, password: 'wrong-one' }), [
+        'Prepare join failed. Authentication failed. Verify username and password.',
+      ]);
+      assert.deepEqual(await refusal({ ...there, hostname: first.ready.node.rest }), [
+        'Joining node to itself is not allowed.',
+      ]);
+      const closed = 'http://127.0.0.1:1';
+      assert.deepEqual(await refusal({ ...there, hostname: closed }), [
+        `Prepare join failed. Failed to connect to ${closed}. Could not connect to "127.0.0.1" on port 1.  This could be due to an incorrect host/port combination or a firewall in place between the servers.`,
+      ]);
+      assert.equal((await first.request('/pools/default', 'POST', { memoryQuota: '300' })).status, 200);
+      assert.deepEqual(await nodeStates(first), ['ns_1@cb.local active healthy']);
+      const { nodes } = await pool(second);
+      assert.equal(nodes.length, 1);
+      // A provisioned node may be added; it loses its provisioning. The address has no scheme: the cluster finds out that the port is plain.
+      const bare = { ...there, hostname: there.hostname.replace('http://', '') };
+      assert.equal((await addNode(first, second, bare)).status, 200);
+      await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(second), both));
+      assert.deepEqual(await refusal(there), ['Prepare join failed. Node is already part of cluster.']);
+      const joined = await post(second, '/node/controller/doJoinCluster', there, administrator);
+      assert.deepEqual(await joined.json(), [
+        'Node is already provisioned. To join use controller/addNode api of the cluster',
+      ]);
+    });
+
+    it('joins by doJoinCluster, removes its configuration, and can be added again after it was ejected', async () => {
+      assert.equal((await eject(first, 'n_1@127.0.0.1')).status, 200);
+      const call = {
+        hostname: first.ready.node.rest,
+        user: administrator.username,
+        password: administrator.password,
+      };
+      // Until the second node has left, and listens on all its ports, it cannot join.
+      await eventuallyWithin(waitLimitMs, async () => {
+        const answer = await post(second, '/node/controller/doJoinCluster', call);
+        assert.deepEqual([answer.status, await answer.text()], [200, '']);
+      });
+      for (const node of [first, second])
+        await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(node), both));
+      assert.ok(!existsSync(join(second.dataDir, 'config.db')));
+      assert.equal(statSync(join(second.dataDir, 'member.json')).mode & 0o777, 0o600);
+
+      const active = await eject(first, 'ns_1@127.0.0.1');
+      assert.deepEqual([active.status, await active.text()], [400, 'Cannot remove active server.\n']);
+      assert.equal(await (await eject(first, 'ns_1@nobody')).text(), 'Server does not exist.\n');
+      assert.equal(await (await first.request('/controller/ejectNode', 'POST', {})).text(), 'Bad Request\n');
+      assert.equal((await eject(first, 'n_1@127.0.0.1')).status, 200);
+      assert.deepEqual(await nodeStates(first), both.slice(0, 1));
+      await eventuallyWithin(waitLimitMs, async () => {
+        const pools = (await (await fetch(`${second.ready.node.rest}/pools`)).json()) as { pools: unknown[] };
+        assert.deepEqual(pools.pools, []);
+      });
+      assert.ok(!readdirSync(second.dataDir).includes('member.json'));
+      // Until the node listens on all its ports it cannot be added.
+      await eventuallyWithin(waitLimitMs, async () =>
+        assert.equal((await addNode(first, second)).status, 200),
+      );
+      await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(second), both));
+    });
+
+    it('can begin a cluster of its own in the process in which it left another one', async () => {
+      assert.equal((await eject(first, 'n_1@127.0.0.1')).status, 200);
+      const { username, password } = administrator;
+      const setUp = { username, password, port: 'SAME' };
+      // The second node answers as a new node once it has left.
+      await eventuallyWithin(waitLimitMs, async () => {
+        const answer = await post(second, '/settings/web', setUp);
+        assert.equal(answer.status, 200, await answer.text());
+      });
+      const credentials = { user: username, password };
+      await eventuallyWithin(waitLimitMs, async () => {
+        const answer = await addNode(second, first, credentials);
+        assert.equal(answer.status, 200, await answer.text());
+      });
+      await eventuallyWithin(waitLimitMs, async () =>
+        assert.deepEqual((await nodeStates(first)).map(nameOf), names),
+      );
+    });
+  });
+
+  it('joins with --join at its first start only, with the services that its command line names, and is refused with --bucket or a wrong password', async () => {
     await using first = await NodeProcess.start({ args: firstArgs });
     const args = ['--services', 'kv', '--join', first.ready.node.rest];
     await using second = await NodeProcess.start({ args });
@@ -231,6 +272,15 @@ describe('a node that is added to a cluster', () => {
       [[], /--join: Authentication failed/],
     ] as const)
       await assert.rejects(NodeProcess.start({ args: [...args, ...wrong], password: 'wrong-one' }), text);
+
+    const withIndexes = ['--services', 'index', '--join', first.ready.node.rest];
+    await using third = await NodeProcess.start({ args: withIndexes });
+    const services = async () => (await pool(first)).nodes.map((node) => node.services);
+    assert.deepEqual(await services(), [['kv'], ['kv'], ['index']]);
+    await third.stop();
+    await using thirdAgain = await NodeProcess.start({ args: withIndexes, dataDir: third.dataDir });
+    assert.ok(thirdAgain.ready.node.index);
+    assert.deepEqual(await services(), [['kv'], ['kv'], ['index']]);
   });
 
   it('has the name of --node-name, which the first node and a joining one take at their first start', {
@@ -253,52 +303,6 @@ describe('a node that is added to a cluster', () => {
       NodeProcess.start({ unprovisioned: true, args: ['--node-name', b] }),
       /divan: --node-name needs --username and --password/,
     );
-  });
-
-  it('has the services that its command line names, also without documents', async () => {
-    await using first = await NodeProcess.start({ args: firstArgs });
-    const args = ['--services', 'index', '--join', first.ready.node.rest];
-    await using second = await NodeProcess.start({ args });
-    const services = async () => (await pool(first)).nodes.map((node) => node.services);
-    assert.deepEqual(await services(), [['kv'], ['index']]);
-    await second.stop();
-    await using again = await NodeProcess.start({ args, dataDir: second.dataDir });
-    assert.ok(again.ready.node.index);
-    assert.deepEqual(await services(), [['kv'], ['index']]);
-  });
-
-  it('is refused unchanged with the published text if it cannot be added, may be provisioned, and joins only once', async () => {
-    await using first = await NodeProcess.start({ args: firstArgs });
-    await using second = await NodeProcess.start({ args: firstArgs });
-    const refusal = async (fields: Record<string, string>): Promise<unknown> => {
-      const answer = await first.request('/controller/addNode', 'POST', fields);
-      assert.equal(answer.status, 400);
-      return answer.json();
-    };
-    const there = { hostname: second.ready.node.rest, user: 'Administrator', password: 'password' };
-    assert.deepEqual(await refusal({ ...there, password: 'wrong-one' }), [
-      'Prepare join failed. Authentication failed. Verify username and password.',
-    ]);
-    assert.deepEqual(await refusal({ ...there, hostname: first.ready.node.rest }), [
-      'Joining node to itself is not allowed.',
-    ]);
-    const closed = 'http://127.0.0.1:1';
-    assert.deepEqual(await refusal({ ...there, hostname: closed }), [
-      `Prepare join failed. Failed to connect to ${closed}. Could not connect to "127.0.0.1" on port 1.  This could be due to an incorrect host/port combination or a firewall in place between the servers.`,
-    ]);
-    assert.equal((await first.request('/pools/default', 'POST', { memoryQuota: '300' })).status, 200);
-    assert.deepEqual(await nodeStates(first), ['ns_1@cb.local active healthy']);
-    const { nodes } = await pool(second);
-    assert.equal(nodes.length, 1);
-    // A provisioned node may be added; it loses its provisioning. The address has no scheme: the cluster finds out that the port is plain.
-    const bare = { ...there, hostname: there.hostname.replace('http://', '') };
-    assert.equal((await addNode(first, second, bare)).status, 200);
-    await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(second), both));
-    assert.deepEqual(await refusal(there), ['Prepare join failed. Node is already part of cluster.']);
-    const joined = await post(second, '/node/controller/doJoinCluster', there, administrator);
-    assert.deepEqual(await joined.json(), [
-      'Node is already provisioned. To join use controller/addNode api of the cluster',
-    ]);
   });
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { addNode } from '../support/join-nodes.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
@@ -28,24 +28,45 @@ const rebalance = (node: NodeProcess, knownNodes: readonly string[], ejectedNode
     knownNodes: knownNodes.join(','),
     ejectedNodes: ejectedNodes.join(','),
   });
-const untilEnded = (node: NodeProcess): Promise<void> =>
+const taskOf = async (node: NodeProcess): Promise<{ status: string; statusId?: string } | undefined> => {
+  const tasks = await read<{ type: string; status: string; statusId?: string }[]>(
+    node,
+    '/pools/default/tasks',
+  );
+  return tasks.find(({ type }) => type === 'rebalance');
+};
+/** Resolves once a rebalance after the one with the id has ended. */
+const untilEnded = (node: NodeProcess, former?: string): Promise<void> =>
   eventuallyWithin(waitLimitMs, async () => {
-    const tasks = await read<{ type: string; status: string; statusId?: string }[]>(
-      node,
-      '/pools/default/tasks',
-    );
-    const task = tasks.find(({ type }) => type === 'rebalance');
+    const task = await taskOf(node);
     assert.equal(task?.status, 'notRunning');
-    assert.notEqual(task?.statusId, undefined);
+    assert.notEqual(task?.statusId, former);
   });
+/** Rebalances without removing a node; resolves once that has ended. */
+async function rebalanceFully(node: NodeProcess): Promise<void> {
+  const former = (await taskOf(node))?.statusId;
+  assert.equal((await rebalance(node, names)).status, 200);
+  await untilEnded(node, former);
+}
 
 const firstNode = () => NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
 const unprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
 
 describe('a rebalance of two nodes', () => {
+  let first: NodeProcess;
+  /** Removed from the cluster by each test but the last one. */
+  let second: NodeProcess;
+  before(async () => {
+    first = await firstNode();
+    second = await unprovisioned();
+  });
+  after(async () => {
+    for (const node of [first, second]) await node?.[Symbol.asyncDispose]();
+  });
+  /** Until a removed node listens on all its ports it cannot be added. */
+  const addAgain = () => eventuallyWithin(waitLimitMs, () => addNode(first, second));
+
   it('activates an added node, and removes it again', async () => {
-    await using first = await firstNode();
-    await using second = await unprovisioned();
     assert.equal(await orchestrator(first), 'ns_1@cb.local');
     await addNode(first, second);
     assert.equal((await read<Pool>(first, '/pools/default')).balanced, false);
@@ -77,11 +98,8 @@ describe('a rebalance of two nodes', () => {
   });
 
   it('removes a node whose disk takes no changes; the node leaves once its disk takes them again', async () => {
-    await using first = await firstNode();
-    await using second = await unprovisioned();
-    await addNode(first, second);
-    assert.equal((await rebalance(first, names)).status, 200);
-    await untilEnded(first);
+    await addAgain();
+    await rebalanceFully(first);
     // A folder under the temporary name of the file makes the write of the file fail, as a full disk would.
     const obstacle = join(second.dataDir, 'member.json.tmp');
     mkdirSync(obstacle);
@@ -97,12 +115,22 @@ describe('a rebalance of two nodes', () => {
     });
   });
 
+  it('is refused if it names other nodes than the cluster has', async () => {
+    await addAgain();
+    const refusal = async (knownNodes: readonly string[], ejected: readonly string[] = []) => {
+      const answer = await rebalance(first, knownNodes, ejected);
+      return [answer.status, await answer.text()];
+    };
+    assert.deepEqual(await refusal([]), [400, '{"empty_known_nodes":1}']);
+    assert.deepEqual(await refusal(names.slice(1)), [400, '{"mismatch":1}']);
+    assert.deepEqual(await refusal([...names, 'n_2@127.0.0.1']), [400, '{"mismatch":1}']);
+    assert.deepEqual(await refusal(names, ['n_2@127.0.0.1']), [400, '{"mismatch":1}']);
+    assert.deepEqual(await refusal(names, names), [400, 'No active nodes left']);
+    assert.deepEqual(await members(first), [`${names[0]} active`, `${names[1]} inactiveAdded`]);
+  });
+
   it('removes a dead node after its failover, and creates its shards, empty, on the other one', async () => {
-    await using first = await firstNode();
-    await using second = await unprovisioned();
-    await addNode(first, second);
-    assert.equal((await rebalance(first, names)).status, 200);
-    await untilEnded(first);
+    await rebalanceFully(first);
     const bucket = { name: 'b', ramQuotaMB: '100', bucketType: 'membase', replicaNumber: '0' };
     assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
     const serversAndMap = async (): Promise<[string[], number[][]]> => {
@@ -164,28 +192,11 @@ describe('a rebalance of two nodes', () => {
     );
     assert.equal((await first.request('/pools/default/buckets/whole', 'DELETE')).status, 200);
     await addNode(first, second);
-    assert.equal((await rebalance(first, names)).status, 200);
-    await untilEnded(first);
+    await rebalanceFully(first);
     const form = { name: 'spread', ramQuota: '100' };
     assert.equal((await first.request('/pools/default/buckets', 'POST', form)).status, 202);
     await eventuallyWithin(waitLimitMs, async () =>
       assert.deepEqual((await query('SELECT RAW COUNT(*) FROM spread')).results, [0]),
     );
-  });
-
-  it('is refused if it names other nodes than the cluster has', async () => {
-    await using first = await firstNode();
-    await using second = await unprovisioned();
-    await addNode(first, second);
-    const refusal = async (knownNodes: readonly string[], ejected: readonly string[] = []) => {
-      const answer = await rebalance(first, knownNodes, ejected);
-      return [answer.status, await answer.text()];
-    };
-    assert.deepEqual(await refusal([]), [400, '{"empty_known_nodes":1}']);
-    assert.deepEqual(await refusal(names.slice(1)), [400, '{"mismatch":1}']);
-    assert.deepEqual(await refusal([...names, 'n_2@127.0.0.1']), [400, '{"mismatch":1}']);
-    assert.deepEqual(await refusal(names, ['n_2@127.0.0.1']), [400, '{"mismatch":1}']);
-    assert.deepEqual(await refusal(names, names), [400, 'No active nodes left']);
-    assert.deepEqual(await members(first), [`${names[0]} active`, `${names[1]} inactiveAdded`]);
   });
 });

@@ -1,7 +1,7 @@
 // Two nodes that have each other's copies: what `majority` acknowledged is on both.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { dataClient, get, majority, set } from '../support/data-client.ts';
@@ -31,10 +31,52 @@ const answered = (client: KvConnection, request: RequestParts, expected: Status)
   });
 const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
 
-test('a majority write reaches the copy, is impossible while its node is down, and possible after the restart', async () => {
-  await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
-  await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
+/** A program that has the default port, unless a node on this machine has it already. */
+const other = createServer();
+let first: NodeProcess;
+let second: NodeProcess;
+before(async () => {
+  other.listen(replicationPort, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve).once('error', resolve));
+  const args = ['--services', 'kv', '--memory-quota', '256'];
+  first = await NodeProcess.start({ args, ports: { replication: replicationPort } });
+  second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
   await joinNodes(first, [second]);
+});
+after(async () => {
+  other.close();
+  for (const node of [first, second]) await node?.[Symbol.asyncDispose]();
+});
+
+test('a node starts although another program has the default port for replication', () => {
+  assert.notEqual(first.ready.node.kv, '');
+});
+
+test('majority writes are possible after their bucket was created or flushed', async () => {
+  const name = 'a';
+  const bucket = { name, ramQuotaMB: '100', replicaNumber: '1', flushEnabled: '1' };
+  const write = async (): Promise<void> => {
+    const { vBucketServerMap } = (await (
+      await first.request(`/pools/default/b/${name}`)
+    ).json()) as TerseBucket;
+    const { serverList, vBucketMap } = vBucketServerMap;
+    const ownIndex = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
+    const client = await dataClient(first, name);
+    const vbs = vBucketMap.flatMap(([active], vb) => (active === ownIndex ? [vb] : []));
+    // Repeated, since a copy that a busy machine stalls is out of sync for a while.
+    // src/cluster/buckets/copies-in-sync.test.ts tests that a bucket is created and flushed only once its copies are in sync.
+    for (const vb of vbs) await answered(client, set('k', 'one', { vb, framing: majority }), Status.success);
+    client.close();
+  };
+  assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
+  await write();
+  const flush = `/pools/default/buckets/${name}/controller/doFlush`;
+  assert.equal((await first.request(flush, 'POST', {})).status, 200);
+  await write();
+  assert.equal((await first.request(`/pools/default/buckets/${name}`, 'DELETE')).status, 200);
+});
+
+test('a majority write reaches the copy, is impossible while its node is down, and possible after the restart', async () => {
   const bucket = { name: 'c', ramQuotaMB: '100', replicaNumber: '1' };
   assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
   const { vBucketServerMap } = (await (await first.request('/pools/default/b/c')).json()) as TerseBucket;
@@ -80,42 +122,4 @@ test('a majority write reaches the copy, is impossible while its node is down, a
   const later = await dataClient(alone, 'c');
   await answered(later, get('back', { vb }), Status.success);
   later.close();
-});
-
-test('majority writes are possible after their bucket was created or flushed', async () => {
-  await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
-  await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
-  await joinNodes(first, [second]);
-  const name = 'a';
-  const bucket = { name, ramQuotaMB: '100', replicaNumber: '1', flushEnabled: '1' };
-  const write = async (): Promise<void> => {
-    const { vBucketServerMap } = (await (
-      await first.request(`/pools/default/b/${name}`)
-    ).json()) as TerseBucket;
-    const { serverList, vBucketMap } = vBucketServerMap;
-    const ownIndex = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
-    const client = await dataClient(first, name);
-    const vbs = vBucketMap.flatMap(([active], vb) => (active === ownIndex ? [vb] : []));
-    // Repeated, since a copy that a busy machine stalls is out of sync for a while.
-    // src/cluster/buckets/copies-in-sync.test.ts tests that a bucket is created and flushed only once its copies are in sync.
-    for (const vb of vbs) await answered(client, set('k', 'one', { vb, framing: majority }), Status.success);
-    client.close();
-  };
-  assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
-  await write();
-  const flush = `/pools/default/buckets/${name}/controller/doFlush`;
-  assert.equal((await first.request(flush, 'POST', {})).status, 200);
-  await write();
-});
-
-test('a node starts although another program has the default port for replication', async (t) => {
-  const other = createServer().listen(replicationPort, '127.0.0.1');
-  t.after(() => other.close());
-  // A node on this machine may have the port already.
-  await new Promise((resolve) => other.once('listening', resolve).once('error', resolve));
-  await using node = await NodeProcess.start({
-    args: ['--services', 'kv'],
-    ports: { replication: replicationPort },
-  });
-  assert.notEqual(node.ready.node.kv, '');
 });
