@@ -12,7 +12,8 @@ import { eventuallyWithin } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
-const documents = Array.from({ length: 100 }, (_, n) => `d${n}`);
+/** Enough for each node to have some. */
+const documents = Array.from({ length: 40 }, (_, n) => `d${n}`);
 const account = { username: 'app', password: 'correct-Horse-7' };
 
 class ScaledCluster {

@@ -161,7 +161,7 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
       [[3, 'Ready']],
     );
     const collection = cluster.bucket('b').defaultCollection();
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 2; round++) {
       const results = await Promise.all(
         Array.from({ length: 10 }, (_, n) => collection.upsert(`w${n}`, { n: 10_000 + round * 10 + n })),
       );
@@ -263,7 +263,7 @@ describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
     await rows(second, 'CREATE INDEX by_n ON b.s.c(n)');
     for (const node of all())
       assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b.s.c WHERE n >= 10', requestPlus), [40]);
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 3; round++) {
       await rows(second, 'CREATE INDEX often ON b.s.c(n) WITH {"defer_build": true}');
       await rows(first, 'DROP INDEX often ON b.s.c');
       const shown = 'SELECT RAW name FROM system:indexes WHERE name = "often"';

@@ -11,7 +11,8 @@ import { administrator, eventually, eventuallyWithin, NodeProcess } from '../sup
 import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 240_000;
-const documents = 200;
+/** Enough for each node to have some. */
+const documents = 60;
 const kv = ['--services', 'kv'];
 const majority = { durabilityLevel: DurabilityLevel.Majority };
 

@@ -117,7 +117,8 @@ async function assertChanges(nodes: readonly NodeProcess[], name: string): Promi
     await eventuallyWithin(waitLimitMs, async () => assert.equal(await clusterName(node), name));
 }
 
-const keyCount = 100;
+/** Enough for each node to have some. */
+const keyCount = 40;
 const keyOf = (at: number): string => `k${at % keyCount}`;
 
 /** Each shard gets its copies in sync by itself. Until then it refuses durable writes. */
