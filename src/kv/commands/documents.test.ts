@@ -371,3 +371,14 @@ test('a client observes seqnos and keys, and gets the failover log', async () =>
   const random = await client.ask({ opcode: Opcode.getRandomKey, extras: u32(0) });
   assert.deepEqual([random.key.toString(), random.value.toString()], ['\0k', 'v']);
 });
+
+test('keys in a cache bucket are accepted with and without the id of the default collection', async () => {
+  await using service = await startService(aDesired({ buckets: [aBucket('b', { type: 'cache' })] }));
+  const client = await service.ready();
+  const plain = (name: string) => ({ key: Buffer.from(name) });
+  assert.equal((await client.ask(set('', '1', plain('a')))).status, Status.success);
+  assert.equal(await bodyOf(client, 'a'), '1');
+  assert.equal((await client.ask(set('longer', '2'))).status, Status.success);
+  assert.equal((await client.ask(get('', plain('longer')))).value.toString(), '2');
+  assert.equal((await client.ask(set('', '3', plain('x'.repeat(251))))).status, Status.invalidArguments);
+});
