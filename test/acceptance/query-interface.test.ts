@@ -180,7 +180,11 @@ const refused: readonly (readonly [statement: string, code: number, text: RegExp
     /^Keyspace not found in CB datastore: default:nowhere - cause: No bucket named nowhere$/,
   ],
   ['SELECT * FROM shop.s.nos', 12003, /default:shop\.s\.nos/],
-  ['INSERT INTO shop (KEY, VALUE) VALUES ("k", 1)', 12009, /DML Error/],
+  [
+    'INSERT INTO shop (KEY, VALUE) VALUES ("k", 1)',
+    12009,
+    /^DML Error, possible causes include concurrent modification\. Failed to perform insert on key k - cause: Duplicate Key: k$/,
+  ],
   ['DROP INDEX shop.nosuch', 12016, /Index Not Found/],
   ['DROP PRIMARY INDEX ON shop.s.c', 12016, /Index Not Found/],
   ['SELECT * FROM shop.nos.c', 12021, /Scope not found in CB datastore/],

@@ -131,7 +131,7 @@ export const texts = {
   12002: 'Namespace not found in CB datastore: {}',
   12003: 'Keyspace not found in CB datastore: {}',
   12008: 'Error performing bulk get operation {}',
-  12009: 'DML Error, possible causes include CAS mismatch. {}',
+  12009: 'DML Error, possible causes include {}. {}',
   12015: 'Index scan timed out',
   12016: 'Index Not Found',
   12021: 'Scope not found in CB datastore {}',

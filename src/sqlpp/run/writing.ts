@@ -1,7 +1,7 @@
 // Writes documents in batches, and converts outcomes to errors, counts and RETURNING rows.
 import type { DocumentWrite, WriteOutcome } from '../datastore/documents.ts';
 import { type Keyspace, keyspaceText } from '../datastore/keyspace.ts';
-import { type SqlError, sqlError, sqlErrorWith } from '../errors/sql-error.ts';
+import { type SqlError, type SqlErrorDetails, sqlError, sqlErrorWith } from '../errors/sql-error.ts';
 import type { Source } from '../plan/block.ts';
 import type { ChangePlan } from '../plan/change-plans.ts';
 import type { LogicalProjection } from '../plan/logical.ts';
@@ -132,39 +132,40 @@ export class Writer {
     switch (outcome.status) {
       case 'exists':
         return write.kind === 'insert'
-          ? sqlErrorWith(
-              12009,
+          ? otherDmlError(
               { reason: { ...target, code: 17012, message: `Duplicate Key: ${write.id}` } },
               `${failed} - cause: Duplicate Key: ${write.id}`,
             )
-          : this.#mismatch(failed, target);
+          : mismatch(failed, target);
       case 'cas mismatch':
-        return this.#mismatch(failed, target);
+        return mismatch(failed, target);
       case 'not found':
-        return sqlErrorWith(
-          12009,
+        return otherDmlError(
           { reason: { ...target, code: 17014, message: `Key not found : ${write.id}` } },
           `${failed} - cause: Key not found : ${write.id}`,
         );
       case 'locked':
-        return sqlErrorWith(
-          12009,
+        return otherDmlError(
           { reason: target, isRetryable: true },
           `${failed} - cause: the document is locked`,
         );
       case 'failed':
-        return sqlErrorWith(
-          12009,
+        return otherDmlError(
           { reason: target, isRetryable: outcome.retryable },
           `${failed} - cause: ${outcome.reason}`,
         );
     }
   }
-
-  #mismatch(failed: string, target: Readonly<Record<string, unknown>>): SqlError {
-    return sqlErrorWith(12009, { reason: { ...target, code: 12033, message: 'CAS mismatch' } }, failed);
-  }
 }
+
+function mismatch(failed: string, target: Readonly<Record<string, unknown>>): SqlError {
+  const reason = { ...target, code: 12033, message: 'CAS mismatch' };
+  return sqlErrorWith(12009, { reason }, 'CAS mismatch', failed);
+}
+
+/** SDKs take each error 12009 whose text contains "CAS mismatch" for one, some of them whatever its reason is. */
+const otherDmlError = (details: SqlErrorDetails, text: string): SqlError =>
+  sqlErrorWith(12009, details, 'concurrent modification', text);
 
 function writtenMeta(write: DocumentWrite, cas: bigint, before: Value): Value {
   const meta = newObject();
