@@ -7,20 +7,22 @@ import type { NodeProcess } from '../../test/support/node-process.ts';
 const limitMs = 60_000;
 const pauseMs = 2;
 
-/** Asks the nodes in turn; resolves after the first success. */
+/** Asks the nodes in turn; resolves after the first success, or without one once `isOver` is aborted. */
 export async function untilWritten(
   nodes: readonly NodeProcess[],
-  { vb, bucket }: { vb: number; bucket: string },
+  { vb, bucket, isOver }: { vb: number; bucket: string; isOver?: AbortSignal },
 ): Promise<void> {
   const clients = new Map<NodeProcess, KvConnection>();
   const deadlineMs = performance.now() + limitMs;
+  const close = (): void => {
+    for (const client of clients.values()) client.close();
+  };
   while (performance.now() < deadlineMs) {
     for (const node of nodes) {
+      if (isOver?.aborted) return close();
       const status = await write(clients, node, vb, bucket).catch(() => null);
       if (status === null) clients.delete(node);
-      if (status !== Status.success) continue;
-      for (const client of clients.values()) client.close();
-      return;
+      if (status === Status.success) return close();
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
