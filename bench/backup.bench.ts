@@ -20,7 +20,7 @@ const words =
   );
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
-  const count = smoke ? 5_000 : 300_000;
+  const count = smoke ? 1_000 : 300_000;
   const scratch = mkdtempSync(join(tmpdir(), 'divan-bench-'));
   const node = await NodeProcess.start({ args: ['--memory-quota', '3000', '--bucket', 'b:couchbase:1500'] });
   const access = backupNode(node);
@@ -39,14 +39,14 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     report('plain SETs by one client', count, sets.nodeMs + sets.ownMs - (user + system) / 1_000);
     const alone = compressAlone(count);
     report('compressing the same bytes alone', count, alone);
-    const idle = await latencies(client, 2_000);
+    const idle = await latencies(client, smoke ? 200 : 2_000);
 
     const full = await command(node, ['backup', folder]);
     report('full backup', count, full.nodeMs + full.commandMs, full);
     const size = archiveBytes(folder) / bytes;
     console.log(`size: ${size.toFixed(2)} of the documents`);
     const [busy] = await Promise.all([
-      latencies(client, smoke ? 2_000 : 20_000),
+      latencies(client, smoke ? 200 : 20_000),
       command(node, ['backup', folder, '--full']),
     ]);
     console.log(`99th percentile of single reads: ${p99(idle)} ms idle, ${p99(busy)} ms with a backup`);
@@ -74,7 +74,11 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     const restored = await command(node, ['restore', folder]);
     report('restore into a new bucket', count, restored.nodeMs + restored.commandMs, restored);
     client.close();
-    await measureSmallBackups(node, scratch);
+    await measureSmallBackups(
+      node,
+      scratch,
+      smoke ? { count: 1_000, rounds: 1 } : { count: 10_000, rounds: 5 },
+    );
   } finally {
     await node[Symbol.asyncDispose]();
     rmSync(scratch, { recursive: true, force: true });
@@ -82,21 +86,25 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
 }
 
 /** A backup and restores of a small bucket, as tests do them between two cases. */
-async function measureSmallBackups(node: NodeProcess, scratch: string): Promise<void> {
+async function measureSmallBackups(
+  node: NodeProcess,
+  scratch: string,
+  { count, rounds }: { count: number; rounds: number },
+): Promise<void> {
   const access = backupNode(node);
   await access.createBucket('small', { ramQuotaMB: 100, replicaNumber: 0, flushEnabled: 1 });
   const [route] = await access.routes('small');
   const client = await BucketClient.open((route as NonNullable<typeof route>).options);
-  await store(client, 10_000);
+  await store(client, count);
   client.close();
   const folder = join(scratch, 'small');
   const saved = await command(node, ['backup', folder, '--bucket', 'small']);
   const times: number[] = [];
-  for (let round = 0; round < 5; round++)
+  for (let round = 0; round < rounds; round++)
     times.push((await command(node, ['restore', folder, '--replace'])).wallMs);
   times.sort((a, b) => a - b);
   console.log(
-    `10,000 documents: saved in ${saved.wallMs} ms, restore --replace in ${times[2]} ms (median of 5)`,
+    `${count.toLocaleString('en')} documents: saved in ${saved.wallMs} ms, restore --replace in ${times[rounds >> 1]} ms (median of ${rounds})`,
   );
 }
 

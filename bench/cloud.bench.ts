@@ -33,7 +33,7 @@ interface Size {
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const size: Size = smoke
-    ? { clusters: 200, projects: 20, ms: 300, atOnce: 2, idleMs: 1_000 }
+    ? { clusters: 200, projects: 20, ms: 50, atOnce: 1, idleMs: 0 }
     : { clusters: 10_000, projects: 1_000, ms: 4_000, atOnce: 10, idleMs: 45_000 };
   await overSqlite(size);
   if (needs('postgresql') === false) await overPostgres(size);

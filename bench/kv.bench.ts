@@ -66,7 +66,7 @@ async function measureMemcached(seconds: number): Promise<Measured[]> {
 }
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
-  const seconds = smoke ? 0.2 : 4;
+  const seconds = smoke ? 0.1 : 4;
   const base = await measureMemcached(seconds);
   if (base.length === 0) console.log('memcached is not installed: no ratios');
   for (const [index, { name }] of shapes.entries()) report('memcached -t 1', name, base[index], undefined);

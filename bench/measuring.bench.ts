@@ -62,7 +62,7 @@ function countingNanoseconds(rounds: number): number {
 }
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
-  const [seconds, rounds] = smoke ? [0.2, 1] : [3, 5];
+  const [seconds, rounds] = smoke ? [0.1, 1] : [3, 5];
   const folder = mkdtempSync(join(tmpdir(), 'divan-bench-'));
   const admin = new WorkerKvAdmin({ log: silentLog, onLost: () => {} });
   const start = {

@@ -22,7 +22,7 @@ const groups: Readonly<Record<string, (extent: Extent) => Promise<Figure[]>>> = 
 };
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
-  const extent = smoke ? { rounds: 1, seconds: 0.2 } : { rounds: 5, seconds: 2 };
+  const extent = smoke ? { rounds: 1, seconds: 0.1 } : { rounds: 5, seconds: 2 };
   const [loadBefore = 0] = loadavg();
   const figures: Figure[] = [];
   const wanted = process.argv.slice(3);

@@ -38,11 +38,11 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await pointsAtOnce(sides, node, peer?.server ?? null, smoke);
   await scans(sides, client, peer?.client ?? null, count, smoke);
   await collectionScan(sides, node, client, peer?.client ?? null, count);
-  await freshReads(client, smoke ? 20 : 300);
+  await freshReads(client, smoke ? 5 : 300);
   await changesOfKeys(sides, client, peer?.client ?? null, smoke ? 20 : 200);
   await builds(smoke);
-  await shortDuringLong(node, client, smoke ? 1 : 5);
-  await memory(node, client, count);
+  await shortDuringLong(node, client, smoke ? 0.2 : 5);
+  await memory(node, client, count, smoke ? 0 : untilCollectedMs);
   client.close();
   await peer?.client.end();
   if (!smoke) await idle();
@@ -90,7 +90,7 @@ async function points(sides: Sides, client: QueryConnection, peer: pg.Client | n
     [point, byKey].flatMap(({ here, there }) => [here, there]),
     smoke ? { times: 40, msMax: warmUpMsMax } : { times: warmUpTimes, msMax: warmUpMsMax },
   );
-  const rounds = smoke ? 200 : 6_000;
+  const rounds = smoke ? 20 : 6_000;
   await compared(
     'point query, prepared',
     { sides, rounds, goal: 0.3, latencyGoal: 'goal 0.6 ms median, 4 ms at 99 %', countsThreads: true },
@@ -119,7 +119,7 @@ async function pointsAtOnce(sides: Sides, node: NodeProcess, peer: Postgres | nu
   const values = (round: number): number[] => all.map((_, at) => pointAt(round * connections + at));
   await compared(
     `point query, prepared, ${connections} connections`,
-    { sides, rounds: smoke ? 20 : 400, each: connections, goal: 0.3, countsThreads: true },
+    { sides, rounds: smoke ? 4 : 400, each: connections, goal: 0.3, countsThreads: true },
     (round) =>
       Promise.all(values(round).map((value, at) => clients[at]?.run({ prepared: 'point', $n: value }))),
     (round) =>
@@ -189,12 +189,12 @@ async function ranges(
   const figures = { sides, each: width };
   await compared(
     `${what}, the first ones of a process`,
-    { ...figures, rounds: 20, isCold: true },
+    { ...figures, rounds: smoke ? 4 : 20, isCold: true },
     onNode,
     onPeer,
   );
-  await warmUp([onNode, onPeer], { times: smoke ? 20 : rangeWarmUpTimes, msMax: warmUpMsMax });
-  await compared(what, { ...figures, rounds: smoke ? 20 : 60, goal: 0.5 }, onNode, onPeer);
+  await warmUp([onNode, onPeer], { times: smoke ? 2 : rangeWarmUpTimes, msMax: warmUpMsMax });
+  await compared(what, { ...figures, rounds: smoke ? 4 : 60, goal: 0.5 }, onNode, onPeer);
 }
 
 async function collectionScan(
@@ -260,7 +260,7 @@ const untilCollectedMs = 2_000;
 /** After this time without requests, the threads of a node have collected their garbage and released the memory. */
 const untilIdleMs = 35_000;
 
-async function memory(node: NodeProcess, client: QueryConnection, count: number) {
+async function memory(node: NodeProcess, client: QueryConnection, count: number, waitMs: number) {
   const fivefold = `FROM ${keyspace} d UNNEST [1, 2, 3, 4, 5] AS t`;
   for (const [what, statement] of [
     ['rows answered', `SELECT d.name, t ${fivefold}`],
@@ -268,7 +268,7 @@ async function memory(node: NodeProcess, client: QueryConnection, count: number)
     ['distinct rows', `SELECT DISTINCT d.name, t ${fivefold}`],
     ['groups', `SELECT d.name, t, COUNT(*) ${fivefold} GROUP BY d.name, t`],
   ] as const) {
-    await wait(untilCollectedMs);
+    await wait(waitMs);
     const residentBeforeMb = residentMb(node.pid);
     resetPeak(node.pid);
     await client.run({ statement });

@@ -4,7 +4,6 @@ import { administrator, NodeProcess } from '../test/support/node-process.ts';
 import { load } from './support/http-load.ts';
 import { processMs } from './support/server-usage.ts';
 
-const bucketCount = 30;
 const bucketQuotaMb = 100;
 const { username, password } = administrator;
 const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
@@ -26,8 +25,9 @@ const requests: readonly Request[] = [
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await using node = await NodeProcess.start();
+  const bucketCount = smoke ? 3 : 30;
   await node.request('/pools/default', 'POST', { memoryQuota: `${bucketCount * bucketQuotaMb}` });
-  const ms = smoke ? 300 : 5_000;
+  const ms = smoke ? 50 : 5_000;
   await addBuckets(node, 1, 1);
   await measure(node, 'one bucket', ms);
   await addBuckets(node, 2, bucketCount);

@@ -8,7 +8,7 @@ const buckets = [{ name: 'b', documents: [{ key: 'kept', value: 1 }] }];
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const starts: number[] = [];
-  for (let round = 0; round < (smoke ? 2 : 11); round++) {
+  for (let round = 0; round < (smoke ? 1 : 11); round++) {
     const startedMs = performance.now();
     await using node = await startNode({ buckets });
     const client = await clientOf(node);
@@ -30,7 +30,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
 
 async function resets(node: TestNode, smoke: boolean, change: () => Promise<void>): Promise<number[]> {
   const times: number[] = [];
-  for (let round = 0; round < (smoke ? 5 : 200); round++) {
+  for (let round = 0; round < (smoke ? 2 : 200); round++) {
     await change();
     const startedMs = performance.now();
     await node.reset();

@@ -11,7 +11,6 @@ import { Opcode } from '../test/support/opcodes.ts';
 import { type Attack, attacks, prepare } from './support/hostile-requests.ts';
 import type { TurnsCommand, TurnsReport } from './support/turns-service.ts';
 
-const connections = 4;
 const turnMaxMs = 10;
 /** Texts of the attacks whose longest turn took more than `turnMaxMs`. */
 const exceeding: string[] = [];
@@ -28,11 +27,13 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const port = await nextMessage<number>(service);
   /** `npm run bench -- turns <text>`: only attacks whose name contains the text. */
   const only = process.argv[3];
-  await prepare(await login(port));
-  await measure(service, port, control, 1);
+  // Each connection has documents of 20 MB of its own.
+  const connections = smoke ? 1 : 4;
+  await prepare(await login(port), { connections, withFullVbucket: !smoke });
+  await measure(service, port, control, { connections, rounds: 1 });
   const wanted = attacks.filter(({ name }) => only === undefined || name.includes(only));
   for (const attack of smoke ? attacks.slice(0, smokeAttacks) : wanted)
-    await measure(service, port, attack, smoke ? 1 : attack.rounds);
+    await measure(service, port, attack, { connections, rounds: smoke ? 1 : attack.rounds });
   for (const [command, bucket] of smoke ? [] : administration)
     if (only === undefined || command.includes(only))
       await measureAdministration(service, port, command, bucket, 1_000_000);
@@ -41,7 +42,12 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await new Promise((resolve) => service.once('exit', resolve));
 }
 
-async function measure(service: ChildProcess, port: number, attack: Attack, rounds: number): Promise<void> {
+async function measure(
+  service: ChildProcess,
+  port: number,
+  attack: Attack,
+  { connections, rounds }: { connections: number; rounds: number },
+): Promise<void> {
   const clients = await Promise.all(Array.from({ length: connections }, () => login(port)));
   for (const client of clients) await attack.begin?.(client);
   await watched(service, port, attack.name, async () => {

@@ -1,11 +1,12 @@
 // Runs the test files under the given paths (default: all of test and src) with node:test: several files of src in one process, each
 // other file in a process of its own. Flags such as --test-name-pattern are passed to the processes.
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
+import { shareEnvironment } from './shared-environment.ts';
 
 /** Ends only tests that hang: beside others on a busy machine a test may take several times as long as alone. */
 const testTimeoutMs = 600_000;
@@ -34,10 +35,7 @@ if (found.length === 0) {
 }
 // A test file waits for most of its time, for other processes or timers, and uses a third of a processor.
 const concurrency = availableParallelism() + 3;
-// All processes, nodes and clouds under test too, share the cache of compiled code that `npm ci` fills.
-process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/divan');
-await noteUnchangedCode();
-process.env['TMPDIR'] ??= memoryFolder() ?? tmpdir();
+await shareEnvironment();
 const scratch = mkdtempSync(join(tmpdir(), 'divan-tests-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 const isOfSrc = (file: string): boolean => !relative('src', file).startsWith('..');
@@ -74,30 +72,4 @@ function groupsOf(shared: readonly string[]): string[] {
     groups.push(group);
   }
   return groups;
-}
-
-/** If the built code is up to date, sets the variable that makes nodes under test run it without checking again. They miss changes of the sources during the tests. */
-async function noteUnchangedCode(): Promise<void> {
-  const { codeFolder, unchangedVariable } = (await import(`${resolve('bin')}/code-folder.js`)) as {
-    codeFolder(): string;
-    unchangedVariable: string;
-  };
-  if (codeFolder() === 'built/node') process.env[unchangedVariable] = `${resolve('.')}/`;
-}
-
-/**
- * Temporary folders in memory, where there is much of it: nodes under test sync their files by the thousand. Tests end processes, not the
- * power supply, so that a sync to memory proves as much. Set TMPDIR to use a disk.
- */
-function memoryFolder(): string | null {
-  const folder = '/dev/shm';
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    const isUsable =
-      bavail * bsize >= 8 * 2 ** 30 &&
-      !/^\S+ \/dev\/shm \S+ \S*noexec/m.test(readFileSync('/proc/mounts', 'utf8'));
-    return isUsable ? folder : null;
-  } catch {
-    return null;
-  }
 }

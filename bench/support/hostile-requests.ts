@@ -66,15 +66,19 @@ const succeedsOrIsBusy = (reply: Reply): void => {
 const fullVbucket = 7;
 const keysOfFullVbucket = 200_000;
 
-/** Stores the documents that the attacks need. */
-export async function prepare(client: KvConnection): Promise<void> {
+/** Stores the documents that the attacks over so many connections need; those on large documents need no full vbucket. */
+export async function prepare(
+  client: KvConnection,
+  { connections, withFullVbucket }: { connections: number; withFullVbucket: boolean },
+): Promise<void> {
   for (const request of [set('small', Buffer.from('1')), set('large', large), set('people', people)])
     succeeds(await client.ask(request));
-  for (let index = 0; index < 4; index++) {
+  for (let index = 0; index < connections; index++) {
     succeeds(await client.ask(set(`own${index}`, large)));
     succeeds(await client.ask(set(`text${index}`, large)));
   }
   succeeds(await client.ask(set('packed', packed, Datatype.snappy)));
+  if (!withFullVbucket) return;
   const batch = 1000;
   for (let from = 0; from < keysOfFullVbucket; from += batch) {
     client.send(

@@ -21,7 +21,7 @@ const figure = (
 export async function manyBuckets({ rounds, seconds }: Extent): Promise<Figure[]> {
   const isSmoke = seconds < 1;
   const [buckets, count] = isSmoke ? [3, 100] : [30, 10_000];
-  const times = isSmoke ? { settleMs: 0, idleMs: 1_000 } : { settleMs: 35_000, idleMs: 30_000 };
+  const times = isSmoke ? { settleMs: 0, idleMs: 200 } : { settleMs: 35_000, idleMs: 30_000 };
   const found = await measureMany({ buckets, connections: count, starts: rounds, ...times });
   const [withBuckets, withConnections] = [
     `Divan with ${buckets} buckets`,
@@ -42,7 +42,7 @@ export async function manyBuckets({ rounds, seconds }: Extent): Promise<Figure[]
 }
 
 export async function mixedLoad({ seconds }: Extent): Promise<Figure[]> {
-  const { requests, machine, turns } = await mixed(seconds < 1 ? 2 : 60);
+  const { requests, machine, turns } = await mixed(seconds < 1 ? 0.5 : 60);
   const machineOnly = 'an idle thread of the generator wakes late by';
   const figureOfMixed = (server: string, shape: string, ms: number): Figure =>
     figure('mixed load', server, shape, 'ms', [ms]);
