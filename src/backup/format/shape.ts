@@ -1,14 +1,30 @@
 // Checks of the shape of JSON that was read from a file. The node does not load the schema library for them.
 
-export class ShapeError extends Error {}
+export class ShapeError extends Error {
+  readonly place: string;
+  readonly expected: string;
+
+  constructor(place: string, expected: string) {
+    super(`${place || 'file'}: must be ${expected}`);
+    this.place = place;
+    this.expected = expected;
+  }
+}
 
 /** Throws a ShapeError that names the place. */
 export type Shape = (value: unknown, place: string) => void;
 
-const wrong = (place: string, expected: string): ShapeError =>
-  new ShapeError(`${place || 'file'}: must be ${expected}`);
-const fieldPath = (place: string, name: string | number): string =>
-  place === '' ? String(name) : `${place}.${name}`;
+const wrong = (place: string, expected: string): ShapeError => new ShapeError(place, expected);
+
+/** Checks a part of the value at `place`. The path of the part is made for errors only: a manifest has ten thousand parts. */
+function checkPart(shape: Shape, part: unknown, place: string, name: string | number): void {
+  try {
+    shape(part, '');
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    throw wrong([place, String(name), error.place].filter((path) => path !== '').join('.'), error.expected);
+  }
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -47,26 +63,27 @@ export const jsonField = {
     (first: Shape, second: Shape): Shape =>
     (value, place) => {
       if (!Array.isArray(value) || value.length !== 2) throw wrong(place, 'a list of two');
-      first(value[0], fieldPath(place, 0));
-      second(value[1], fieldPath(place, 1));
+      checkPart(first, value[0], place, 0);
+      checkPart(second, value[1], place, 1);
     },
   list:
     (max: number, item: Shape, min = 0): Shape =>
     (value, place) => {
       if (!Array.isArray(value) || value.length > max || value.length < min)
         throw wrong(place, `a list of ${min === max ? '' : 'at most '}${max} elements`);
-      for (const [index, element] of value.entries()) item(element, fieldPath(place, index));
+      for (let index = 0; index < value.length; index++) checkPart(item, value[index], place, index);
     },
   record:
     (item: Shape): Shape =>
     (value, place) => {
       if (!isObject(value)) throw wrong(place, 'an object');
-      for (const [name, element] of Object.entries(value)) item(element, fieldPath(place, name));
+      for (const name of Object.keys(value)) checkPart(item, value[name], place, name);
     },
-  object:
-    (fields: Readonly<Record<string, Shape>>): Shape =>
-    (value, place) => {
+  object: (fields: Readonly<Record<string, Shape>>): Shape => {
+    const shapes = Object.entries(fields);
+    return (value, place) => {
       if (!isObject(value)) throw wrong(place, 'an object');
-      for (const [name, shape] of Object.entries(fields)) shape(value[name], fieldPath(place, name));
-    },
+      for (const [name, shape] of shapes) checkPart(shape, value[name], place, name);
+    };
+  },
 } as const;
