@@ -17,7 +17,8 @@ import { hexId, realRandom } from '#ports/random.ts';
 import { Datatype } from '#wire/status.ts';
 import { aManifest } from './a-manifest.ts';
 
-export type ArchivedDocument = Partial<Omit<FrameContent, 'key'>> & { key: string };
+/** `vb`: the vbucket; default: that of the key. */
+export type ArchivedDocument = Partial<Omit<FrameContent, 'key'>> & { key: string; vb?: number };
 
 const history = [{ uuid: 1n, seqno: 0 }];
 
@@ -70,10 +71,10 @@ function captured(
   const frames = new FrameBuffer();
   return Array.from({ length: vbucketCount }, (_, vb) => {
     const from = previous?.[vb]?.to ?? 0;
-    const own = documents.filter(({ key }) => vbucketOf(key) === vb);
+    const own = documents.filter((document) => (document.vb ?? vbucketOf(document.key)) === vb);
     const capture = new VbucketCapture(vb, { from, target: from + own.length }, writer, frames);
     capture.opened(history);
-    for (const [index, { key, ...content }] of own.entries())
+    for (const [index, { key, vb: _, ...content }] of own.entries())
       capture.document({
         kind: FrameKind.mutation,
         datatype: Datatype.json,

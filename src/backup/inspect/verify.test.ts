@@ -58,6 +58,13 @@ describe('a backup that was just written', () => {
     assert.deepEqual(countedBucket(bucket, [{ ...record, documents: 1 }]).collections, bucket.collections);
   });
 
+  it('may have a document that its client stored in another vbucket than that of its key', async () => {
+    const archive = mkdtempSync(join(tmpdir(), 'divan-sample-'));
+    const { name } = addBackup(archive, [{ key: 'k', vb: 0 }]);
+    await verifySample(Repository.open(archive), name, { ...verification, random: realRandom });
+    rmSync(archive, { recursive: true });
+  });
+
   it('is found to be damaged when a byte of it has changed, or the size of a file', async () => {
     await sample();
     await check();

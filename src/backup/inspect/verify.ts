@@ -1,5 +1,4 @@
 // Reads a whole backup, compares it with its hashes and counts, and counts the documents of each collection.
-import { vbucketOf } from '#client/document-key.ts';
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import { fraction, type Random } from '#ports/random.ts';
 import type { DataReader } from '../archive/data-file.adapter.ts';
@@ -119,8 +118,6 @@ function verifyVbucket(
 ): { documents: number; deletions: number } {
   const counts = { documents: 0, deletions: 0 };
   for (const frame of documentsBackwards(data, vb, vbucket)) {
-    if (vbucketOf(frame.key) !== vb)
-      throw new BackupError(`${data.path}: vbucket ${vb} has a key of vbucket ${vbucketOf(frame.key)}`);
     if (frame.kind === FrameKind.mutation) {
       counts.documents++;
       countsById.set(frame.collectionId, (countsById.get(frame.collectionId) ?? 0) + 1);
