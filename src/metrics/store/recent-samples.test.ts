@@ -20,6 +20,13 @@ test('new series are accepted once old ones are removed', () => {
   }
 });
 
+test('series that have ended leave at once where there is no room for others', () => {
+  const recent = new RecentSamples({ slots: 300, seriesMax: 3 });
+  recent.append(1000, itemsOf('stays', 'ends', 'ends too'));
+  for (let round = 2; round <= 4; round++) recent.append(1000 * round, itemsOf('stays', 'comes'));
+  assert.deepEqual(bucketsOf(recent), ['stays', 'comes']);
+});
+
 test('recent samples start over after the clock was set back', () => {
   const recent = new RecentSamples({ slots: 10, seriesMax: 3 });
   for (const second of [100, 101, 102, 40, 41]) recent.append(second * 1000, itemsOf('a'));

@@ -28,6 +28,9 @@ export class RecentSamples {
   /** How often samples were appended: a round is one time, with the samples of all series. */
   #rounds = 0;
   #newestMs = Number.NEGATIVE_INFINITY;
+  /** Whether the newest round had series for which there was no room. */
+  #isFull = false;
+  #hadTooMany = false;
 
   constructor({ slots, seriesMax }: { slots: number; seriesMax: number }) {
     this.#slots = slots;
@@ -41,9 +44,9 @@ export class RecentSamples {
     }));
   }
 
-  /** How many samples were dropped because the series limit was reached. */
-  get refused(): number {
-    return this.#lookup.refused;
+  /** Whether there were once more series at the same time than the limit. */
+  get hadTooMany(): boolean {
+    return this.#hadTooMany;
   }
 
   append(timeMs: number, samples: Iterable<FlatSample>): void {
@@ -52,10 +55,15 @@ export class RecentSamples {
     this.#newestMs = timeMs;
     const round = this.#rounds++;
     const slot = round % this.#slots;
-    // Once per pass through the ring, remove the series of deleted buckets and collections.
+    // The series of deleted buckets leave once per pass through the ring, and at once where others need their room.
     if (slot === 0) this.#lookup.discard(({ newest }) => newest < round - this.#slots);
+    if (this.#isFull) this.#lookup.discard(({ newest }) => newest < round - 1);
     this.#timesMs[slot] = timeMs;
+    const refusedBefore = this.#lookup.refused;
     this.#lookup.each(ofBucketsAndNode(samples), (recorded, value) => this.#record(recorded, value, round));
+    const isFull = this.#lookup.refused > refusedBefore;
+    this.#hadTooMany ||= isFull && this.#isFull;
+    this.#isFull = isFull;
   }
 
   #record(recorded: RecordedSeries, value: number, round: number): void {

@@ -75,7 +75,7 @@ export class TimeSeriesStore implements MetricsStore {
 
   appendRecent(timeMs: number, samples: Iterable<FlatSample>): void {
     this.#recent.append(timeMs, samples);
-    if (this.#hasReportedRefused || this.#recent.refused === 0) return;
+    if (this.#hasReportedRefused || !this.#recent.hadTooMany) return;
     this.#hasReportedRefused = true;
     this.#log.warn('metrics.too_many_series', { limit: recentSeriesMax, resolutionMs: secondMs });
   }

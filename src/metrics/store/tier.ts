@@ -116,8 +116,8 @@ export class Tier {
     const span = this.#spanOf(timeMs);
     const accepted: HeadSeries[] = [];
     span.head.append(timeMs, samples, (series) => accepted.push(series));
-    this.#reportRefused(span.head);
     this.#queue(span, span.encoder.record(span.head, timeMs, accepted));
+    if (span.head.refused > 0) this.#makeRoom(accepted.length);
     if (!this.#isWriting) this.#write();
   }
 
@@ -346,9 +346,13 @@ export class Tier {
     return end;
   }
 
-  #reportRefused({ refused }: Head): void {
-    if (refused === 0 || this.#hasReportedRefused) return;
-    this.#hasReportedRefused = true;
-    this.#options.log.warn('metrics.too_many_series', { limit: this.#options.bounds.seriesMax });
+  /** Most series of a full head may be those of deleted buckets: then the next sample begins another version of the span. */
+  #makeRoom(continuing: number): void {
+    const { seriesMax } = this.#options.bounds;
+    if (continuing <= seriesMax / 2) this.#endSpan();
+    else if (!this.#hasReportedRefused) {
+      this.#hasReportedRefused = true;
+      this.#options.log.warn('metrics.too_many_series', { limit: seriesMax });
+    }
   }
 }
