@@ -11,28 +11,47 @@ interface Report {
   workers: Report[];
 }
 
-export async function threadHeaps(args: string[], idleMs: number): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'divan-report-'));
-  try {
-    const environment = { NODE_OPTIONS: `--report-on-signal --report-directory=${folder}` };
-    await using node = await NodeProcess.start({ args, environment });
-    await new Promise((resolve) => setTimeout(resolve, idleMs));
+export interface ThreadHeap {
+  /** `main`, or `thread` and its number. */
+  readonly thread: string;
+  readonly usedBytes: number;
+  readonly heldBytes: number;
+}
+
+/** A folder for the reports of a node that is started with this environment. */
+export class HeapReports implements Disposable {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'divan-report-'));
+  readonly environment = { NODE_OPTIONS: `--report-on-signal --report-directory=${this.folder}` };
+
+  async of(node: NodeProcess): Promise<ThreadHeap[]> {
     process.kill(node.pid, 'SIGUSR2');
-    const main = await eventually(
-      () => JSON.parse(readFileSync(join(folder, readdirSync(folder)[0] as string), 'utf8')) as Report,
-    );
-    return [
-      `main ${sizes(main)}`,
-      ...main.workers.map((worker) => `thread ${worker.header.threadId} ${sizes(worker)}`),
-    ].join(', ');
-  } finally {
-    rmSync(folder, { recursive: true });
+    const { main, path } = await eventually(() => {
+      const found = join(this.folder, readdirSync(this.folder)[0] as string);
+      return { main: JSON.parse(readFileSync(found, 'utf8')) as Report, path: found };
+    });
+    rmSync(path);
+    const workers = main.workers.map((worker) => heapOf(`thread ${worker.header.threadId}`, worker));
+    return [heapOf('main', main), ...workers];
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true });
   }
 }
 
-function sizes({ javascriptHeap: { usedMemory, heapSpaces } }: Report): string {
-  const committed = Object.values(heapSpaces).reduce((sum, space) => sum + space.committedMemory, 0);
-  return `${inMb(usedMemory)} of ${inMb(committed)} MB`;
+export async function threadHeaps(args: string[], idleMs: number): Promise<string> {
+  using reports = new HeapReports();
+  await using node = await NodeProcess.start({ args, environment: reports.environment });
+  await new Promise((resolve) => setTimeout(resolve, idleMs));
+  const heaps = await reports.of(node);
+  return heaps
+    .map(({ thread, usedBytes, heldBytes }) => `${thread} ${inMb(usedBytes)} of ${inMb(heldBytes)} MB`)
+    .join(', ');
+}
+
+function heapOf(thread: string, { javascriptHeap: { usedMemory, heapSpaces } }: Report): ThreadHeap {
+  const heldBytes = Object.values(heapSpaces).reduce((sum, space) => sum + space.committedMemory, 0);
+  return { thread, usedBytes: usedMemory, heldBytes };
 }
 
 const inMb = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
