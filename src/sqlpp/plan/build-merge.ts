@@ -1,4 +1,5 @@
 // Resolves and plans MERGE.
+import { keyspaceText } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { Merge } from '../tree/change.ts';
 import { notInText } from '../tree/identifier.ts';
@@ -71,12 +72,15 @@ export function planMerge(resolver: NameResolver, planning: PlanningContext, nod
   };
 }
 
-/** The keyspace of INTO. The statement requires the privileges for the actions. */
-function targetKeyspace(resolver: NameResolver, { into, update, delete: remove }: Merge): KeyspaceRef {
-  const target = resolver.keyspace(into.path, 'insert');
+/** The keyspace of INTO. The statement requires the privileges for its actions; without actions that for an insertion. */
+function targetKeyspace(
+  resolver: NameResolver,
+  { into, update, delete: remove, insert }: Merge,
+): KeyspaceRef {
   if (update) resolver.keyspace(into.path, 'update');
-  if (remove) resolver.keyspace(into.path, 'delete');
-  return target;
+  const target = resolver.keyspace(into.path, remove ? 'delete' : update ? 'update' : 'insert');
+  if (!target.keyspace) throw sqlError(11003, `MERGE on ${keyspaceText(target.name)}`);
+  return insert ? resolver.keyspace(into.path, 'insert') : target;
 }
 
 /** The actions: those for a match are expressions over `joined`, the insertion is one over the rows of USING. */

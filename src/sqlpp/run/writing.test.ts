@@ -136,3 +136,23 @@ test('the refusal of a key that is no string names its type in SQL++', async () 
   const types = errors.map(({ message }) => /number|bigint|array/.exec(message)?.[0]);
   assert.deepEqual(types, ['number', 'array']);
 });
+
+test('MERGE requires the privileges of its actions, and refuses keyspaces of the catalog', () => {
+  const datastore = new MemoryDatastore();
+  datastore.add('t');
+  const into = (keyspace: string, actions: string): string =>
+    `MERGE INTO ${keyspace} AS k USING [1] AS s ON KEY "a" ${actions}`;
+  const required = (actions: string): string[] =>
+    prepareOn(datastore, into('t', actions))
+      .privileges.map(({ action }) => action)
+      .sort();
+  const [update, remove] = ['WHEN MATCHED THEN UPDATE SET k.a = 1', 'WHEN MATCHED THEN DELETE'];
+  const insert = 'WHEN NOT MATCHED THEN INSERT {}';
+  assert.deepEqual(required(update), ['update']);
+  assert.deepEqual(required(remove), ['delete']);
+  assert.deepEqual(required(insert), ['insert']);
+  assert.deepEqual(required(`${update} ${insert}`), ['insert', 'update']);
+  assert.deepEqual(required(`${update} WHERE k.b ${remove} ${insert}`), ['delete', 'insert', 'update']);
+  for (const actions of [update, remove, insert])
+    assert.throws(() => prepareOn(datastore, into('system:prepareds', actions)), /Not implemented/, actions);
+});
