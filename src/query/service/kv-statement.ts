@@ -3,9 +3,9 @@
 import type { DocumentWrite, WriteOutcome } from '#sqlpp/datastore/documents.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
-import type { Datastore, ExecuteContext, PreparedStatement } from '#sqlpp/run/engine.ts';
+import type { Datastore, ExecuteContext, PreparedStatement, Privilege } from '#sqlpp/run/engine.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
-import { RawJson, type Value } from '#sqlpp/values/value.ts';
+import { Binary, RawJson, type Value } from '#sqlpp/values/value.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import { asValue } from '../request/value-of-json.ts';
 import { parseCollectionPath } from '../transactions/collection-path.ts';
@@ -14,16 +14,17 @@ type KvAction = (call: KvCall, context: ExecuteContext) => Promise<readonly Valu
 
 interface Operation {
   readonly kind: 'SELECT' | 'INSERT' | 'UPSERT' | 'UPDATE' | 'DELETE';
-  readonly action: 'select' | 'insert' | 'update' | 'delete';
+  /** What the caller must be allowed to do with the keyspace. */
+  readonly actions: readonly Privilege['action'][];
   readonly perform: KvAction;
 }
 
 const operations: Readonly<Record<string, Operation>> = {
-  __get: { kind: 'SELECT', action: 'select', perform: read },
-  __insert: { kind: 'INSERT', action: 'insert', perform: (call, context) => write(call, context, 'insert') },
-  __upsert: { kind: 'UPSERT', action: 'insert', perform: (call, context) => write(call, context, 'upsert') },
-  __update: { kind: 'UPDATE', action: 'update', perform: (call, context) => write(call, context, 'replace') },
-  __delete: { kind: 'DELETE', action: 'delete', perform: (call, context) => write(call, context, 'delete') },
+  __get: { kind: 'SELECT', actions: ['select'], perform: read },
+  __insert: { kind: 'INSERT', actions: ['insert'], perform: writing('insert') },
+  __upsert: { kind: 'UPSERT', actions: ['insert', 'update'], perform: writing('upsert') },
+  __update: { kind: 'UPDATE', actions: ['update'], perform: writing('replace') },
+  __delete: { kind: 'DELETE', actions: ['delete'], perform: writing('delete') },
 };
 
 interface KvCall {
@@ -38,14 +39,14 @@ export const isKvStatement = (name: string): boolean => Object.hasOwn(operations
 
 /** @throws SqlError 5003 that names the argument, 12003 for a keyspace that does not exist */
 export function kvStatement(name: string, request: QueryRequest, datastore: Datastore): PreparedStatement {
-  const { kind, action, perform } = operations[name] as Operation;
+  const { kind, actions, perform } = operations[name] as Operation;
   const call = callOf(request, datastore);
   return {
     text: `EXECUTE ${name}`,
     kind,
     isReadonly: kind === 'SELECT',
     signature: 'json',
-    privileges: [{ action, keyspace: call.keyspace.name }],
+    privileges: actions.map((action) => ({ action, keyspace: call.keyspace.name })),
     keyspaces: [call.keyspace],
     indexIds: [],
     explain: { '#operator': name },
@@ -89,8 +90,12 @@ async function read({ keyspace, id }: KvCall, context: ExecuteContext): Promise<
   const { signal } = context;
   const [found] = await context.datastore.documents.read(keyspace, [id], { signal });
   if (found === undefined) throw sqlError(17014, '', id);
-  const { bytes, cas } = found;
-  return [asRow(id, cas, new RawJson(bytes, 0, bytes.length))];
+  const { bytes, cas, isJson } = found;
+  return [asRow(id, cas, isJson ? new RawJson(bytes, 0, bytes.length) : new Binary(bytes))];
+}
+
+function writing(kind: DocumentWrite['kind']): KvAction {
+  return (call, context) => write(call, context, kind);
 }
 
 async function write(
