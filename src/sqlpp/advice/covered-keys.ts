@@ -44,12 +44,14 @@ export function keysToCover({
 }: CoverRequest): KeyUse[] | undefined {
   const ownSlots = sourceSlots(source);
   const texts = new Set(indexKeys.map(({ text }) => text));
+  // Few keys are array keys. Without WHERE each field that the statement reads is a key: to ask all of them for each field would take minutes.
+  const providers = indexKeys.map(({ provides }) => provides).filter((provides) => provides !== undefined);
   const added = new Map<string, KeyUse>();
   /** The statement reads a whole document or array element, which no key provides. */
   let needsDocument = false;
   const visit = (node: Expression): void => {
     if (needsDocument || !(readsAny(node, ownSlots) || readsAny(node, elementSlots))) return;
-    if (indexKeys.some(({ provides }) => provides?.(node))) return;
+    if (providers.some((provides) => provides(node))) return;
     if (node.kind === 'slot') {
       if (node.slot !== source.idSlot) needsDocument = true;
       return;

@@ -52,6 +52,7 @@ export function inferOptions(value: Value): InferOptions {
 }
 
 interface Flavor {
+  readonly number: number;
   readonly names: Set<string>;
   readonly schema: ValueSchema;
 }
@@ -61,6 +62,8 @@ export class Inference {
   readonly #options: InferOptions;
   readonly #size: SchemaSize;
   readonly #flavors: Flavor[] = [];
+  /** By the name of a member: the flavors with objects that have it. */
+  readonly #flavorsByName = new Map<string, Flavor[]>();
 
   constructor(options: InferOptions) {
     this.#options = options;
@@ -87,10 +90,39 @@ export class Inference {
       typeof document === 'object' && document !== null && !Array.isArray(document)
         ? Object.keys(document)
         : [];
-    let flavor = this.#flavors.find((each) => similarity(each.names, names) >= this.#options.similarity);
-    if (!flavor) this.#flavors.push((flavor = { names: new Set(), schema: new ValueSchema() }));
-    for (const name of names) flavor.names.add(name);
+    const flavor = this.#similarFlavor(names) ?? this.#newFlavor();
+    for (const name of names) {
+      if (flavor.names.has(name)) continue;
+      flavor.names.add(name);
+      const others = this.#flavorsByName.get(name);
+      if (others === undefined) this.#flavorsByName.set(name, [flavor]);
+      else others.push(flavor);
+    }
     return flavor.schema;
+  }
+
+  /** The first flavor that is similar enough. Without a common name only values without members are similar: all of them are in one flavor. */
+  #similarFlavor(names: readonly string[]): Flavor | undefined {
+    const least = this.#options.similarity;
+    if (least <= 0) return this.#flavors[0];
+    if (names.length === 0)
+      return least <= 1 ? this.#flavors.find((each) => each.names.size === 0) : undefined;
+    const shared = new Map<Flavor, number>();
+    for (const name of names)
+      for (const flavor of this.#flavorsByName.get(name) ?? [])
+        shared.set(flavor, (shared.get(flavor) ?? 0) + 1);
+    let first: Flavor | undefined;
+    for (const [flavor, count] of shared) {
+      if (first !== undefined && first.number < flavor.number) continue;
+      if (count / Math.min(flavor.names.size, names.length) >= least) first = flavor;
+    }
+    return first;
+  }
+
+  #newFlavor(): Flavor {
+    const flavor: Flavor = { number: this.#flavors.length, names: new Set(), schema: new ValueSchema() };
+    this.#flavors.push(flavor);
+    return flavor;
   }
 
   /** The flavors, the most frequent first. */
@@ -111,10 +143,15 @@ export function inferred(values: readonly Value[], options: InferOptions): Value
   return inference.rows();
 }
 
-function similarity(flavorNames: ReadonlySet<string>, names: readonly string[]): number {
-  if (flavorNames.size === 0 && names.length === 0) return 1;
-  const shared = names.filter((name) => flavorNames.has(name)).length;
-  return shared / Math.max(1, Math.min(flavorNames.size, names.length));
+/** As `inferred`, for many values or large ones. */
+export function* inferredInSteps(values: readonly Value[], options: InferOptions): WorkSteps<Value> {
+  const inference = new Inference(options);
+  for (const value of values) {
+    yield* inference.addInSteps(value);
+    yield;
+    if (inference.isTooLarge) break;
+  }
+  return inference.rows();
 }
 
 function flavorRow({ schema }: Flavor, options: InferOptions): Value {

@@ -1,7 +1,9 @@
 // Functions that need the row, the service or the request. Name resolution and the engine implement them.
+import type { WorkSteps } from '#base/steps.ts';
+import { isLargeValue } from '../values/text-steps.ts';
 import type { Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
-import { inferOptions, inferred } from './inferred-schema.ts';
+import { inferOptions, inferred, inferredInSteps } from './inferred-schema.ts';
 
 /** Never called: functions with `isSpecial` are called in the evaluation context. */
 const elsewhere: Implementation = () => null;
@@ -11,10 +13,19 @@ const perCall = { ...special, varies: 'between calls' } as const;
 const perRequest = { ...special, varies: 'between requests' } as const;
 
 /** An array is a sample of values; everything else is one value. */
-const inferValue: Implementation = ([value, options]) => {
-  const sample = Array.isArray(value) ? (value as readonly Value[]) : [value];
-  return inferred(sample, inferOptions(options));
-};
+const sampleOf = (value: Value): readonly Value[] =>
+  Array.isArray(value) ? (value as readonly Value[]) : [value];
+
+const inferValue: Implementation = ([value, options]) => inferred(sampleOf(value), inferOptions(options));
+
+/** Values that are added without pauses. */
+const addedAtOnce = 64;
+
+function inferSteps([value, options]: readonly Value[]): WorkSteps<Value> | null {
+  const sample = sampleOf(value);
+  const isSmall = sample.length <= addedAtOnce && !sample.some(isLargeValue);
+  return isSmall ? null : inferredInSteps(sample, inferOptions(options));
+}
 
 export const specials = new Declarations('meta')
   .add(
@@ -53,6 +64,7 @@ export const specials = new Declarations('meta')
   )
   .add('infer_value', 'value [, options]', 'The schema of a value, as INFER answers it.', inferValue, {
     nulls: 'onlyMissing',
+    steps: inferSteps,
     synonyms: ['infervalue', 'infer'],
   })
   .add('curl', 'url [, options]', 'The answer of a server that the allowlist permits.', elsewhere, perCall)

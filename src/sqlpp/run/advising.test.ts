@@ -3,6 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { keysToCover } from '../advice/covered-keys.ts';
+import type { KeyUse } from '../advice/key-use.ts';
+import { parseExpression } from '../text/parser.ts';
+import type { Expression } from '../tree/expression.ts';
 
 function aStore(): MemoryDatastore {
   const datastore = new MemoryDatastore();
@@ -258,3 +262,34 @@ test('other requests run between the large documents of the sample of ADVISE', a
   assert.match(rows.join(), /WHERE state = 'sold'|WHERE `state` = 'sold'/);
   assert.equal(pauses, 5);
 });
+
+test('each of many advised keys is asked once for what it provides, not for each field of the statement', () => {
+  const source = { alias: 's', slot: 0, idSlot: 1, metaSlot: 2 } as Parameters<
+    typeof keysToCover
+  >[0]['source'];
+  const fields = Array.from({ length: 100 }, (_, at) => `s.f${at}`);
+  let asked = 0;
+  const indexKeys = fields.map(
+    (text): KeyUse => ({
+      text,
+      name: text,
+      rank: 0,
+      isMissing: false,
+      flavor: undefined,
+      get provides(): () => boolean {
+        asked++;
+        return () => false;
+      },
+    }),
+  );
+  const expressions = fields.map((field) => overSlot(parseExpression(field)));
+  const added = keysToCover({ source, expressions, indexKeys, elementSlots: new Set() });
+  assert.equal(added?.length, 100);
+  assert.equal(asked, 100);
+});
+
+/** The field with the slot of the source in place of its alias. */
+function overSlot(field: Expression): Expression {
+  assert.ok(field.kind === 'field');
+  return { ...field, of: { kind: 'slot', slot: 0, original: field.of, at: 0 } };
+}

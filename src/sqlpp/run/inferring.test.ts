@@ -146,3 +146,44 @@ test('INFER yields to other requests within a large document', async () => {
   }
   assert.ok(pauses > 100, `${pauses} pauses`);
 });
+
+test('INFER_VALUE yields to other requests between many values', async () => {
+  const datastore = new MemoryDatastore();
+  const prepared = prepareOn(datastore, 'SELECT RAW INFER_VALUE($values)');
+  const values = Array.from({ length: 1_000 }, (_, at) => ({ [`k${at}`]: at })) as unknown as Value;
+  let nowMs = 0;
+  let pauses = 0;
+  const context = {
+    ...contextOf(datastore, { named: new Map([['values', values]]) }),
+    monotonicMs: () => (nowMs += 10),
+    pause: async () => void pauses++,
+  };
+  for await (const _ of prepared.program.run(prepared, context).rows);
+  assert.ok(pauses > 900, `${pauses} pauses`);
+});
+
+test('an object belongs to the first flavor that shares enough names with it', () => {
+  const names = [['a', 'b'], ['c', 'd'], ['b', 'c'], ['a'], ['d', 'e', 'f'], [], ['a', 'c'], ['f', 'g', 'a']];
+  for (const similarity of [0, 0.3, 0.5, 0.6, 1, 1.5]) {
+    const flavors: { names: Set<string>; count: number }[] = [];
+    const inference = new Inference(inferOptions({ similarity_metric: similarity } as unknown as Value));
+    for (const own of [...names, ...names.toReversed()]) {
+      inference.add(Object.fromEntries(own.map((name) => [name, 1])) as unknown as Value);
+      const shares = ({ names: known }: { names: Set<string> }): number =>
+        known.size + own.length === 0
+          ? 1
+          : own.filter((name) => known.has(name)).length / Math.max(1, Math.min(known.size, own.length));
+      let flavor = flavors.find((each) => shares(each) >= similarity);
+      if (!flavor) flavors.push((flavor = { names: new Set(), count: 0 }));
+      flavor.count++;
+      for (const name of own) flavor.names.add(name);
+    }
+    const rows = JSON.parse(jsonText(inference.rows())) as { '#docs': number }[];
+    const counts = flavors.map(({ count }) => count).sort((a, b) => b - a);
+    assert.deepEqual(
+      rows.map((row) => row['#docs']),
+      counts,
+      `similarity ${similarity}`,
+    );
+  }
+});
