@@ -8,8 +8,6 @@ import { SmallDisk } from '../support/small-disk.ts';
 import { clientOf, contentOf, replicate, taskOf } from '../support/xdcr.ts';
 
 const waitMs = 120_000;
-/** Compression is tested elsewhere; here it would take most of the processor time. */
-const uncompressed = { compressionType: 'None' };
 const mib = 1 << 20;
 /** As many documents of half a MiB as exceed the quota of the target's bucket, which is 100 MB. */
 const documentsOfFull = 240;
@@ -56,7 +54,7 @@ test('a target whose memory is full is in the errors of the replication, and get
     'the bucket of the target accepted every document: it is not full',
   );
   await store(source, documents('sent', 60));
-  await replicate(source, target, uncompressed);
+  await replicate(source, target);
   await untilHeldUp(source);
   await store(target, documents('own', documentsOfFull, 'remove'));
   await untilReplicated(source, target);
@@ -70,7 +68,7 @@ test('a target whose disk is full is in the errors of the replication, and gets 
   await using target = await NodeProcess.start({ args: ['--bucket', 'b:native:100'], dataDir: disk.folder });
   disk.fill();
   await store(source, documents('sent', documentsOfFull));
-  await replicate(source, target, uncompressed);
+  await replicate(source, target);
   await untilHeldUp(source);
   disk.free();
   await untilReplicated(source, target);
