@@ -84,3 +84,14 @@ test('an index removes the rows of all vbuckets with another history in one pass
   assert.deepEqual([removed, kept], [[vbuckets, vbuckets], []]);
   assert.deepEqual([behind.seqno(3), ahead.seqno(3), further.seqno(5)], [30, 0, 0]);
 });
+
+test('an index whose stream was open before gets no changes of a stream with another history that it was not told of', () => {
+  const [behind, ahead] = [anIndexAt(30), anIndexAt(100)];
+  for (const index of [behind, ahead]) index.opened(3, 1n);
+  const { group } = aGroup([behind, ahead], new ManualClock());
+  group.opened(3, failoverLog);
+  group.snapshot(3, 30, 120);
+  group.change(aChange(3, 60, behind));
+  group.advanced(3, 120);
+  assert.deepEqual([behind.seqno(3), behind.isWithin(3, failoverLog)], [30, true]);
+});

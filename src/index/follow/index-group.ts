@@ -116,6 +116,8 @@ export class IndexGroup implements FollowerHandler {
     if (diverged.length > 0) {
       // The stream was requested from another index's position. The server's history differs after the last change of these indexes.
       this.histories++;
+      // The others must not count changes of this history as changes of the one that they had: the next group's stream tells them which it is.
+      for (const index of this.indexes) index.markUnconfirmed(vb);
       void this.removeRows(vb, diverged);
       this.options.broken(null, new Error(`vbucket ${vb} has another history`));
       return;
