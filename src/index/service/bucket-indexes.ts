@@ -32,7 +32,7 @@ export interface BucketIndexesOptions {
 
 /** The delay of regrouping, so that several changes cause one. */
 const regroupMs = 1_000;
-/** The pause between two pages of the comparison of a large file's tables: with 1,000 rows a page, at most 50,000 rows a second. */
+/** The pause between two pages of the comparison of a large file's tables: with 1,000 rows a page, at most 50,000 rows a second of all files together. */
 const compareMs = 20;
 
 export class BucketIndexes {
@@ -56,6 +56,8 @@ export class BucketIndexes {
   private broken = new Set<IndexGroup>();
   private regroupTimer: Timer | null = null;
   private compareTimer: Timer | null = null;
+  /** Indexes whose file may have rows that are not compared yet; the one that waits longest is first. */
+  private readonly uncompared = new Set<FollowedIndex>();
   private isStopped = false;
 
   constructor(options: BucketIndexesOptions) {
@@ -177,14 +179,23 @@ export class BucketIndexes {
     this.options.changed();
   }
 
-  /** Files that are too large to be compared when they are opened are compared while they are used, a page of each at a time. */
+  /** Files that are too large to be compared when they are opened are compared while they are used, one page at a time, the files in turns. */
   private compareLater(): void {
+    if (this.uncompared.size === 0) return;
     this.compareTimer ??= this.options.clock.after(compareMs, () => {
       this.compareTimer = null;
       if (this.isStopped) return;
-      const isMore = [...this.members.values()].map((index) => this.compareMore(index)).some(Boolean);
-      if (isMore) this.compareLater();
+      this.compareNext();
+      this.compareLater();
     });
+  }
+
+  /** Compares a page of one file only, since the indexes follow no changes meanwhile. */
+  private compareNext(): void {
+    const [index] = this.uncompared;
+    if (index === undefined) return;
+    this.uncompared.delete(index);
+    if (this.compareMore(index)) this.uncompared.add(index);
   }
 
   private compareMore({ definition: { id }, file }: FollowedIndex): boolean {
@@ -270,10 +281,15 @@ export class BucketIndexes {
       const progress = this.progressOfReplaced.get(id);
       const { stageBytes: stageBytesMax, cacheBytes } = this.options.shares();
       file.limitCache(cacheBytes);
-      this.members.set(
-        id,
-        new FollowedIndex({ definition, compiled, file, stageBytesMax, ...(progress && { progress }) }),
-      );
+      const index = new FollowedIndex({
+        definition,
+        compiled,
+        file,
+        stageBytesMax,
+        ...(progress && { progress }),
+      });
+      this.members.set(id, index);
+      this.uncompared.add(index);
       this.failures.delete(id);
     } catch (error) {
       file?.close();
@@ -296,6 +312,7 @@ export class BucketIndexes {
     if (this.damaged.has(id)) this.progressOfReplaced.set(id, index.progress);
     else this.progressOfReplaced.delete(id);
     this.members.delete(id);
+    this.uncompared.delete(index);
     try {
       closed.close();
     } catch (error) {

@@ -4,16 +4,28 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { realClock } from '#ports/clock.ts';
+import { type TestContext, test } from 'node:test';
+import { type Clock, realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aDefinition, compileSimply } from '../../../test/support/simple-index-language.ts';
 import { IndexFolder } from '../store/index-folder.adapter.ts';
+import type { IndexFile } from '../store/index-store.ts';
 import { BucketIndexes } from './bucket-indexes.ts';
 
-test('a file that becomes damaged while another index is dropped is replaced, and no group uses the old one', async (t) => {
+async function startedIndexes(
+  t: TestContext,
+  { clock = realClock, onOpen }: { clock?: Clock; onOpen?: (file: IndexFile) => void } = {},
+): Promise<BucketIndexes> {
   const folder = mkdtempSync(join(tmpdir(), 'divan-damaged-'));
+  const store = new IndexFolder(folder, silentLog);
+  const open = store.open.bind(store);
+  store.open = (identity) => {
+    const file = open(identity);
+    onOpen?.(file);
+    return file;
+  };
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const indexes = new BucketIndexes({
@@ -21,10 +33,10 @@ test('a file that becomes damaged while another index is dropped is replaced, an
     account: { username: 'u', password: 'p' },
     bucket: { name: 'b', uuid: 'ab' },
     routes: () => null,
-    store: new IndexFolder(folder, silentLog),
+    store,
     compile: compileSimply,
     shares: () => ({ cacheBytes: 1 << 20, stageBytes: 1 << 20 }),
-    clock: realClock,
+    clock,
     random: realRandom,
     log: silentLog,
     changed() {},
@@ -34,6 +46,11 @@ test('a file that becomes damaged while another index is dropped is replaced, an
     server.close();
     rmSync(folder, { recursive: true, force: true });
   });
+  return indexes;
+}
+
+test('a file that becomes damaged while another index is dropped is replaced, and no group uses the old one', async (t) => {
+  const indexes = await startedIndexes(t);
   const [kept, dropped] = [aDefinition(['`a`']), aDefinition(['`b`'])];
   await indexes.setIndexes([kept]);
   await indexes.setIndexes([kept, dropped]);
@@ -48,4 +65,29 @@ test('a file that becomes damaged while another index is dropped is replaced, an
     indexes['groups'].map((group) => group.indexes),
     [[current]],
   );
+});
+
+test('large files are compared a page at a time, in turns', async (t) => {
+  const clock = new ManualClock();
+  /** The number of the file of each page. */
+  const pages: number[] = [];
+  let files = 0;
+  const onOpen = (file: IndexFile) => {
+    const number = files++;
+    let left = 3;
+    file.compareMore = () => {
+      pages.push(number);
+      return --left > 0;
+    };
+  };
+  const indexes = await startedIndexes(t, { clock, onOpen });
+  await indexes.setIndexes([aDefinition(['`a`']), aDefinition(['`b`'])]);
+  const pagesOfTurns: number[] = [];
+  while (pages.length < 6) {
+    const before = pages.length;
+    clock.advance(20);
+    pagesOfTurns.push(pages.length - before);
+  }
+  assert.deepEqual(pages, [0, 1, 0, 1, 0, 1]);
+  assert.deepEqual(pagesOfTurns, [1, 1, 1, 1, 1, 1]);
 });
