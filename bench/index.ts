@@ -1,6 +1,6 @@
 // Runs a benchmark by name: `npm run bench -- <name>`. Without one, lists them. `smoke` runs each briefly, to see that it works: several at the
 // same time, since their figures count for nothing.
-import { execFile } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
@@ -19,6 +19,8 @@ const brieflyVariable = 'DIVAN_BENCH_BRIEFLY';
 const alsoInPeers = ['many', 'mixed'];
 /** `smoke` begins with these, which take longest: at the end of the run the others keep all processors in use. */
 const longest = ['cluster', 'peers', 'query', 'xdcr', 'cloud', 'backup', 'rest'];
+/** Each takes less than a minute alone: one that has not ended by then waits for something that does not happen. */
+const endedByMs = 300_000;
 if (name === 'smoke') await runAllBriefly(names.filter((each) => !alsoInPeers.includes(each)));
 else if (names.includes(name)) await runOne(name, process.env[brieflyVariable] !== undefined);
 else {
@@ -43,7 +45,11 @@ async function runAllBriefly(names: readonly string[]): Promise<void> {
 }
 
 async function runBriefly(name: string): Promise<void> {
-  const options = { maxBuffer: 64 * 1024 * 1024, env: { ...process.env, [brieflyVariable]: 'yes' } };
+  const options = {
+    maxBuffer: 64 * 1024 * 1024,
+    env: { ...process.env, [brieflyVariable]: 'yes' },
+    timeout: endedByMs,
+  };
   try {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
@@ -53,8 +59,10 @@ async function runBriefly(name: string): Promise<void> {
     process.stdout.write(stdout);
     process.stderr.write(stderr);
   } catch (error) {
-    const { stdout, stderr, message } = error as Error & { stdout: string; stderr: string };
-    console.error(`# ${name} failed: ${message}\n${stdout}${stderr}`);
+    const { stdout, stderr, message, killed } = error as ExecFileException &
+      Record<'stdout' | 'stderr', string>;
+    const reason = killed === true ? `it has not ended in ${endedByMs / 1_000} s` : message;
+    console.error(`# ${name} failed: ${reason}\n${stdout}${stderr}`);
     process.exitCode = 1;
   }
 }
