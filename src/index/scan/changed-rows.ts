@@ -7,8 +7,18 @@ import { compileDefinition } from '../entries/compile-definition.ts';
 import { RowMaker } from '../entries/row-maker.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
 import type { IndexReader, PageRequest, StoredRow } from '../store/index-store.ts';
+import { pageRows } from './scan-rows.ts';
 
 type ChangedById = ReadonlyMap<string, StoredDocument | null>;
+
+/** The documents that a transaction has changed, and their rows in index order. */
+export interface ChangedRows {
+  readonly changed: ChangedById;
+  readonly rows: readonly StoredRow[];
+}
+
+/** Documents whose rows are computed without a pause. */
+const documentsAtOnce = 256;
 
 class ChangedRowsReader implements IndexReader {
   private readonly reader: IndexReader;
@@ -16,15 +26,17 @@ class ChangedRowsReader implements IndexReader {
   /** In index order. */
   private readonly changedRows: readonly StoredRow[];
 
-  constructor(reader: IndexReader, index: IndexDefinition, changed: ChangedById) {
+  constructor(reader: IndexReader, { changed, rows }: ChangedRows) {
     this.reader = reader;
     this.changed = changed;
-    this.changedRows = rowsOf(index, changed).sort(byKeyAndId);
+    this.changedRows = rows;
   }
 
   page(interval: KeyInterval, { after, isReverse, limit }: PageRequest): StoredRow[] {
-    const stored = this.storedPage(interval, { after, isReverse, limit });
     const changedInPage = this.changedPage(interval, { after, isReverse, limit });
+    // Behind as many changed rows as the page has no stored row is in the page.
+    const until = changedInPage.length < limit ? undefined : changedInPage.at(isReverse ? 0 : -1);
+    const stored = this.storedPage(interval, { after, isReverse, limit }, until);
     if (changedInPage.length === 0) return stored;
     const direction = isReverse ? -1 : 1;
     return [...stored, ...changedInPage].sort((a, b) => byKeyAndId(a, b) * direction).slice(0, limit);
@@ -63,35 +75,50 @@ class ChangedRowsReader implements IndexReader {
     this.reader.close();
   }
 
-  /** Up to `limit` stored rows of other documents. */
-  private storedPage(interval: KeyInterval, { after, isReverse, limit }: PageRequest): StoredRow[] {
+  /** Up to `limit` stored rows of other documents; those behind the row `until` may be missing. */
+  private storedPage(
+    interval: KeyInterval,
+    { after, isReverse, limit }: PageRequest,
+    until: StoredRow | undefined,
+  ): StoredRow[] {
     const others: StoredRow[] = [];
+    const direction = isReverse ? -1 : 1;
     let last = after;
+    let read = limit;
     for (;;) {
-      const page: readonly StoredRow[] = this.reader.page(interval, { after: last, isReverse, limit });
+      const page: readonly StoredRow[] = this.reader.page(interval, { after: last, isReverse, limit: read });
       for (const row of page) if (!this.changed.has(row.id)) others.push(row);
-      if (page.length < limit || others.length >= limit) return others.slice(0, limit);
+      if (page.length < read || others.length >= limit) return others.slice(0, limit);
       last = page.at(-1) as StoredRow;
+      if (until !== undefined && byKeyAndId(last, until) * direction >= 0) return others;
+      // Many changed documents may follow one another: a read for each of them would take much longer.
+      read = Math.max(limit, pageRows.later);
     }
   }
 }
 
 /** A reader in which rows computed from the changed documents replace their stored rows; `reader` itself if no document was changed. */
-export const withChanges = (
-  reader: IndexReader,
+export const withChanges = (reader: IndexReader, changes: ChangedRows | null): IndexReader =>
+  changes === null ? reader : new ChangedRowsReader(reader, changes);
+
+/** Null: no document was changed. `yieldIfDue`: as in a scan, since a transaction may have changed very many documents. */
+export async function changedRowsOf(
   index: IndexDefinition,
   changed: ChangedById | undefined,
-): IndexReader =>
-  changed === undefined || changed.size === 0 ? reader : new ChangedRowsReader(reader, index, changed);
-
-function rowsOf(index: IndexDefinition, changed: ChangedById): StoredRow[] {
+  yieldIfDue: () => Promise<void> | undefined,
+): Promise<ChangedRows | null> {
+  if (changed === undefined || changed.size === 0) return null;
   const maker = new RowMaker(compileDefinition(index));
-  return [...changed].flatMap(([id, document]) => {
-    if (document === null) return [];
+  const rows: StoredRow[] = [];
+  let documents = 0;
+  for (const [id, document] of changed) {
+    if (++documents % documentsAtOnce === 0) await yieldIfDue();
+    if (document === null) continue;
     const { bytes: body, isJson, cas, expiration, flags, xattrs } = document;
     const indexed = { id, body, isJson, cas, expiration, flags, xattr: (name: string) => xattrs?.get(name) };
-    return maker.keysOf(indexed, Buffer.from(id)).map((key) => ({ key, id }));
-  });
+    for (const key of maker.keysOf(indexed, Buffer.from(id))) rows.push({ key, id });
+  }
+  return { changed, rows: rows.sort(byKeyAndId) };
 }
 
 function byKeyAndId(left: StoredRow, right: StoredRow): number {

@@ -29,7 +29,7 @@ import {
   type StoredRow,
 } from '../store/index-store.ts';
 import { isShortage } from '../store/shortages.ts';
-import { withChanges } from './changed-rows.ts';
+import { changedRowsOf, withChanges } from './changed-rows.ts';
 import { waitFor } from './consistency.ts';
 import type { IndexCatalog } from './index-catalog.ts';
 import { ReaderPool } from './reader-pool.ts';
@@ -157,11 +157,13 @@ export class IndexScans implements Indexes {
     const startedMs = this.options.clock.monotonicMs();
     const rows = this.rowsOf(scan);
     if (scan.isReverse) intervals.reverse();
+    // Before the file is opened: it may be replaced during a pause.
+    const changes = await changedRowsOf(scan.index, scan.changed, () => scan.yieldIfDue?.());
     const { reader, generation } = this.openFresh(scan.index);
     let snapshotAge: SnapshotAge | null = null;
     let isBroken = false;
     try {
-      const view = withChanges(reader, scan.index, scan.changed);
+      const view = withChanges(reader, changes);
       snapshotAge = this.limitSnapshotAge(reader);
       for (const interval of intervals) {
         if (rows.isDone) break;
