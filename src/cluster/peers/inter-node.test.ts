@@ -1,4 +1,4 @@
-// Connections from other nodes to the configuration store of a founder.
+// Connections from other nodes to the configuration store of a founder, and to nodes that leave the cluster.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
@@ -55,5 +55,35 @@ test('a founder that cannot read its store closes the connection and serves the 
   };
   assert.deepEqual({ ...(await accept()) }, { isClosed: true, isServed: false });
   assert.deepEqual({ ...(await accept()) }, { isClosed: false, isServed: true });
+  await interNode.stop();
+});
+
+test('the connection to a node that left the cluster is closed, although that node had none to this one', async () => {
+  const channel = new TestChannel();
+  const cluster = { uuid: 'cluster', nodes: [{ uuid: 'a' }, { uuid: 'b', ports: { distTLS: 1 } }] };
+  let changed = (): void => {};
+  const interNode = new InterNode({
+    view: {
+      cluster,
+      onChange(listener: () => void) {
+        changed = listener;
+        return { stop: () => {} };
+      },
+    },
+    certificates: { ownCredentials: () => ({}) },
+    net: { connect: async () => channel },
+    clock: new ManualClock(),
+    log: silentLog,
+  } as unknown as InterNodeDeps);
+  interNode.start();
+  const asked = assert.rejects(interNode.peers.ask('b', 'figures', null, 1_000), /it left the cluster/);
+  changed();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(channel.isClosed, false);
+  cluster.nodes.pop();
+  changed();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(channel.isClosed, true);
+  await asked;
   await interNode.stop();
 });

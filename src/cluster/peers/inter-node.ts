@@ -139,12 +139,12 @@ export class InterNode {
     return (this.#deps.view.cluster.left ?? []).includes(nodeId);
   }
 
-  /** Closes the connections of nodes that left the cluster. */
+  /** Closes the connections to and from nodes that left the cluster. */
   #closeLeaving(): void {
+    this.peers.discardExcept((nodeId) => this.#isMember(nodeId));
     for (const [channel, nodeId] of this.#channels) {
       if (this.#isMember(nodeId) || this.#leaving.has(channel)) continue;
       this.#leaving.add(channel);
-      this.peers.discard(nodeId);
       this.#deps.clock.after(closeDelayMs, () => channel.close());
     }
   }

@@ -60,10 +60,13 @@ export class Peers {
     });
   }
 
-  /** Ends the connection to a node that left the cluster. */
-  discard(nodeId: string): void {
-    this.#links.get(nodeId)?.close('it left the cluster');
-    this.#links.delete(nodeId);
+  /** Ends the connections to nodes that left the cluster. */
+  discardExcept(isMember: (nodeId: string) => boolean): void {
+    for (const [nodeId, link] of this.#links) {
+      if (isMember(nodeId)) continue;
+      link.close('it left the cluster');
+      this.#links.delete(nodeId);
+    }
   }
 
   stop(): void {
