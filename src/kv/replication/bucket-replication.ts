@@ -345,15 +345,16 @@ export class BucketReplication {
   private takeBatch(node: string, batch: CopyBatch, body: BatchBody, bytes: number): void {
     const { epoch, shard, vb } = batch;
     const current = this.intakes.get(shard);
-    const isOlder = this.refusesOlder(node, shard, epoch);
+    const isOlder = epoch < this.epochOf(shard);
     if (!isOlder && current?.node === node && current.epoch === epoch) {
       if (vb % this.specs.length !== shard || vb >= this.options.bucket.columns.count)
         throw new Error(`vbucket ${vb} is of another shard`);
       current.intake.take(batch, body, bytes);
       return;
     }
+    // First, so that the answer confirms these bytes: no later one may follow.
     this.unapplied.add(node, bytes);
-    if (!isOlder) this.sendEpoch('failed', node, shard, epoch);
+    if (!this.refusesOlder(node, shard, epoch)) this.sendEpoch('failed', node, shard, epoch);
   }
 
   private failed(shard: number, reason: string): void {

@@ -66,8 +66,8 @@ async function replicated(spec: ShardSpec) {
     keepsCopies: () => false,
   });
   await replication.follow([spec], 1);
-  const received = (node: string, message: PeerMessage, body = noBody): void =>
-    replication.received(node, message, body, 0);
+  const received = (node: string, message: PeerMessage, body = noBody, bytes = 0): void =>
+    replication.received(node, message, body, bytes);
   return { b, sent, opens, changes, replication, received };
 }
 
@@ -124,11 +124,12 @@ test('a batch of an earlier epoch changes nothing', async () => {
     isAwaited: false,
     awaitsDisk: false,
   };
-  received('c', batch, cuts(Buffer.from(writer.takeAll())));
+  received('c', batch, cuts(Buffer.from(writer.takeAll())), 7);
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(b.bucket.columns.highSeqno[0], 0);
   const last = sent.at(-1);
   assert.deepEqual([last?.kind, last !== undefined && 'epoch' in last && last.epoch], ['refused', 3]);
+  assert.equal(last !== undefined && 'bytes' in last && last.bytes, 7, 'the sender may send as much again');
   replication.close();
   await b.bucket.stop();
 });
