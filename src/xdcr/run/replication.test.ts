@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { silentLog } from '#ports/log.ts';
+import { type Log, silentLog } from '#ports/log.ts';
+import { Status } from '#wire/status.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { adminAccount } from '../../../test/support/wire-clients.ts';
 import { implicitMapping } from '../mapping/mapping.contract.ts';
+import type { OutgoingVersion } from '../target/outgoing.ts';
+import { TargetLink } from '../target/target-link.ts';
 import type { WantedReplication } from '../xdcr.contract.ts';
 import { PriorityShares } from './priority-shares.ts';
 import { type ReplicationDeps, RunningReplication } from './replication.ts';
@@ -52,13 +55,14 @@ const wanted = {
 interface ReplicationParts {
   readonly readMap: ReplicationDeps['readMap'];
   readonly load?: ReplicationDeps['checkpoints']['load'];
+  readonly log?: ReplicationDeps['log'];
 }
 
 /** A replication of one vbucket from this data port. */
 const aReplication = (
   replicated: WantedReplication,
   port: number,
-  { readMap, load = async () => [] }: ReplicationParts,
+  { readMap, load = async () => [], log = silentLog }: ReplicationParts,
 ) =>
   new RunningReplication(replicated, {
     source: {
@@ -68,7 +72,7 @@ const aReplication = (
     readMap,
     checkpoints: { load, save: async () => {} },
     clock: new ManualClock(),
-    log: silentLog,
+    log,
     vbuckets: () => [0],
     sendingNodes: () => 1,
     shares: new PriorityShares(),
@@ -151,4 +155,35 @@ test('reports that are made while the source does not answer share a connection 
   port.close();
   await Promise.all(reports);
   assert.equal(connections, 1);
+});
+
+test('documents that the target refuses are reported as one error for each reason, and the first hundred are logged without their keys', async (t) => {
+  const port = await aSilentPort();
+  port.close();
+  const opened = Promise.withResolvers<Parameters<typeof TargetLink.open>[0]>();
+  t.mock.method(TargetLink, 'open', (options: Parameters<typeof TargetLink.open>[0]) => {
+    opened.resolve(options);
+    return new Promise(() => {});
+  });
+  const logged: unknown[] = [];
+  const log: Log = { ...silentLog, warn: (event, fields) => logged.push([event, fields]) };
+  const readMap = () => Promise.reject(new Error('is not read'));
+  const replication = aReplication(running, port.port, { readMap, log });
+  replication.start();
+  const { leftOut } = await opened.promise;
+  const refused = (seqno: number, status: number): void =>
+    leftOut({ vb: 3, seqno, key: Buffer.from('k') } as unknown as OutgoingVersion, status);
+  for (let seqno = 1; seqno <= 99; seqno++) refused(seqno, Status.tooBig);
+  for (let seqno = 100; seqno <= 102; seqno++) refused(seqno, Status.casValueInvalid);
+  const { errors } = await replication.report();
+  const text = (name: string): string =>
+    `the target refuses documents for good with status ${name}: they are left out, and counted as docs_refused`;
+  assert.deepEqual(
+    errors.map((error) => error.text),
+    [text('casValueInvalid'), text('tooBig')],
+  );
+  assert.equal(logged.length, 100);
+  const last = { replication: 'c/a/b', vb: 3, seqno: 100, status: 'casValueInvalid' };
+  assert.deepEqual(logged.at(-1), ['xdcr.document_refused', last]);
+  await replication.stop();
 });
