@@ -18,7 +18,8 @@ function aFeed(
   {
     failed = (reason) => assert.fail(reason),
     reported = [],
-  }: { failed?: (reason: string) => void; reported?: Positions } = {},
+    copies = new Set<string>(),
+  }: { failed?: (reason: string) => void; reported?: Positions; copies?: Set<string> } = {},
 ): CopyFeed {
   const peers: Partial<PeerConnections> = {
     send: (_, message) => sent.push(message),
@@ -29,6 +30,9 @@ function aFeed(
     history: () => new Uint8Array(),
     progress: {
       discardCopy: () => {},
+      discardCopies: (isDiscarded: (copy: string) => boolean) => {
+        for (const copy of copies) if (isDiscarded(copy)) copies.delete(copy);
+      },
       copied: (_vb: number, _node: string, received: number, persisted: number) =>
         reported.push([received, persisted]),
     },
@@ -70,6 +74,15 @@ test('an answer to an earlier feed is ignored: the copy may have been emptied si
   assert.equal(feed.boot, null);
   feed.opened({ kind: 'opened', ...shard, rows, feed: second as number });
   assert.equal(feed.boot, 'c 1');
+  feed.close();
+});
+
+test('an answer of a process discards what earlier processes of the node reported, and nothing of other nodes', () => {
+  const copies = new Set(['c c 0', 'c c 1', 'cc 0', 'd 0']);
+  const feed = aFeed([], { copies });
+  feed.open();
+  feed.opened({ kind: 'opened', ...shard, rows: [{ vb: 0, high: 0, persisted: 0, failover: '' }] });
+  assert.deepEqual([...copies], ['c c 1', 'cc 0', 'd 0']);
   feed.close();
 });
 

@@ -86,6 +86,9 @@ export class CopyFeed {
     this.boot = boot;
     const key = copyKey({ node, boot });
     this.key = key;
+    // Each process of a node has a key of its own: those of the earlier ones would stay in memory.
+    const prefix = copyKey({ node, boot: '' });
+    bucket.progress.discardCopies((other) => other !== key && other.startsWith(prefix));
     const diverged: number[] = [];
     const named = new Set(rows.map(({ vb }) => vb));
     if (named.size < rows.length) throw new Error('the copy names a vbucket twice');

@@ -150,6 +150,18 @@ describe('VbucketProgress', () => {
     progress.beginMembers(0, withB);
     assert.ok(!progress.reaches(0, 1, majority));
   });
+
+  it('discards copies that no set has any more', () => {
+    const { progress } = aProgress(1);
+    for (const copy of ['a', 'b', 'c']) progress.copied(0, copy, 8, 7);
+    progress.beginMembers(1, withB);
+    progress.discardCopies((copy) => copy !== 'c');
+    const received = (): number[] => ['a', 'b', 'c'].map((copy) => progress.receivedSeqno(0, copy));
+    assert.deepEqual(received(), [0, 8, 8]);
+    progress.setMembers(1, null);
+    progress.discardCopies((copy) => copy === 'b');
+    assert.deepEqual(received(), [0, 0, 8]);
+  });
 });
 
 describe('a majority write of a bucket with copies', () => {

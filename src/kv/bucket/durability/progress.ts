@@ -166,6 +166,11 @@ export class VbucketProgress {
     this.sets.discard(vb, node);
   }
 
+  /** Discards what these copies have reported of all vbuckets, except of members of in-sync sets. */
+  discardCopies(isDiscarded: (node: string) => boolean): void {
+    this.sets.discardAll(isDiscarded);
+  }
+
   /** Calls back once `seqno` is persisted, or with false after `timeoutMs`, or when too many calls wait. */
   wait(vb: number, seqno: number, timeoutMs: number, done: (persisted: boolean) => void): void {
     if (this.count >= persistenceWaitsMax) {

@@ -101,6 +101,13 @@ export class SyncSets {
     positions.received[vb] = positions.persisted[vb] = 0;
   }
 
+  /** Discards all positions of these copies, except of members of some set. */
+  discardAll(isDiscarded: (node: string) => boolean): void {
+    for (const [node, positions] of this.positions)
+      if (isDiscarded(node) && !this.members.some((members) => members.includes(positions)))
+        this.positions.delete(node);
+  }
+
   received(vb: number, node: string): number {
     return this.positions.get(node)?.received[vb] ?? 0;
   }
