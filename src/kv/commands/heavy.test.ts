@@ -17,6 +17,7 @@ import { type HeavyPerformer, HeavyQueue } from '../heavy/heavy-queue.ts';
 import { HeavyThread } from '../heavy/hosts/heavy-thread.ts';
 import type { HeavyJob, HeavyResult } from '../heavy/jobs.ts';
 import { perform } from '../heavy/perform.ts';
+import { crc32c } from '../value/crc32c.ts';
 
 const key = (name: string) => Buffer.from(`\0${name}`);
 const get = (name: string): RequestParts => ({ opcode: Opcode.get, key: key(name) });
@@ -263,6 +264,31 @@ test('macros of a large document are expanded to the CAS and the seqno of its mu
     seqno: `0x${reply.extras.subarray(8).toString('hex')}`,
   });
   assert.equal(value.toString('utf8', value.length - 1), '2');
+});
+
+test('the checksum of a large document has the CAS and the seqno that came into its body with an xattr', async () => {
+  await using service = await startService();
+  const client = await service.ready({ features: [...usualFeatures, Feature.multipleXattrKeys] });
+  const macros = PathFlag.xattr | PathFlag.expandMacros;
+  const sums = [[`"\${Mutation.value_crc32c}"`, macros] as const, ['"0x00000000"', PathFlag.xattr] as const];
+  for (const [sum, flags] of sums) {
+    await client.ask(set('large', document));
+    const reply = await client.ask(
+      mutation(
+        'large',
+        change(SubdocOpcode.dictUpsert, 'x.cas', `"\${Mutation.CAS}"`, macros | PathFlag.mkdirP),
+        change(SubdocOpcode.dictUpsert, 'x.seqno', `"\${Mutation.seqno}"`, macros),
+        change(SubdocOpcode.dictUpsert, 'sum', sum, flags),
+        change(SubdocOpcode.replaceBodyWithXattr, 'x', '', PathFlag.xattr),
+      ),
+    );
+    assert.equal(reply.status, 0);
+    const { value: body } = await client.ask(get('large'));
+    const { value } = await client.ask(lookup('large', spec(SubdocOpcode.get, 'sum', PathFlag.xattr)));
+    assert.match(body.toString(), /^{"cas":"0x[0-9a-f]{16}","seqno":"0x[0-9a-f]{16}"}$/);
+    const checksum = `"0x${crc32c(body, 0, body.length).toString(16).padStart(8, '0')}"`;
+    assert.equal(value.toString('utf8', 6), flags === macros ? checksum : sum);
+  }
 });
 
 test('large values are stored and refused like small ones: JSON, compressed, appended to', async () => {

@@ -1,6 +1,7 @@
 // Commands that change parts of a document. Reading, changing and storing is one synchronous call, so it is atomic.
 import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { bodyStart } from '#wire/xattr-section.ts';
 import { Privilege } from '../admin.ts';
 import { StoreMode } from '../data/documents.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
@@ -102,7 +103,10 @@ function execute(
 function withStamp({ result }: Request, heavy: HeavyAnswer, { specs }: SubdocRequest): MutationOutcome {
   const outcome = heavy.result as MutationOutcome;
   const usesStamp = specs.some(({ flags }) => (flags & PathFlag.expandMacros) !== 0);
-  if (usesStamp && heavy.stamp && isStored(outcome)) replaceStamp(outcome.value, heavy.stamp, result);
+  if (!usesStamp || !heavy.stamp || !isStored(outcome)) return outcome;
+  const { checksum, datatype, value } = outcome;
+  const start = (datatype & Datatype.xattr) === 0 ? 0 : bodyStart(value, 0, value.length);
+  replaceStamp(value, { start, checksum }, heavy.stamp, result);
   return outcome;
 }
 

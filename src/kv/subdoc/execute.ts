@@ -45,6 +45,8 @@ export interface MutationOutcome {
   deleted: boolean;
   /** The request saw no document: store a new one, which replaces a tombstone. */
   created: boolean;
+  /** The checksum of the body, if a macro has stored it in an xattr. */
+  checksum?: number;
 }
 
 /** Runs every operation of a lookup. */
@@ -138,6 +140,7 @@ function conclude(doc: SubdocDocument, request: SubdocRequest, run: MutationRun)
     flags: request.userFlags ?? (run.created ? 0 : doc.flags),
     deleted,
     created: run.created,
+    ...(run.checksum !== null && { checksum: run.checksum }),
   };
 }
 

@@ -1,4 +1,5 @@
 // Macros: strings as xattr values that the server replaces by a property of the mutation (CAS, seqno) or of the document.
+import { crc32cChanged } from '../value/crc32c.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
 import { documentField, documentXattr, hex32, hex64, swapBytes } from './virtual.ts';
 
@@ -25,12 +26,45 @@ type MutationStamp = Pick<SubdocContext, 'casHi' | 'casLo' | 'seqno'>;
 const casText = ({ casHi, casLo }: MutationStamp): string => hex64(swapBytes(casLo), swapBytes(casHi));
 const seqnoText = ({ seqno }: MutationStamp): string => hex64(Math.floor(seqno / 2 ** 32), seqno % 2 ** 32);
 
-/** Replaces the random placeholders of CAS and seqno by those of the mutation. Being random, they occur nowhere else in the value. */
-export function replaceStamp(value: Buffer, placeholders: MutationStamp, now: MutationStamp): void {
+/** Where the body of a value begins, and its checksum if a macro has stored that in an xattr. */
+interface StoredBody {
+  readonly start: number;
+  readonly checksum: number | undefined;
+}
+
+/**
+ * Replaces the random placeholders of CAS and seqno by those of the mutation. Being random, they occur nowhere else in the value. They are in
+ * the body where an xattr has become the body: its checksum in the xattrs is replaced then.
+ */
+export function replaceStamp(
+  value: Buffer,
+  { checksum, start }: StoredBody,
+  placeholders: MutationStamp,
+  now: MutationStamp,
+): void {
+  let newChecksum = checksum;
   for (const textOf of [casText, seqnoText]) {
-    const [before, after] = [textOf(placeholders), textOf(now)];
-    for (let at = value.indexOf(before); at >= 0; at = value.indexOf(before, at + before.length))
-      value.write(after, at, 'latin1');
+    const [before, after] = [Buffer.from(textOf(placeholders)), Buffer.from(textOf(now))];
+    const changed = before.map((byte, index) => byte ^ (after[index] as number));
+    replaceAll(value, before, after, (at) => {
+      if (at >= start && newChecksum !== undefined)
+        newChecksum = crc32cChanged(newChecksum, changed, value.length - at - before.length);
+    });
+  }
+  if (checksum !== undefined && newChecksum !== undefined && newChecksum !== checksum)
+    replaceAll(value.subarray(0, start), Buffer.from(hex32(checksum)), Buffer.from(hex32(newChecksum)));
+}
+
+/** Replaces texts of equal length. */
+function replaceAll(
+  value: Buffer,
+  before: Buffer,
+  after: Buffer,
+  replaced: (at: number) => void = () => {},
+): void {
+  for (let at = value.indexOf(before); at >= 0; at = value.indexOf(before, at + before.length)) {
+    after.copy(value, at);
+    replaced(at);
   }
 }
 

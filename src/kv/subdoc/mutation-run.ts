@@ -23,6 +23,8 @@ export class MutationRun {
   readonly created: boolean;
   readonly values: { index: number; value: Buffer }[] = [];
   failedStatus: Status = Status.success;
+  /** The checksum of the body, if a macro has stored it. */
+  checksum: number | null = null;
   private readonly doc: SubdocDocument;
   private readonly request: SubdocRequest;
   private readonly context: SubdocContext;
@@ -61,6 +63,7 @@ export class MutationRun {
    */
   private writeChecksum(): void {
     const checksum = crc32c(this.body, 0, this.body.length);
+    this.checksum = checksum;
     this.section = this.stored.section;
     for (const spec of this.request.specs) {
       if (isXattr(spec) && spec.opcode !== SubdocOpcode.replaceBodyWithXattr) {

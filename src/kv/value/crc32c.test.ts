@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crc32c } from './crc32c.ts';
+import { crc32c, crc32cChanged } from './crc32c.ts';
 
 test('the checksums of the published examples are the published ones', () => {
   const published: [Buffer, number][] = [
@@ -12,4 +12,16 @@ test('the checksums of the published examples are the published ones', () => {
   ];
   for (const [bytes, sum] of published) assert.equal(crc32c(bytes, 0, bytes.length), sum);
   assert.equal(crc32c(Buffer.from('x123456789y'), 1, 10), 0xe3069283);
+});
+
+test('the checksum of bytes of which a part has changed follows from the change', () => {
+  const bytes = Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 31) % 251));
+  const checksum = crc32c(bytes, 0, bytes.length);
+  for (const start of [0, 1, 2_500, 4_972, 4_979, 4_980]) {
+    const changed = Buffer.from(Array.from({ length: 20 }, (_, index) => (index * 77 + start) & 0xff));
+    const now = Buffer.from(bytes);
+    for (const [index, byte] of changed.entries()) now[start + index] = (now[start + index] as number) ^ byte;
+    const found = crc32cChanged(checksum, changed, bytes.length - start - changed.length);
+    assert.equal(found, crc32c(now, 0, now.length), `a part at ${start}`);
+  }
 });
