@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { equal } from './comparison.ts';
 import { identityOf, isDigest, shownIdentityOf } from './identity.ts';
+import { numberLiteral } from './number-literal.ts';
 import { Binary } from './value.ts';
 
 setFlagsFromString('--expose-gc');
@@ -44,4 +46,19 @@ test('long values have short texts, which differ: V8 hashes longer ones by their
   assert.ok(!isDigest(identityOf('#')));
   assert.equal(identityOf([long, 1]), identityOf([`${long.slice(1)}x`, 1]));
   assert.equal(shownIdentityOf([long, undefined]), shownIdentityOf([long, null]));
+});
+
+test('numbers have one text exactly if they are equal', () => {
+  const literals = ['1234567890123456800', '1.2345678901234568e18', '1234567890123456768', '-1234567890123456800'];
+  const others = ['-1.2345678901234568e18', '9223372036854775807', '9.223372036854776e18', '1e19', '0', '-0.0', '1.5'];
+  const numbers = [...literals, ...others, '1e400', '-1e400'].map(numberLiteral);
+  for (const a of numbers)
+    for (const b of numbers)
+      for (const textOf of [identityOf, shownIdentityOf]) {
+        assert.equal(textOf(a) === textOf(b), equal(a, b), `${a} and ${b}`);
+        assert.equal(textOf([a]) === textOf([b]), equal(a, b), `[${a}] and [${b}]`);
+      }
+  assert.equal(identityOf(Number.NaN), identityOf(Number.NaN));
+  const texts = ['NaN', 'Infinity', '+Infinity"', '0'].map(identityOf);
+  for (const number of numbers) assert.ok(!texts.includes(identityOf(number)), String(number));
 });

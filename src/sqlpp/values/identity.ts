@@ -36,7 +36,8 @@ function identityText(value: Value, nullFrom: number): string {
       countText(value.length);
       return value.length >= hashedCharactersMax ? digestOf(`"${value}`) : `"${value}`;
     case 'number':
-      return value === 0 ? '0' : String(value);
+      // String(value) of an integer above 2^53 may be the text of another integer, which is a bigint.
+      return Number.isInteger(value) ? numberText(value) : String(value);
     case 'bigint':
       return value.toString();
     case 'boolean':
