@@ -9,6 +9,8 @@
 //   SYNTAX        cannot be prepared: a syntax error
 //   BUG           an error that is not a SQL++ error
 //   ARGS          the positional and the named parameters
+//   ADVISOR       the advice for the statement that is the first positional parameter
+//   ADVISE        no rows
 //   PREPARE name FROM statement   (_: without a name)
 //   EXECUTE name
 
@@ -61,7 +63,7 @@ function prepare(text: string, context: PrepareContext): PreparedStatement {
     explain: { '#operator': 'Fake' },
     parameters: [],
     ...(verb === 'EXECUTE' && { execute: { name: argument, using: undefined } }),
-    program: { run: () => neverRuns(context) },
+    program: { run: verb === 'ADVISE' ? run : () => neverRuns(context) },
   };
 }
 
@@ -103,6 +105,7 @@ async function* rowsOf(
   if (verb === 'LATE') throw sqlError(code, 'a');
   if (verb === 'SOME') (outcome.errors as Error[]).push(sqlError(code, 'a'));
   if (verb === 'ARGS') yield [[...context.positional], Object.fromEntries(context.named)];
+  if (verb === 'ADVISOR') yield [await context.advisor?.(context.positional[0])];
   if (verb === 'WAIT')
     await new Promise((_, reject) => {
       context.signal.throwIfAborted();

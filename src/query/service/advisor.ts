@@ -1,12 +1,14 @@
 // ADVISOR(): advice for one or several statements, as ADVISE answers for each, grouped by index.
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
-import type { ExecuteContext } from '#sqlpp/run/engine.ts';
+import type { ExecuteContext, PreparedStatement } from '#sqlpp/run/engine.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { asValue } from '../request/value-of-json.ts';
 import { AdvisorSession, type CollectedStatement } from '../state/advisor-sessions.ts';
+import { longFrom } from '../state/long-statements.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { answerSessionCall } from './advisor-session-calls.ts';
+import { LongPlanning } from './long-planning.ts';
 import type { StatementChoice } from './statement-choice.ts';
 
 type Advised = CollectedStatement;
@@ -23,25 +25,28 @@ type Report = Record<
 /** The statements that an index serves, by its CREATE INDEX statement. */
 type Indexes = Map<string, Advised[]>;
 
+/** The code of the error that too many requests, or long statements, wait: the statement itself has no error. */
+const tooManyRequests = 1182;
+
 /** `given`: a statement, an array of statements and of objects with `statement` and `query_context`, or a call about a session. */
 export async function adviseStatements(
   given: Value,
-  { service, choice }: AdvisorParts,
+  parts: AdvisorParts,
   context: ExecuteContext,
 ): Promise<Value> {
   if (given === undefined) return undefined;
   const plain = JSON.parse(jsonText(given)) as unknown;
-  if (!isObject(plain)) return asValue(await reportOn(statementsOf(plain), choice, context));
+  if (!isObject(plain)) return asValue(await reportOn(statementsOf(plain), parts, context));
   await context.authorize([{ action: 'catalog' }]);
-  const answer = answerSessionCall(service, plain);
+  const answer = answerSessionCall(parts.service, plain);
   if (!(answer instanceof AdvisorSession)) return asValue(answer);
-  const report = answer.isRunning ? {} : await reportOn(answer.statements(), choice, context);
+  const report = answer.isRunning ? {} : await reportOn(answer.statements(), parts, context);
   return asValue(Object.keys(report).length === 0 ? [] : [[report]]);
 }
 
 async function reportOn(
   statements: readonly Advised[],
-  choice: StatementChoice,
+  parts: AdvisorParts,
   context: ExecuteContext,
 ): Promise<object> {
   const report: Report = {
@@ -54,9 +59,10 @@ async function reportOn(
     await context.pause();
     context.signal.throwIfAborted();
     try {
-      for (const row of await adviceRows(advised, choice, context)) addTo(report, row, advised);
+      for (const row of await adviceRows(advised, parts, context)) addTo(report, row, advised);
     } catch (error) {
-      if (!(error instanceof SqlError)) throw error;
+      context.signal.throwIfAborted();
+      if (!(error instanceof SqlError) || error.code === tooManyRequests) throw error;
       errors.push({ error: error.message, ...advised });
     }
   }
@@ -64,16 +70,33 @@ async function reportOn(
 }
 
 async function adviceRows(
-  { statement, query_context: queryContext }: Advised,
-  choice: StatementChoice,
+  advised: Advised,
+  parts: AdvisorParts,
   context: ExecuteContext,
 ): Promise<AdviceRow[]> {
-  const prepared = choice.prepareText(`ADVISE ${statement}`, queryContext);
+  const prepared = await planOf(advised, parts, context);
   await context.authorize(prepared.privileges);
   const rows: AdviceRow[] = [];
   for await (const batch of prepared.program.run(prepared, context).rows)
     for (const row of batch) rows.push(JSON.parse(jsonText(row)) as AdviceRow);
   return rows;
+}
+
+async function planOf(
+  { statement, query_context: queryContext }: Advised,
+  { service, choice }: AdvisorParts,
+  context: ExecuteContext,
+): Promise<PreparedStatement> {
+  const text = `ADVISE ${statement}`;
+  if (text.length < longFrom) return choice.prepareText(text, queryContext);
+  const planning = new LongPlanning(service, context.signal);
+  try {
+    const [user = ''] = context.users;
+    const { prepared } = await planning.plan(choice.prepareLongText(text, queryContext), user, context);
+    return prepared;
+  } finally {
+    planning.end();
+  }
 }
 
 interface AdviceRow {

@@ -62,30 +62,33 @@ export class LongPlanning {
     this.turn = null;
   }
 
-  /** Plans, and returns the milliseconds that it took. */
+  /** Plans, and returns the plan and the milliseconds that it took. */
   async plan(
     planning: WorkSteps<PreparedStatement>,
     user: string,
-    slices: RequestSlices | null,
-  ): Promise<number> {
+    slices: Pick<RequestSlices, 'pause'> | null,
+  ): Promise<{ prepared: PreparedStatement; tookMs: number }> {
     const { clock } = this.service.deps;
     if (this.turn === null) await this.enter(user);
     let tookMs = 0;
-    for (let isDone: boolean | undefined; !isDone; ) {
+    let prepared: PreparedStatement | null | undefined;
+    while (!prepared) {
       const startedMs = clock.monotonicMs();
-      isDone = this.turn?.run(() => runSteps(planning, clock));
+      prepared = this.turn?.run(() => runSteps(planning, clock));
       tookMs += clock.monotonicMs() - startedMs;
       await slices?.pause();
       this.signal.throwIfAborted();
     }
-    return tookMs;
+    return { prepared, tookMs };
   }
 }
 
-/** Runs steps for some milliseconds; returns true when all are done. */
-function runSteps(steps: WorkSteps<unknown>, clock: Clock): boolean {
+/** Runs steps for some milliseconds; returns their result when all are done, else null. */
+function runSteps<T>(steps: WorkSteps<T>, clock: Clock): T | null {
   const startedMs = clock.monotonicMs();
-  do if (steps.next().done) return true;
-  while (clock.monotonicMs() - startedMs < stepsMs);
-  return false;
+  do {
+    const step = steps.next();
+    if (step.done) return step.value;
+  } while (clock.monotonicMs() - startedMs < stepsMs);
+  return null;
 }

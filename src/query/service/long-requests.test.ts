@@ -137,3 +137,28 @@ test('a long statement that is cancelled between its steps gives its turn to the
   assert.ok(!asked.sink.text.includes('success'));
   assert.equal((await stepped.answerOf({ statement: long })).status, 'success');
 });
+
+test('ADVISOR plans long statements in steps, in their turn', async () => {
+  const answered: string[] = [];
+  let [changes, steps] = [0, 0];
+  using stepped = aSteppedService(({ answerOf, keyspaces }) => {
+    steps++;
+    if (changes-- > 0) keyspaces.set([]);
+    return answerOf({ statement: 'ROWS 1' }).then(() => answered.push('short'));
+  });
+  const { ask, answerOf, service } = stepped;
+  const turn = await service.longStatements.enter('another', signal);
+  const asked = ask({ statement: 'ADVISOR', args: [long] });
+  await eventually(() => assert.equal(service.longStatements.queued, 1));
+  turn?.end();
+  await asked.done.then(() => answered.push('advisor'));
+  assert.deepEqual(asked.sink.answer.results, [{}]);
+  assert.deepEqual(answered, ['short', 'short', 'advisor']);
+  assert.equal((await answerOf({ statement: long })).status, 'success', 'the turn is free');
+  [changes, steps] = [1000, 0];
+  const advice = await answerOf({ statement: 'ADVISOR', args: [[long, 'ROWS 1', 'x'.repeat(2 << 20)]] });
+  assert.equal(steps, 6, 'three plans were outdated, the fourth had no steps');
+  const [{ errors = [] } = {}] = advice.results as { errors?: { error: string }[] }[];
+  assert.equal(errors.length, 1);
+  assert.match(errors[0]?.error ?? '', /longer than 1048576 bytes/);
+});

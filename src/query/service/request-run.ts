@@ -245,13 +245,11 @@ export class RequestRun {
     let asksOthers = true;
     for (;;) {
       try {
-        if (error instanceof LongPlanNeededError)
-          this.answer.ownMs.plan += await this.longPlanning.plan(
-            error.steps(),
-            session.users[0] ?? '',
-            this.slices,
-          );
-        else if (asksOthers && choice.mayBeOnOtherNode(error)) {
+        if (error instanceof LongPlanNeededError) {
+          const [user = ''] = session.users;
+          const { tookMs } = await this.longPlanning.plan(error.steps(), user, this.slices);
+          this.answer.ownMs.plan += tookMs;
+        } else if (asksOthers && choice.mayBeOnOtherNode(error)) {
           if (!(await choice.prepareFromOthers(this.cancellation.signal))) throw error;
           asksOthers = false;
         } else throw error;

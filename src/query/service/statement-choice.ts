@@ -68,8 +68,7 @@ export class StatementChoice {
     const { request, parts } = this;
     if (request.prepared) return { ...this.byName(request.prepared), shownName: null };
     const text = request.statement as string;
-    if (Buffer.byteLength(text) > statementBytesMax)
-      throw sqlError(1040, `statement: it is longer than ${statementBytesMax} bytes`);
+    checkLength(text);
     const isAutomatic = request.autoPrepare ?? parts.deps.settings.autoPrepare;
     if (isAutomatic) return { ...this.automatic(text), shownName: null };
     const prepared = this.adHoc(text);
@@ -85,6 +84,18 @@ export class StatementChoice {
   /** Prepares a statement that the service itself issues, by default with this request's query context. */
   prepareText(text: string, queryContext?: string): PreparedStatement {
     return this.engine.prepare(text, this.contextOf(null, queryContext));
+  }
+
+  /** Like `prepareText`, for long texts of clients. While definitions change between its steps, the statement is planned again. */
+  *prepareLongText(text: string, queryContext?: string): WorkSteps<PreparedStatement> {
+    checkLength(text);
+    const { parts } = this;
+    for (let outdated = 0; outdated < outdatedPlansMax; outdated++) {
+      const revision = parts.planRevision;
+      const prepared = yield* this.engine.prepareSteps(text, this.contextOf(null, queryContext));
+      if (parts.planRevision === revision) return prepared;
+    }
+    return this.prepareText(text, queryContext);
   }
 
   /** Like `prepareText`, for texts that occur repeatedly: their plans are cached. */
@@ -285,6 +296,12 @@ export class StatementChoice {
       userFunctions: functions.lookupFor(queryContext),
     };
   }
+}
+
+/** @throws SqlError 1040 */
+function checkLength(text: string): void {
+  if (Buffer.byteLength(text) > statementBytesMax)
+    throw sqlError(1040, `statement: it is longer than ${statementBytesMax} bytes`);
 }
 
 const hasBit = (bits: number | null, bit: number): boolean => bits !== null && (bits & bit) !== 0;
