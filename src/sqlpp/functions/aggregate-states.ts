@@ -1,4 +1,4 @@
-// The states of aggregates: add values, merge partial states, compute the result. Without values the result is NULL, for COUNT 0.
+// The states of aggregates: add values, compute the result. Without values the result is NULL, for COUNT 0.
 import { sortInSteps } from '#base/sort-steps.ts';
 import type { WorkSteps } from '#base/steps.ts';
 import type { Aggregate } from '../tree/expression.ts';
@@ -8,26 +8,29 @@ import { shownIdentityOf } from '../values/identity.ts';
 import { resolveDeep } from '../values/json-parse.ts';
 import { isNumber } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
+import { RunningMedian } from './running-median.ts';
+import { RunningVariance } from './running-variance.ts';
 
 export interface AggregateState {
   /** Adds a value; for COUNT(*) any value. */
   add(value: Value): void;
-  /** Merges another state of the same aggregate. */
-  merge(other: AggregateState): void;
   result(): Value;
   /** As `result`, in steps where many values are stored; absent: `result` takes little time. */
   resultInSteps?(): WorkSteps<Value>;
   /** How many values the state stores; absent: none. */
   readonly storedValues?: number;
+  /** How many values `result` reads; absent: few. */
+  readonly readValues?: number;
 }
 
-/** A new state of an aggregate, DISTINCT or not. The caller applies FILTER. */
+/** A new state of an aggregate, DISTINCT or not. The caller applies FILTER. `isRunning`: it needs a result after each value. */
 export function aggregateStateOf(
   aggregate: Pick<Aggregate, 'name' | 'arguments' | 'isDistinct'>,
+  isRunning = false,
 ): AggregateState {
   const { name, isDistinct } = aggregate;
   if (aggregate.arguments.length === 0) return new CountAll();
-  const state = stateNamed(name);
+  const state = isRunning && name === 'median' ? new MedianSoFar() : stateNamed(name);
   return isDistinct ? new Distinct(state) : state;
 }
 
@@ -55,19 +58,19 @@ function stateNamed(name: string): AggregateState {
     case 'median':
       return new Median();
     case 'variance':
-      return new Numbers((values) => variance(values, 1, 0));
+      return new Variance(1, 0);
     case 'variance_samp':
     case 'var_samp':
-      return new Numbers((values) => variance(values, 1, null));
+      return new Variance(1, null);
     case 'variance_pop':
     case 'var_pop':
-      return new Numbers((values) => variance(values, 0, 0));
+      return new Variance(0, 0);
     case 'stddev':
-      return new Numbers((values) => root(variance(values, 1, 0)));
+      return new StandardDeviation(1, 0);
     case 'stddev_samp':
-      return new Numbers((values) => root(variance(values, 1, null)));
+      return new StandardDeviation(1, null);
     case 'stddev_pop':
-      return new Numbers((values) => root(variance(values, 0, 0)));
+      return new StandardDeviation(0, 0);
     default:
       throw new Error(`${name} is no aggregate without a window`);
   }
@@ -82,10 +85,6 @@ class CountAll implements AggregateState {
 
   add(): void {
     this.count++;
-  }
-
-  merge(other: AggregateState): void {
-    this.count += (other as CountAll).count;
   }
 
   result(): Value {
@@ -105,10 +104,6 @@ class Count implements AggregateState {
     if (this.counts(value)) this.count++;
   }
 
-  merge(other: AggregateState): void {
-    this.count += (other as Count).count;
-  }
-
   result(): Value {
     return this.count;
   }
@@ -119,10 +114,6 @@ class Sum implements AggregateState {
 
   add(value: Value): void {
     if (isNumber(value)) this.sum = this.sum === null ? value : add(this.sum, value);
-  }
-
-  merge(other: AggregateState): void {
-    this.add((other as Sum).sum);
   }
 
   result(): Value {
@@ -138,11 +129,6 @@ class Average implements AggregateState {
     if (!isNumber(value)) return;
     this.sum = add(this.sum, value);
     this.count++;
-  }
-
-  merge(other: AggregateState): void {
-    this.sum = add(this.sum, (other as Average).sum);
-    this.count += (other as Average).count;
   }
 
   result(): Value {
@@ -163,10 +149,6 @@ class Extreme implements AggregateState {
       this.found = value;
   }
 
-  merge(other: AggregateState): void {
-    this.add((other as Extreme).found);
-  }
-
   result(): Value {
     return this.found;
   }
@@ -180,12 +162,12 @@ class ArrayAgg implements AggregateState {
     return this.values.length;
   }
 
-  add(value: Value): void {
-    if (value !== undefined) this.values.push(resolveDeep(value));
+  get readValues(): number {
+    return this.values.length;
   }
 
-  merge(other: AggregateState): void {
-    for (const value of (other as ArrayAgg).values) this.values.push(value);
+  add(value: Value): void {
+    if (value !== undefined) this.values.push(resolveDeep(value));
   }
 
   result(): Value {
@@ -199,15 +181,14 @@ class ArrayAgg implements AggregateState {
 
 type Numeric = number | bigint;
 
-class Numbers implements AggregateState {
-  protected readonly values: Numeric[] = [];
-  private readonly of: (values: readonly Numeric[]) => Value;
-
-  constructor(of: (values: readonly Numeric[]) => Value) {
-    this.of = of;
-  }
+class Median implements AggregateState {
+  private readonly values: Numeric[] = [];
 
   get storedValues(): number {
+    return this.values.length;
+  }
+
+  get readValues(): number {
     return this.values.length;
   }
 
@@ -215,18 +196,8 @@ class Numbers implements AggregateState {
     if (isNumber(value)) this.values.push(value);
   }
 
-  merge(other: AggregateState): void {
-    for (const value of (other as Numbers).values) this.values.push(value);
-  }
-
   result(): Value {
-    return this.values.length === 0 ? null : this.of(this.values);
-  }
-}
-
-class Median extends Numbers {
-  constructor() {
-    super((values) => middleOf(values.toSorted(collate)));
+    return this.values.length === 0 ? null : middleOf(this.values.toSorted(collate));
   }
 
   *resultInSteps(): WorkSteps<Value> {
@@ -240,16 +211,45 @@ function middleOf(sorted: readonly Numeric[]): Value {
   return divide(add(sorted[middle - 1], sorted[middle]), 2);
 }
 
-/** `correction` is subtracted from the number of values; `ofOne` is the variance of a single value. */
-function variance(values: readonly Numeric[], correction: 0 | 1, ofOne: 0 | null): number | null {
-  if (values.length === 1) return ofOne;
-  const numbers = values.map(Number);
-  const mean = numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
-  return numbers.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (numbers.length - correction);
+class MedianSoFar implements AggregateState {
+  private readonly median = new RunningMedian();
+
+  add(value: Value): void {
+    if (isNumber(value)) this.median.add(value);
+  }
+
+  result(): Value {
+    return this.median.result();
+  }
 }
 
-function root(value: number | null): number | null {
-  return value === null ? null : Math.sqrt(value);
+class Variance implements AggregateState {
+  private readonly variance = new RunningVariance();
+  private readonly correction: 0 | 1;
+  private readonly ofOne: 0 | null;
+
+  /** `correction` is subtracted from the number of values; `ofOne` is the variance of a single value. */
+  constructor(correction: 0 | 1, ofOne: 0 | null) {
+    this.correction = correction;
+    this.ofOne = ofOne;
+  }
+
+  add(value: Value): void {
+    if (isNumber(value)) this.variance.add(Number(value));
+  }
+
+  result(): number | null {
+    const { count } = this.variance;
+    if (count < 2) return count === 0 ? null : this.ofOne;
+    return this.variance.result(this.correction);
+  }
+}
+
+class StandardDeviation extends Variance {
+  override result(): number | null {
+    const variance = super.result();
+    return variance === null ? null : Math.sqrt(variance);
+  }
 }
 
 /** Values that collate equal count once. */
@@ -265,16 +265,16 @@ class Distinct implements AggregateState {
     return this.values.size;
   }
 
+  get readValues(): number {
+    return this.inner.readValues ?? 0;
+  }
+
   add(value: Value): void {
     if (value === undefined) return;
     const identity = shownIdentityOf(value);
     if (this.values.has(identity)) return;
     this.values.set(identity, value);
     this.inner.add(value);
-  }
-
-  merge(other: AggregateState): void {
-    for (const value of (other as Distinct).values.values()) this.add(value);
   }
 
   result(): Value {

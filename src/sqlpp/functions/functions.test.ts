@@ -10,6 +10,8 @@ import type { EvaluationContext } from './context.ts';
 import type { FunctionDeclaration } from './declaration.ts';
 import { examples } from './examples.ts';
 import { RegularExpression } from './regular-expressions.ts';
+import { RunningMedian } from './running-median.ts';
+import { RunningVariance } from './running-variance.ts';
 
 const context: EvaluationContext = {
   positional: [],
@@ -236,4 +238,69 @@ test('every function has an example, and every example a function', () => {
     .filter(({ name }) => name !== 'uuid' && !/^(?:clock|now)_/.test(name))
     .map(({ name }) => name);
   assert.deepEqual(Object.keys(examples).sort(), names.sort());
+});
+
+const integers = fc.tuple(
+  fc.constantFrom(0, 1_700_000_000_000, -(2 ** 52)),
+  fc.array(fc.integer({ min: -1000, max: 1000 }), { minLength: 2, maxLength: 50 }),
+  fc.boolean(),
+);
+
+test('variances of numbers that are added one by one are exact but for the last digit', () => {
+  fc.assert(
+    fc.property(integers, ([base, distances, fromZero]) => {
+      const numbers = distances.map((distance) => base + distance);
+      if (fromZero) numbers[0] = 0;
+      const variance = new RunningVariance();
+      let [count, sum, squares] = [0n, 0n, 0n];
+      for (const number of numbers) {
+        variance.add(number);
+        count++;
+        sum += BigInt(number);
+        squares += BigInt(number) ** 2n;
+        const exact = Number(((count * squares - sum ** 2n) << 200n) / count ** 2n) / 2 ** 200;
+        assert.ok(Math.abs(variance.result(0) - exact) <= exact * 2 ** -51, `${numbers}`);
+      }
+    }),
+  );
+});
+
+test('variances of numbers that are too large are infinite, those of infinite numbers are no numbers', () => {
+  const varianceOf = (...numbers: number[]): number => {
+    const variance = new RunningVariance();
+    for (const number of numbers) variance.add(number);
+    return variance.result(1);
+  };
+  assert.equal(varianceOf(1e200, 1e200, 1e200), 0);
+  assert.equal(varianceOf(1e200, -1e200, 1), Number.POSITIVE_INFINITY);
+  assert.equal(varianceOf(1.5e308, -1.5e308), Number.POSITIVE_INFINITY);
+  assert.equal(varianceOf(1, Number.POSITIVE_INFINITY), Number.NaN);
+  assert.equal(varianceOf(Number.NEGATIVE_INFINITY, 1), Number.NaN);
+  assert.equal(varianceOf(0.1, 0.1, 0.1), 0);
+});
+
+test('medians of numbers that are added one by one are those of the sorted numbers', () => {
+  const numbers = fc.array(
+    fc.oneof(fc.integer({ min: -9, max: 9 }), fc.bigInt({ min: 2n ** 60n, max: 2n ** 60n + 3n })),
+  );
+  fc.assert(
+    fc.property(numbers, (all) => {
+      const median = new RunningMedian();
+      assert.equal(median.result(), null);
+      const sorted: (number | bigint)[] = [];
+      for (const number of all) {
+        median.add(number);
+        sorted.push(number);
+        sorted.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+        const middle = sorted.length >> 1;
+        const expected =
+          sorted.length % 2 === 1
+            ? sorted[middle]
+            : (Number(sorted[middle - 1]) + Number(sorted[middle])) / 2;
+        const found = median.result();
+        if (sorted.length % 2 === 1) assert.equal(found, expected);
+        else assert.ok(Math.abs(Number(found) - Number(expected)) <= Math.abs(Number(expected)) * 2 ** -51);
+      }
+    }),
+  );
 });

@@ -4,10 +4,10 @@ import type { AggregateState } from '../functions/aggregate-states.ts';
 import type { Value } from '../values/value.ts';
 import type { Run } from './run.ts';
 
-/** Whether the aggregate stores so many values that its result should be computed in steps. */
-export const storesMany = (state: AggregateState): boolean => (state.storedValues ?? 0) > sortedAtOnce;
+/** Whether the aggregate's result is computed from so many values that it should be computed in steps. */
+export const readsMany = (state: AggregateState): boolean => (state.readValues ?? 0) > sortedAtOnce;
 
 export async function aggregateResult(run: Run, state: AggregateState): Promise<Value> {
-  const steps = storesMany(state) ? state.resultInSteps?.() : undefined;
+  const steps = readsMany(state) ? state.resultInSteps?.() : undefined;
   return steps ? await run.slices.resultOf(steps) : state.result();
 }

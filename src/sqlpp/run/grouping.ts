@@ -5,7 +5,7 @@ import type { LogicalGroup } from '../plan/logical.ts';
 import { parsedIfLarge } from '../values/json-parse.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, setMember, type Value } from '../values/value.ts';
-import { aggregateResult, storesMany } from './aggregate-results.ts';
+import { aggregateResult, readsMany } from './aggregate-results.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { type AggregateCode, type GroupInput, type GroupState, Groups } from './groups.ts';
 import { batchRows, type Row } from './row.ts';
@@ -64,7 +64,7 @@ async function* groupRows(
     let at = 0;
     for (const { slot } of node.aggregates) {
       const aggregate = state.states[at++] as AggregateState;
-      row[slot] = storesMany(aggregate) ? await aggregateResult(run, aggregate) : aggregate.result();
+      row[slot] = readsMany(aggregate) ? await aggregateResult(run, aggregate) : aggregate.result();
     }
     if (node.rows) row[node.rows.slot] = state.rows;
     batch.push(row);

@@ -26,7 +26,7 @@ export interface Frame {
 }
 
 export interface FrameCode {
-  /** The frame reaches from the first row to the current row's peers: the aggregate continues from row to row. */
+  /** The frame begins with the first row and never ends before that of an earlier row: the aggregate continues from row to row. */
   readonly isRunning: boolean;
   /** The frame is the whole partition. */
   readonly isWhole: boolean;
@@ -46,7 +46,7 @@ export function compileFrame(compiler: BlockCompiler, over: WindowSpecification)
     frame.end?.kind === 'unbounded following' &&
     frame.exclude === 'no others';
   return {
-    isRunning: false,
+    isRunning: !isWhole && growsOnly(frame),
     isWhole,
     prepare: async (run, partition) => {
       const [from, to] = [await start(run, frame), await end(run, frame)];
@@ -61,6 +61,12 @@ export function compileFrame(compiler: BlockCompiler, over: WindowSpecification)
     },
   };
 }
+
+/** With RANGE, a distance from a value that is no number has no end, so that later frames may end earlier. */
+const growsOnly = ({ start, end, unit, exclude }: WindowFrame): boolean =>
+  start.kind === 'unbounded preceding' &&
+  exclude === 'no others' &&
+  (unit !== 'range' || end === undefined || !('distance' in end));
 
 /** The direction of ORDER BY may be a parameter. */
 function compileIsDescending(

@@ -5,7 +5,7 @@ import type { WindowColumn } from '../plan/logical.ts';
 import type { Aggregate, Expression } from '../tree/expression.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
-import { aggregateResult, storesMany } from './aggregate-results.ts';
+import { aggregateResult, readsMany } from './aggregate-results.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { firstIndex } from './first-index.ts';
 import type { StatementMemory } from './held-memory.ts';
@@ -259,9 +259,8 @@ async function aggregated(
   let read = 0;
   const resultOf = (state: AggregateState): Value | Promise<Value> => {
     if (node.name === 'array_agg') memory.hold(sizeOfList(state.storedValues ?? 0));
-    // The result of an aggregate that stores values is computed from all of them.
-    read += state.storedValues ?? 0;
-    return storesMany(state) ? aggregateResult(run, state) : state.result();
+    read += state.readValues ?? 0;
+    return readsMany(state) ? aggregateResult(run, state) : state.result();
   };
   if (size === 0) return [];
   if (frame.isWhole) {
@@ -270,7 +269,7 @@ async function aggregated(
     return new Array<Value>(size).fill(await resultOf(state));
   }
   const results: Value[] = [];
-  let running = aggregateStateOf(node);
+  let running = aggregateStateOf(node, frame.isRunning);
   let next = 0;
   for (let at = 0; at < size; at++) {
     const bounds = frameAt(at);

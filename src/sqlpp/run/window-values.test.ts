@@ -66,11 +66,49 @@ test('the clock is read between the rows of a frame function, the more often the
   const others = 'ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW';
   for (const call of ['SUM(v)', 'NTH_VALUE(v, 9999)'])
     assert.ok((await clockReads(call, 4_096, others)) >= 4_096, call);
-  // The result for each row is computed from all values up to the row.
-  for (const call of ['ARRAY_AGG(v)', 'MEDIAN(v)', 'STDDEV(v)']) {
-    const more = (await clockReads(call, 1_500)) - (await clockReads('SUM(v)', 1_500));
-    assert.ok(more >= (1_500 * 1_500) / 2 / 8_192, `${call}: ${more} reads`);
+  // The result for each row is computed from all values of its frame.
+  const growing = 'RANGE BETWEEN UNBOUNDED PRECEDING AND 0 FOLLOWING';
+  for (const [call, frame] of [
+    ['ARRAY_AGG(v)', ''],
+    ['ARRAY_AGG(v)', growing],
+    ['MEDIAN(v)', growing],
+    ['STDDEV(v)', growing],
+  ] as const) {
+    const more = (await clockReads(call, 1_500, frame)) - (await clockReads('SUM(v)', 1_500));
+    assert.ok(more >= (1_500 * 1_500) / 2 / 8_192, `${call} ${frame}: ${more} reads`);
   }
+  // Or from the result for the row before.
+  const reads = await clockReads('SUM(v)', 1_500);
+  const distinct = ['SUM(DISTINCT v)', 'MEDIAN(DISTINCT v)', 'VAR_POP(DISTINCT v)'];
+  for (const call of [...distinct, 'MEDIAN(v)', 'STDDEV(v)', 'VARIANCE_SAMP(v)'])
+    for (const unit of ['', 'ROWS UNBOUNDED PRECEDING', 'GROUPS BETWEEN UNBOUNDED PRECEDING AND 3 FOLLOWING'])
+      assert.equal(await clockReads(call, 1_500, unit), reads, `${call} ${unit}`);
+});
+
+test('aggregates over frames that grow from row to row are those of the rows so far', async () => {
+  const values = Array.from({ length: 36 }, (_, at) =>
+    at % 7 === 3 ? 'null' : at % 11 === 5 ? '9007199254740993' : `${(at * 37) % 17}${at % 2 ? '.5' : ''}`,
+  );
+  const from = `[[${values.join(', ')}]] l UNNEST l AS x`;
+  const calls = ['SUM', 'AVG', 'COUNT', 'MEDIAN', 'STDDEV', 'STDDEV_POP', 'VAR_SAMP', 'ARRAY_AGG', 'MIN'];
+  for (const [frame, shift] of [
+    ['', 0],
+    ['ROWS UNBOUNDED PRECEDING', 0],
+    ['ROWS BETWEEN UNBOUNDED PRECEDING AND 3 PRECEDING', -3],
+    ['ROWS BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING', 2],
+    ['GROUPS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING', -2],
+    ['RANGE BETWEEN UNBOUNDED PRECEDING AND 4 FOLLOWING', 4],
+  ] as const)
+    for (const argument of ['x', 'DISTINCT x']) {
+      const listOf = (over: string) => calls.map((call) => `${call}(${argument})${over}`).join(', ');
+      const [running, whole] = await Promise.all(
+        [
+          `SELECT RAW s.w FROM (SELECT k, [${listOf(` OVER (ORDER BY k ${frame})`)}] w FROM ${from} LET k = UNNEST_POS(x)) s ORDER BY s.k`,
+          `SELECT RAW (SELECT RAW [${listOf('')}] FROM ${from} LET i = UNNEST_POS(x) WHERE i <= k + ${shift})[0] FROM ARRAY_RANGE(0, 36) k ORDER BY k`,
+        ].map((statement) => query(new MemoryDatastore(), statement)),
+      );
+      assert.deepEqual(running, whole, `${frame} ${argument}`);
+    }
 });
 
 test('the arrays of ARRAY_AGG over frames count as memory of the statement', async () => {

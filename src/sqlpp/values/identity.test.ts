@@ -49,8 +49,21 @@ test('long values have short texts, which differ: V8 hashes longer ones by their
 });
 
 test('numbers have one text exactly if they are equal', () => {
-  const literals = ['1234567890123456800', '1.2345678901234568e18', '1234567890123456768', '-1234567890123456800'];
-  const others = ['-1.2345678901234568e18', '9223372036854775807', '9.223372036854776e18', '1e19', '0', '-0.0', '1.5'];
+  const literals = [
+    '1234567890123456800',
+    '1.2345678901234568e18',
+    '1234567890123456768',
+    '-1234567890123456800',
+  ];
+  const others = [
+    '-1.2345678901234568e18',
+    '9223372036854775807',
+    '9.223372036854776e18',
+    '1e19',
+    '0',
+    '-0.0',
+    '1.5',
+  ];
   const numbers = [...literals, ...others, '1e400', '-1e400'].map(numberLiteral);
   for (const a of numbers)
     for (const b of numbers)
