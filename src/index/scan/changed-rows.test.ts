@@ -8,7 +8,7 @@ import { printedSeed } from '../../../test/support/seed.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
 import type { IndexReader, PageRequest, StoredRow } from '../store/index-store.ts';
-import { changedRowsOf, withChanges } from './changed-rows.ts';
+import { ChangedRowsOfScans, changedRowsOf, withChanges } from './changed-rows.ts';
 
 const index: IndexDefinition = {
   id: '1',
@@ -168,4 +168,17 @@ test('the rows of many changed documents are computed with pauses', async () => 
   const changed = new Map(numbers.map((at) => [`k${at}`, documentOf(`k${at}`, at)]));
   const changes = await changedRowsOf(index, changed, () => void pauses++);
   assert.deepEqual([changes?.rows.length, pauses], [3_000, 11]);
+});
+
+test('the rows of changed documents are computed once for the scans of a statement, and for each index', async () => {
+  const rows = new ChangedRowsOfScans();
+  const changed = new Map([['k', documentOf('k', 1)]]);
+  const first = await rows.of({ index, changed });
+  assert.equal(await rows.of({ index, changed }), first);
+  const other = {
+    ...index,
+    id: '2',
+    keys: [{ expression: '`b`', isDescending: false, includesMissing: false }],
+  };
+  assert.deepEqual((await rows.of({ index: other, changed }))?.rows, []);
 });

@@ -1,7 +1,7 @@
 // A reader that replaces the index rows of documents that a transaction has changed.
 
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
-import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
+import type { IndexDefinition, IndexScan } from '#sqlpp/datastore/indexes.ts';
 import { firstIndex } from '#sqlpp/run/first-index.ts';
 import { compileDefinition } from '../entries/compile-definition.ts';
 import { RowMaker } from '../entries/row-maker.ts';
@@ -119,6 +119,24 @@ export async function changedRowsOf(
     for (const key of maker.keysOf(indexed, Buffer.from(id))) rows.push({ key, id });
   }
   return { changed, rows: rows.sort(byKeyAndId) };
+}
+
+/** The rows of changed documents, computed once for all scans that have the same map of them: a join may scan an index for each of its rows. */
+export class ChangedRowsOfScans {
+  private readonly computed = new WeakMap<ChangedById, { indexId: string; rows: ChangedRows | null }>();
+
+  async of({
+    index,
+    changed,
+    yieldIfDue,
+  }: Pick<IndexScan, 'index' | 'changed' | 'yieldIfDue'>): Promise<ChangedRows | null> {
+    if (changed === undefined) return null;
+    const known = this.computed.get(changed);
+    if (known?.indexId === index.id) return known.rows;
+    const rows = await changedRowsOf(index, changed, () => yieldIfDue?.());
+    this.computed.set(changed, { indexId: index.id, rows });
+    return rows;
+  }
 }
 
 function byKeyAndId(left: StoredRow, right: StoredRow): number {

@@ -29,7 +29,7 @@ import {
   type StoredRow,
 } from '../store/index-store.ts';
 import { isShortage } from '../store/shortages.ts';
-import { changedRowsOf, withChanges } from './changed-rows.ts';
+import { ChangedRowsOfScans, withChanges } from './changed-rows.ts';
 import { waitFor } from './consistency.ts';
 import type { IndexCatalog } from './index-catalog.ts';
 import { ReaderPool } from './reader-pool.ts';
@@ -59,6 +59,7 @@ export class IndexScans implements Indexes {
   private readonly changes: { stop(): void };
   private readonly timers: SharedTimers;
   private isReleasing = false;
+  private readonly changedRows = new ChangedRowsOfScans();
   /** A cache for each definition: computing the directions takes a tenth of the time of a scan of one row. */
   private readonly directions = new WeakMap<IndexDefinition, KeyDirections>();
 
@@ -158,7 +159,7 @@ export class IndexScans implements Indexes {
     const rows = this.rowsOf(scan);
     if (scan.isReverse) intervals.reverse();
     // Before the file is opened: it may be replaced during a pause.
-    const changes = await changedRowsOf(scan.index, scan.changed, () => scan.yieldIfDue?.());
+    const changes = await this.changedRows.of(scan);
     const { reader, generation } = this.openFresh(scan.index);
     let snapshotAge: SnapshotAge | null = null;
     let isBroken = false;

@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Documents, DocumentWrite, StoredDocument } from '#sqlpp/datastore/documents.ts';
+import type { Indexes, IndexScan } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import type { OtherAttempts } from './other-attempts.ts';
 import { Transaction } from './transaction.ts';
-import { TransactionDocuments } from './transaction-documents.ts';
+import { TransactionDocuments, transactionIndexes } from './transaction-documents.ts';
 
 const keyspace: Keyspace = {
   name: { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' },
@@ -206,4 +207,30 @@ test('a transaction runs one statement at a time, and queues a limited number', 
   await assert.rejects(third, /aborted/);
   transaction.leave();
   await transaction.enter(1, signal);
+});
+
+test('a statement that scans an index many times reads the changed documents once', async () => {
+  const { transaction, documents, write, endStatement } = aTransaction();
+  await endStatement(write('replace', 'k1'), write('delete', 'k2'));
+  const changed: IndexScan['changed'][] = [];
+  const stored = {
+    scan: async function* (scan: IndexScan) {
+      changed.push(scan.changed);
+      yield [];
+    },
+  } as Partial<Indexes> as Indexes;
+  let reads = 0;
+  const counted = {
+    read: (...read: Parameters<Documents['read']>) => {
+      reads++;
+      return documents.read(...read);
+    },
+  };
+  const indexes = transactionIndexes(stored, transaction, counted);
+  const scan = { index: { id: '1', keyspace, keys: [] }, signal } as unknown as IndexScan;
+  for (let time = 0; time < 3; time++)
+    for await (const rows of indexes.scan(scan)) assert.deepEqual(rows, []);
+  assert.equal(reads, 1);
+  assert.deepEqual([...(changed[0]?.keys() ?? [])], ['k1', 'k2']);
+  assert.ok(changed.every((each) => each === changed[0]));
 });

@@ -195,20 +195,26 @@ function documentOf(
   };
 }
 
-/** The indexes that the statements of a transaction scan: for documents that it has changed, with rows computed from the changes. */
+/** The indexes that a statement of a transaction scans: for documents that the transaction has changed, with rows computed from the changes. */
 export function transactionIndexes(
   indexes: Indexes,
   { changes }: Transaction,
   documents: Pick<Documents, 'read'>,
 ): Indexes {
+  /** By index id. The documents stay the same during the statement, which may scan an index many times. */
+  const changedByIndex = new Map<string, IndexScan['changed']>();
   const overlaid = async <T extends Pick<IndexScan, 'index' | 'signal'>>(
     scan: T,
   ): Promise<T & Pick<IndexScan, 'changed'>> => {
     const { index, signal } = scan;
+    const known = changedByIndex.get(index.id);
+    if (known !== undefined) return { ...scan, changed: known };
     const ids = [...changes.changesOf(index.keyspace).keys()];
     if (ids.length === 0) return scan;
     const read = await documents.read(index.keyspace, ids, { signal, expiration: mayReadExpiration(index) });
-    return { ...scan, changed: new Map(ids.map((id, at) => [id, read[at] ?? null])) };
+    const changed = new Map(ids.map((id, at) => [id, read[at] ?? null]));
+    changedByIndex.set(index.id, changed);
+    return { ...scan, changed };
   };
   return {
     indexesOf: (keyspace) => indexes.indexesOf(keyspace),
