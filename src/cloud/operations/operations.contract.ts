@@ -34,7 +34,8 @@ export function operationReply(
   row: OperationRow,
   steps: readonly string[],
 ): z.output<typeof operationSchema> {
-  const done = row.state === 'done' ? steps.length : steps.indexOf(row.step);
+  // A step of a newer version is not among the steps.
+  const done = row.state === 'done' ? steps.length : Math.max(0, steps.indexOf(row.step));
   return {
     id: row.id,
     clusterId: row.cluster_id,

@@ -4,7 +4,7 @@ import { type BoundOperation, bind } from '../http/operation.ts';
 import type { OperationRow } from '../store/tables.ts';
 import { operationReply, ShowOperation } from './operations.contract.ts';
 import type { OperationKind } from './operations.store.ts';
-import type { Plan } from './step.ts';
+import { type Plan, planOf } from './step.ts';
 
 /** If an operation is due for this long without a lease, its server does not run. */
 const overdueMs = 30_000;
@@ -17,7 +17,8 @@ export interface OperationRouteParts {
 
 export const operationOperations = ({ plans, home, clock }: OperationRouteParts): BoundOperation[] => [
   bind(ShowOperation, async ({ subject: operation }) => {
-    const steps = plans[operation.kind as OperationKind].steps.map(({ name }) => name);
+    // A newer version may have begun the operation: of an unknown kind only the present step is known.
+    const steps = planOf(plans, operation.kind)?.steps.map(({ name }) => name) ?? [operation.step];
     const isUnattended = operation.home !== home && isOverdue(operation, clock.wallMs());
     const replied = isUnattended ? { ...operation, last_error: waitsFor(operation.home) } : operation;
     return { status: 200, body: operationReply(replied, steps) };

@@ -14,3 +14,7 @@ export interface Plan {
   /** Called after the deadline, in the transaction that ends the operation: sets the state of the cluster. */
   failed(transaction: Store, clusterId: string): Promise<void>;
 }
+
+/** Undefined for a kind that only a newer version has. */
+export const planOf = (plans: Readonly<Record<string, Plan>>, kind: string): Plan | undefined =>
+  Object.hasOwn(plans, kind) ? plans[kind] : undefined;

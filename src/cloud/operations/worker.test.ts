@@ -213,6 +213,22 @@ test('the worker pauses between attempts at a step that this version does not kn
   assert.ok(Number(nextAt) > fixture.clock.wallMs());
 });
 
+test('the worker pauses between attempts at an operation of a kind that this version does not know, and fails it in the end', async (t) => {
+  const fixture = await Fixture.create(t, [{ name: 'only', run: async () => {} }]);
+  await fixture.cluster('c');
+  const id = await fixture.request('c');
+  await fixture.store.updateTable('operations').set({ kind: 'upgrade' }).execute();
+  fixture.worker('a').wake();
+  await eventually(async () => assert.equal((await fixture.operation(id))?.attempts, 1));
+  const { last_error: reason, next_at: nextAt = 0 } = (await fixture.operation(id)) ?? {};
+  assert.equal(reason, 'this version has no operation "upgrade"');
+  assert.ok(Number(nextAt) > fixture.clock.wallMs());
+  await eventually(async () => {
+    fixture.clock.advance(timeLimitMs);
+    assert.equal(await fixture.stateOf(id), 'failed');
+  });
+});
+
 for (const [hours, direction] of [
   [-5, 'back'],
   [5, 'forward'],

@@ -5,7 +5,7 @@ import type { Log } from '#ports/log.ts';
 import type { ClusterRow, OperationRow, Store } from '../store/tables.ts';
 import { withDiskReserve } from '../store/with-disk-reserve.ts';
 import { type OperationKind, type OperationsStore, waitMaxMs } from './operations.store.ts';
-import type { Plan } from './step.ts';
+import { type Plan, planOf } from './step.ts';
 
 /** The longest and the shortest pause between polls. Another server may have added an operation for this home. */
 const pollMs = 2_000;
@@ -152,16 +152,14 @@ export class Worker {
   }
 
   private async runSteps(operation: OperationRow, cancellation: AbortController): Promise<void> {
-    const plan = this.options.plans[operation.kind as OperationKind];
-    let stepIndex = plan.steps.findIndex(({ name }) => name === operation.step);
+    const plan = planOf(this.options.plans, operation.kind);
+    let stepIndex = plan?.steps.findIndex(({ name }) => name === operation.step) ?? -1;
     // A newer version began it.
-    if (stepIndex < 0)
-      return this.recordFailure(
-        operation,
-        plan,
-        operation.step,
-        new Error(`this version has no step "${operation.step}"`),
-      );
+    if (plan === undefined || stepIndex < 0) {
+      const unknown = plan === undefined ? `operation "${operation.kind}"` : `step "${operation.step}"`;
+      const error = new Error(`this version has no ${unknown}`);
+      return this.recordFailure(operation, plan, operation.step, error);
+    }
     while (stepIndex < plan.steps.length && !cancellation.signal.aborted) {
       if (!(await this.attempt(operation, plan, stepIndex, cancellation))) return;
       stepIndex++;
@@ -236,7 +234,7 @@ export class Worker {
 
   private async recordFailure(
     operation: OperationRow,
-    plan: Plan,
+    plan: Plan | undefined,
     step: string,
     error: Error,
   ): Promise<void> {
@@ -249,7 +247,9 @@ export class Worker {
     log.warn('operation.step_failed', { operation: id, kind, step, ...failure });
     const nowMs: number = clock.wallMs();
     if (isLastAttempt(operation.deadline, failure.attempts, nowMs))
-      return operations.fail(id, owner, failure, (transaction) => plan.failed(transaction, cluster_id));
+      return operations.fail(id, owner, failure, async (transaction) =>
+        plan?.failed(transaction, cluster_id),
+      );
     const waitMs = Math.min(waitMaxMs, backOffFirstMs * 2 ** Math.min(operation.attempts, 10));
     await operations.record(id, owner, { ...failure, next_at: nowMs + waitMs, owner: null, lease_until: 0 });
   }
