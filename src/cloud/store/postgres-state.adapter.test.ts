@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { needs } from '../../../test/support/needs.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { Postgres } from '../../../test/support/postgres.ts';
+import { openPostgres } from './postgres.adapter.ts';
 import { PostgresState } from './postgres-state.adapter.ts';
 
 /** The connections that read states. */
@@ -103,6 +105,24 @@ describe('the state of a PostgreSQL database', { skip: needs('postgresql') }, ()
     await writer.query('select pg_terminate_backend($1)', [rows[0].pid]);
     assert.notEqual(await state.read(), before);
     assert.equal(lost.length, 1);
+  });
+
+  test('is not blocked by a transaction that a lost server left open: its locks end', async (t) => {
+    const { writer } = await aState(t);
+    await writer.query(
+      `create table locked (a int); insert into locked values (1); set lock_timeout = '10s'`,
+    );
+    const lost = openPostgres(server.url, () => {}, { idleMs: 100 });
+    await assert.rejects(
+      lost.store.transaction().execute(async (transaction) => {
+        await sql`update locked set a = 2`.execute(transaction);
+        // Waits for the lock of the transaction, which sends nothing more before that.
+        await writer.query('update locked set a = 3');
+        await sql`update locked set a = 4`.execute(transaction);
+      }),
+    );
+    assert.deepEqual((await writer.query('select a from locked')).rows, [{ a: 3 }]);
+    await lost.store.destroy();
   });
 
   test('differs after a restart of the server, and cannot be read while the server is down', async (t) => {

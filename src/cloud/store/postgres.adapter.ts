@@ -11,15 +11,23 @@ const bigintType = 20;
 const connectionsMax = 10;
 const connectTimeoutMs = 5_000;
 const statementTimeoutMs = 15_000;
+/** A transaction sends its next statement within this time, unless its process is stopped or its network is cut. */
+const transactionIdleMs = 30_000;
 /** A reachable server answers within this time. */
 const silenceMs = 20_000;
 
 /** `onLost` is called for a broken idle connection; the next query opens a new one. */
-export function openPostgres(url: string, onLost: (error: Error) => void): OpenStore {
+export function openPostgres(
+  url: string,
+  onLost: (error: Error) => void,
+  { idleMs = transactionIdleMs } = {},
+): OpenStore {
   const config = {
     connectionString: url,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
+    // PostgreSQL would otherwise keep the locks of a server that it lost for hours, and all other servers would wait for them.
+    idle_in_transaction_session_timeout: idleMs,
   };
   const pool = new pg.Pool({
     ...config,
