@@ -107,10 +107,11 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       const stopReaders = startReaders(other, '/v2/clouds');
       const client = new pg.Client({ connectionString: shared[1] as string });
       await client.connect();
+      const key = join(keys, 'shared.key');
       const status = async (token: string): Promise<number> =>
         (await other.request('GET', '/v2/clouds', undefined, token)).status;
       for (let i = 0; i < 3; i++) {
-        const { token, id } = createToken(one, '--role', 'reader', ...shared);
+        const { token, id } = createToken(one, '--role', 'reader', ...shared, '--key-file', key);
         assert.deepEqual([await status(token), await status(token)], [200, 200]);
         if (i === 0) assert.equal(operator(one, 'token', 'revoke', id, ...shared).status, 0);
         else await client.query('update tokens set revoked_at = 1 where id = $1', [id]);
@@ -174,6 +175,17 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
           kept,
         );
       });
+    });
+
+    test('get tokens only from commands with the key of a server', () => {
+      const elsewhere = { dataDir: join(keys, 'elsewhere') };
+      const { stderr, status } = operator(elsewhere, 'token', 'create', '--role', 'reader', ...shared);
+      assert.match(
+        stderr,
+        /^divan: --key-file: the secret\.key of the data folder is the key of no server of /,
+      );
+      assert.equal(status, 1);
+      createToken(elsewhere, '--role', 'reader', ...shared, '--key-file', join(keys, 'shared.key'));
     });
 
     test('name the option that is missing when a server has another key', async () => {

@@ -36,6 +36,7 @@ export async function openStorage(options: StorageOptions, log: Log): Promise<Cl
     });
   });
   const secrets = secretsOf(options, folder);
+  // Only for a database that one cloud uses alone.
   if (
     !isPostgres(options.database) &&
     !(await keyOpensTokens({ store, secrets, clock: realClock, random: realRandom }))
@@ -49,14 +50,26 @@ export async function openStorage(options: StorageOptions, log: Log): Promise<Cl
 }
 
 /**
- * False if another key encrypted the secrets of all tokens. Called only for a database that one cloud uses alone: the servers of one
- * PostgreSQL may have different keys as long as they get no signed requests.
+ * Called before a command encrypts a secret. Throws unless the key is that of a server of the database: the servers of one PostgreSQL may
+ * have different keys as long as they get no signed requests, but a key of no server would make a secret that none can decrypt.
  */
-async function keyOpensTokens(options: TokenStoreOptions): Promise<boolean> {
+export async function requireKeyOfServer(
+  { store, secrets, folder }: CloudStorage,
+  options: StorageOptions,
+): Promise<void> {
+  if (await keyOpensTokens({ store, secrets, clock: realClock, random: realRandom }, 'start:%')) return;
+  throw new StartError(
+    `--key-file: ${keyName(options)} is the key of no server of ${nameOf(options, folder.path)}: give the key of the servers, which could not verify signed requests of this token otherwise`,
+  );
+}
+
+/** False if another key encrypted the secrets of all tokens of these origins. */
+async function keyOpensTokens(options: TokenStoreOptions, origins = '%'): Promise<boolean> {
   const { store } = options;
   const rows = await store
     .selectFrom('tokens')
     .selectAll()
+    .where('origin', 'like', origins)
     .orderBy('created_at', 'desc')
     .limit(100)
     .execute();

@@ -26,7 +26,7 @@ import {
   UsageError,
 } from '../options.ts';
 import { StartError } from '../start-error.ts';
-import { type CloudStorage, cloudExists, openStorage } from './cloud-storage.ts';
+import { type CloudStorage, cloudExists, openStorage, requireKeyOfServer } from './cloud-storage.ts';
 
 const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, d: dayMs, w: 7 * dayMs };
@@ -102,39 +102,36 @@ const ports = { clock: realClock, random: realRandom };
 const tokensOf = ({ store, secrets }: CloudStorage) => new TokenStore({ ...ports, store, secrets });
 
 export const operatorCommands: readonly OperatorCommand[] = [
-  command(
-    'token create',
-    'creates a token; its secret is printed only once',
-    tokenOptions,
-    ({ role, project, expires }) => {
-      if (isProjectRole(role) && project === undefined)
-        throw new UsageError(`--project is missing: the role ${role} is for one project, give its id`);
-      if (!isProjectRole(role) && project !== undefined)
-        throw new UsageError(
-          `--project: the role ${role} is for all projects; leave --project out, or give --role projectOwner or projectViewer`,
-        );
-      return async (storage) => {
-        if (project !== undefined) await requireProject(storage, project);
-        const expiresAt = expires === undefined ? null : realClock.wallMs() + expires;
-        const issued = await tokensOf(storage).issue({
-          role,
-          projectId: project ?? null,
-          origin: 'operator',
-          expiresAt,
-        });
-        const { id, token, accessKey, secretKey } = issued;
-        return {
-          value: { id, token, accessKey, secretKey },
-          lines: [
-            `id          ${id}`,
-            `token       ${token}`,
-            `access key  ${accessKey}`,
-            `secret key  ${secretKey}`,
-          ],
-        };
+  command('token create', 'creates a token; its secret is printed only once', tokenOptions, (options) => {
+    const { role, project, expires } = options;
+    if (isProjectRole(role) && project === undefined)
+      throw new UsageError(`--project is missing: the role ${role} is for one project, give its id`);
+    if (!isProjectRole(role) && project !== undefined)
+      throw new UsageError(
+        `--project: the role ${role} is for all projects; leave --project out, or give --role projectOwner or projectViewer`,
+      );
+    return async (storage) => {
+      if (project !== undefined) await requireProject(storage, project);
+      await requireKeyOfServer(storage, options);
+      const expiresAt = expires === undefined ? null : realClock.wallMs() + expires;
+      const issued = await tokensOf(storage).issue({
+        role,
+        projectId: project ?? null,
+        origin: 'operator',
+        expiresAt,
+      });
+      const { id, token, accessKey, secretKey } = issued;
+      return {
+        value: { id, token, accessKey, secretKey },
+        lines: [
+          `id          ${id}`,
+          `token       ${token}`,
+          `access key  ${accessKey}`,
+          `secret key  ${secretKey}`,
+        ],
       };
-    },
-  ),
+    };
+  }),
   command('token list', 'lists tokens without their secrets', listOptions, () => async (storage) => {
     const rows = (await tokensOf(storage).list()).map((row) => ({
       id: row.id,
