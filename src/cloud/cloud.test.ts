@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { realClock } from '#ports/clock.ts';
@@ -6,6 +7,7 @@ import { realRandom } from '#ports/random.ts';
 import { aCloud } from '../../test/support/a-cloud.ts';
 import { signatureOf, timestampHeader } from './access/signature.ts';
 import { TokenStore } from './access/tokens.store.ts';
+import { OperationsStore } from './operations/operations.store.ts';
 import { migrate } from './store/migrations.ts';
 import { openSqlite } from './store/sqlite.adapter.ts';
 
@@ -43,6 +45,26 @@ test('accepts an access key with its signature, and refuses more text after the 
   assert.deepEqual([await statusFor(signed), await statusFor(`${signed}:more`)], [200, 401]);
 });
 
+test('refuses a request whose token is revoked while its body arrives', async (t) => {
+  const parts = await aCloud();
+  t.after(() => parts.cloud.stop());
+  const tokens = new TokenStore(parts);
+  const owner = { role: 'organizationOwner', projectId: null, origin: 'operator', expiresAt: null } as const;
+  const { id, token } = await tokens.issue(owner);
+  const statusOf = async (beforeBody: () => Promise<unknown>) => {
+    const body = async function* () {
+      await beforeBody();
+      yield JSON.stringify({ name: 'late' });
+    };
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const request = { method: 'POST', url: '/v2/projects', headers, payload: Readable.from(body()) } as const;
+    return (await parts.cloud.api.inject(request)).statusCode;
+  };
+  assert.equal(await statusOf(() => tokens.markUsed([id], 1)), 201);
+  assert.equal(await statusOf(() => tokens.revoke({ id })), 401);
+  assert.equal((await parts.get('/v2/projects')).body.data.length, 1);
+});
+
 test('keeps of the tokens of starts only the valid one and the one that it replaced', async (t) => {
   const { store, state } = openSqlite(':memory:');
   await migrate(store);
@@ -61,4 +83,24 @@ test('keeps of the tokens of starts only the valid one and the one that it repla
   assert.deepEqual(new Set(kept), new Set([previous, { id: cloud.startToken.id, isValid: true }]));
   assert.equal((await get('/v3/caller')).status, 200);
   assert.equal((await get('/v3/caller', { token: issued[2]?.token ?? '' })).status, 401);
+});
+
+test('shows operations whose kind or step only a newer version knows', async (t) => {
+  const { cloud, store, clock, random, get } = await aCloud();
+  t.after(() => cloud.stop());
+  const operations = new OperationsStore({ store, clock, random });
+  const later = {
+    clusterId: random.uuid(),
+    projectId: random.uuid(),
+    home: 'elsewhere',
+    timeLimitMs: 60_000,
+  };
+  const id = await operations.add(store, { ...later, kind: 'create', firstStep: 'later' });
+  const shown = async () => {
+    const { status, body } = await get(`/v3/operations/${id}`);
+    return [status, body.kind, body.step, body.progress];
+  };
+  assert.deepEqual(await shown(), [200, 'create', 'later', 0]);
+  await store.updateTable('operations').set({ kind: 'upgrade' }).execute();
+  assert.deepEqual(await shown(), [200, 'upgrade', 'later', 0]);
 });

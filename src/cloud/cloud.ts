@@ -1,11 +1,11 @@
 // Creates and connects the parts of the hosted management API: store, access, services, operations, provisioner, HTTP.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { DiskReserve } from '#ports/disk-reserve.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import { TokenAuthenticator } from './access/authenticator.ts';
+import { type AuthenticatedRequest, TokenAuthenticator } from './access/authenticator.ts';
 import { RateLimit } from './access/rate-limit.ts';
 import { timestampHeader } from './access/signature.ts';
 import { findSubject } from './access/subjects.ts';
@@ -88,14 +88,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { allowlist, authenticator, databaseUsers, nodes, tokens, unconfirmed, worker } = parts;
   const api = createApi({
     ...options,
-    authenticate: ({ headers, method, url }) =>
-      authenticator.authenticate({
-        authorization: headers.authorization,
-        timestamp: headers[timestampHeader] as string | undefined,
-        method,
-        target: url,
-        host: headers.host,
-      }),
+    authenticate: (request) => authenticator.authenticate(presentedBy(request)),
+    authenticateAgain: (request, caller) => authenticator.authenticateAgain(presentedBy(request), caller),
     find: (kind, id) => findSubject(options.store, kind, id),
     operations: boundOperations(options, { ...parts, tenantId }),
   });
@@ -111,6 +105,14 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     stop: () => stopAll(options, api, parts),
   };
 }
+
+const presentedBy = ({ headers, method, url }: FastifyRequest): AuthenticatedRequest => ({
+  authorization: headers.authorization,
+  timestamp: headers[timestampHeader] as string | undefined,
+  method,
+  target: url,
+  host: headers.host,
+});
 
 /** The parts of the cloud, in order of their dependencies; `startCloud` starts them. */
 function partsOf(options: CloudOptions) {

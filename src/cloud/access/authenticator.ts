@@ -67,9 +67,20 @@ export class TokenAuthenticator {
     this.refuseInvalid(identity, credentials, presented);
     const { row, projectExists, caller } = identity;
     uses.note(row);
-    if (!projectExists) throw forbidden(`the project of this token, ${row.project_id}, is deleted`);
+    if (!projectExists) throw projectDeleted(row);
     limit.take(row.id);
     return { caller, version };
+  }
+
+  /**
+   * Throws if the token was revoked or its project deleted since: the client decides how long its body takes. The rest was checked at the
+   * beginning.
+   */
+  async authenticateAgain(presented: AuthenticatedRequest, { version }: AuthenticatedCaller): Promise<void> {
+    const current = await this.options.versions.current();
+    if (current === version) return;
+    const { row, projectExists } = await this.lookUp(current, credentialsOf(presented));
+    if (!projectExists) throw projectDeleted(row);
   }
 
   private lookUp(version: StoreVersion, credentials: Credentials): Promise<Identity> {
@@ -119,6 +130,9 @@ function credentialsOf({ authorization }: AuthenticatedRequest): Credentials {
   const key = signature === undefined ? hashOf(tokenOrAccessKey) : `access key ${tokenOrAccessKey}`;
   return { key, tokenOrAccessKey, signature };
 }
+
+const projectDeleted = ({ project_id }: StoredToken['row']): ApiError =>
+  forbidden(`the project of this token, ${project_id}, is deleted`);
 
 const unknownCredentials = ({ signature }: Credentials): ApiError =>
   unauthorized(`this ${signature === undefined ? 'token' : 'access key'} is unknown, revoked or has expired`);

@@ -43,6 +43,8 @@ export interface ApiOptions {
   operations: readonly BoundOperation[];
   /** Throws an ApiError if the request has no valid credentials. */
   authenticate(request: FastifyRequest): Promise<AuthenticatedCaller>;
+  /** Called once the body has arrived. Throws an ApiError if the caller has lost the credentials since. */
+  authenticateAgain?(request: FastifyRequest, caller: AuthenticatedCaller): Promise<void>;
   /** Finds the object that an id in a path names. */
   find(kind: SubjectKind, id: string): Promise<Subject | undefined>;
   clock: Clock;
@@ -149,9 +151,18 @@ function addConsole(app: FastifyInstance): void {
 function addRoute(
   app: FastifyInstance,
   { operation, handle }: BoundOperation,
-  { authenticate, find, cache, diskReserve, publicUrl }: ApiOptions & { cache: AnswerCache },
+  {
+    authenticate,
+    authenticateAgain,
+    find,
+    cache,
+    diskReserve,
+    publicUrl,
+  }: ApiOptions & { cache: AnswerCache },
 ): void {
-  const answer = (request: FastifyRequest): Promise<Reply> => {
+  const answer = async (request: FastifyRequest): Promise<Reply> => {
+    if (operation.body !== undefined && request.sender !== null)
+      await authenticateAgain?.(request, request.sender);
     const act = async (): Promise<Reply> => handle(readRequest(operation, request, publicUrl));
     return operation.method === 'DELETE' ? withDiskReserve(diskReserve, act) : act();
   };
