@@ -13,6 +13,7 @@ import { IndexGroup } from '../follow/index-group.ts';
 import type { IndexReport, IndexState } from '../index.contract.ts';
 import { type IndexProgress, noScans } from '../index-progress.ts';
 import type { FileIdentity, IndexFile, IndexStore } from '../store/index-store.ts';
+import { isShortage } from '../store/shortages.ts';
 import type { MemoryShares } from './memory-shares.ts';
 
 export interface BucketIndexesOptions {
@@ -203,6 +204,7 @@ export class BucketIndexes {
     try {
       return file.compareMore();
     } catch (error) {
+      if (isShortage(error)) return true; // the same page is read again later
       this.options.log.warn('index.file_damaged', { index: id, reason: (error as Error).message });
       void this.replaceFile(id);
       return false;

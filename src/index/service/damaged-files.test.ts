@@ -91,3 +91,23 @@ test('large files are compared a page at a time, in turns', async (t) => {
   assert.deepEqual(pages, [0, 1, 0, 1, 0, 1]);
   assert.deepEqual(pagesOfTurns, [1, 1, 1, 1, 1, 1]);
 });
+
+test('a large file is not built again because memory was short while it was compared', async (t) => {
+  const clock = new ManualClock();
+  const noMemory = Object.assign(new Error('out of memory'), { errcode: 7 });
+  let files = 0;
+  let pages = 0;
+  const onOpen = (file: IndexFile) => {
+    files++;
+    file.compareMore = () => {
+      if (++pages === 1) throw noMemory;
+      return pages < 3;
+    };
+  };
+  const indexes = await startedIndexes(t, { clock, onOpen });
+  const definition = aDefinition(['`a`']);
+  await indexes.setIndexes([definition]);
+  for (let turn = 0; turn < 4; turn++) clock.advance(20);
+  await indexes.setIndexes([definition]);
+  assert.deepEqual({ files, pages }, { files: 1, pages: 3 });
+});
