@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { realClock } from '#ports/clock.ts';
+import { handleShares } from '#ports/handles.ts';
 import { realRandom } from '#ports/random.ts';
 import { aCloud } from '../../test/support/a-cloud.ts';
 import { signatureOf, timestampHeader } from './access/signature.ts';
@@ -63,6 +64,12 @@ test('refuses a request whose token is revoked while its body arrives', async (t
   assert.equal(await statusOf(() => tokens.markUsed([id], 1)), 201);
   assert.equal(await statusOf(() => tokens.revoke({ id })), 401);
   assert.equal((await parts.get('/v2/projects')).body.data.length, 1);
+});
+
+test('leaves file handles for files and nodes, however many connections clients with a token open', async (t) => {
+  const { cloud } = await aCloud();
+  t.after(() => cloud.stop());
+  assert.equal(cloud.api.server.maxConnections, handleShares().rest);
 });
 
 test('keeps of the tokens of starts only the valid one and the one that it replaced', async (t) => {

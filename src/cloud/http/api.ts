@@ -76,6 +76,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   });
   refusals.watch(app.server);
   refuseExpectations(app.server);
+  app.server.maxConnections = connectionsMax;
   app.server.on('connection', (socket) => unauthenticated.enter(socket));
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     requireHost(raw);
