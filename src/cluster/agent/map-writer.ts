@@ -37,8 +37,8 @@ export class MapWriter {
   async change({ bucketUuid, changes }: MapChange): Promise<MapOutcome> {
     const problem = this.#store.problem ?? null;
     // Does not wait for a store that cannot be written: the outcome could stay unknown for long. After a pause the data service requests
-    // the change again if it is still needed: a copy that answers by then need not leave the set.
-    if (problem !== null && changes.every(changesInSyncSet)) return { kind: 'unsent', reason: problem };
+    // the change again if it is still needed: a copy that answers by then need not leave the set, and a shard is served meanwhile.
+    if (problem !== null && changes.every(mayWait)) return { kind: 'unsent', reason: problem };
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       if (attempt > 0) await this.#clock.sleep(pauseMs * attempt);
       const outcome = await this.#attempt(mapKey(bucketUuid), changes);
@@ -139,8 +139,9 @@ export class MapWriter {
   }
 }
 
-/** Whether the change adds a node to the in-sync set of a shard, removes one, or says which member has the shard on its disk. */
-const changesInSyncSet = ({ kind }: ShardChange): boolean => ['leave', 'join', 'written'].includes(kind);
+/** Whether this process serves the shard and goes on until the change is made, unless its outcome is unknown. */
+const mayWait = (change: ShardChange): boolean =>
+  change.kind === 'stop' ? change.isComplete === true : change.kind !== 'confirm';
 
 /** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */
 function confirmed(

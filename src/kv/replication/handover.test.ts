@@ -1,6 +1,7 @@
 // Shards that move between nodes of one process, over simulated time and connections, while clients write.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { UnavailableError } from '#base/unavailable-error.ts';
 import { DurabilityLevel } from '#kv/data/documents.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
@@ -123,6 +124,49 @@ test('a move begins its next step when the nodes have done the last, also if the
   assert.ok(tookMs < 170, `the moves took ${tookMs} ms`);
   assert.match(String(b.read('k', 0)), /^\["kept"/);
   for (const node of nodes) node.crash();
+});
+
+test('shards that are to move are served while the store cannot be reached, and move afterwards', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);
+  const { clock, map } = cluster;
+  const [a, b] = await Promise.all([cluster.start('a'), cluster.start('b')]);
+  await clock.run(startMs);
+  const { store } = map;
+  const put = store.put.bind(store);
+  const isDown = Promise.withResolvers<void>();
+  // The store is lost as soon as the map names successors.
+  const putLast = async (...change: Parameters<typeof put>): Promise<number | null> => {
+    if ('problem' in store && store.problem !== null) throw new UnavailableError('Nothing was changed.');
+    const revision = await put(...change);
+    if (revision === null || !JSON.stringify(change[1]).includes('"successor"')) return revision;
+    Object.assign(store, { problem: 'it is down' });
+    isDown.resolve();
+    return revision;
+  };
+  Object.assign(store, { problem: null, put: putLast });
+  const swapped = Array.from({ length: shardCount }, (_, shard) => [(shard + 1) % 2, shard % 2]);
+  await map.move(swapped, 'p');
+  map.orchestrate().catch(() => {});
+  await clock.until(isDown.promise);
+  let [refused, writes] = [0, 0];
+  for (; writes < 1_000; writes++) {
+    await clock.run(10);
+    for (let vb = 0; vb < shardCount; vb++) {
+      const status = (vb % 2 === 0 ? a : b).store('k', vb, {});
+      if (status !== Status.success) refused++;
+    }
+  }
+  const share = refused / (writes * shardCount);
+  assert.ok(share < 0.02, `${100 * share} % of the writes were refused`);
+  Object.assign(store, { problem: null, put });
+  await clock.run(3_000);
+  await clock.until(map.orchestrate());
+  for (let vb = 0; vb < shardCount; vb++)
+    assert.deepEqual(
+      [a, b].map(({ bucket }) => bucket.documents.isActive(vb)),
+      [vb % 2 === 1, vb % 2 === 0],
+    );
+  for (const node of [a, b]) node.crash();
 });
 
 test('a successor that restarts before it has confirmed gives the shard to a member that kept running', async (t) => {

@@ -58,10 +58,7 @@ export class Handover {
     const { bucket, clock, handovers, ref, vbs } = this.options;
     const now = clock.monotonicMs();
     if (successor === null) this.named = null;
-    if (this.sinceMs !== null && (successor === null || now - this.sinceMs > durationMsMax)) {
-      this.notBeforeMs = now + retryMs;
-      this.end();
-    }
+    if (this.sinceMs !== null && (successor === null || now - this.sinceMs > durationMsMax)) this.postpone();
     if (successor === null || this.sinceMs !== null || now < this.notBeforeMs) return false;
     if (!this.isWritten(successor) || !handovers.begin(ref.shard, ref.epoch)) return false;
     this.sinceMs = now;
@@ -90,6 +87,12 @@ export class Handover {
     const { bucket, vbs } = this.options;
     if (this.sinceMs === null || !bucket.isResolved(vbs)) return false;
     return vbs.every((vb) => bucket.progress.committedSeqno(vb) >= (bucket.columns.highSeqno[vb] as number));
+  }
+
+  /** This node serves the shard again, and begins the handover anew after a pause. */
+  postpone(): void {
+    this.notBeforeMs = this.options.clock.monotonicMs() + retryMs;
+    this.end();
   }
 
   /** `staysActive`: this node still serves the shard. */
