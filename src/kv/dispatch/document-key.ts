@@ -14,10 +14,9 @@ import type { Request } from './request.ts';
 export function readDocumentKey(request: Request): Status {
   const { frame } = request;
   const bytes = frame.valueStart - frame.keyStart;
-  if (request.session.features[Feature.collections] !== 1 || isPlainInCache(request, bytes)) {
-    return readPlainKey(request, bytes);
-  }
+  if (request.session.features[Feature.collections] !== 1) return readPlainKey(request, bytes);
   const id = readCollectionId(frame.buffer, frame.keyStart, frame.valueStart);
+  if (id !== 0 && isPlainInCache(request, bytes)) return readPlainKey(request, bytes);
   if (id < 0 || isReservedCollectionId(id))
     return request.refuse(Status.invalidArguments, 'Key encoding is invalid');
   const keyBytes = bytes - collectionIdBytes(id);
@@ -35,9 +34,8 @@ export function readDocumentKey(request: Request): Status {
  * A cache bucket has only the default collection, whose id is the byte 0. SDKs that find no collections among the capabilities of the bucket
  * send keys without an id there, though HELLO granted collections before they had selected the bucket; other SDKs send the id.
  */
-function isPlainInCache({ frame, bucket }: Request, bytes: number): boolean {
-  return bytes > 0 && frame.buffer[frame.keyStart] !== 0 && bucket.spec.type === 'cache';
-}
+const isPlainInCache = ({ bucket }: Request, bytes: number): boolean =>
+  bytes > 0 && bucket.spec.type === 'cache';
 
 const keyLengthProblem = 'Key length is not valid';
 
