@@ -11,9 +11,11 @@ import { mapChildren, mapRange, variablesOf, visit } from './walk.ts';
 /** The ranges of the keys of one array key, several with FLATTEN_KEYS: all are those of one element. undefined: of a key that is not restricted. */
 export type ElementSargs = readonly (Sarg | undefined)[];
 
+const unrestricted = (keys: readonly Expression[]): ElementSargs => keys.map(() => undefined);
+
 /** The candidate that restricts the most keys from the first on; of several that with the most keys of single values, then the most restricted keys. */
-export function bestOf(candidates: readonly ElementSargs[], none: ElementSargs): ElementSargs {
-  return candidates.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best), none);
+export function bestOf(keys: readonly Expression[], candidates: readonly ElementSargs[]): ElementSargs {
+  return candidates.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best), unrestricted(keys));
 }
 
 function scoreOf(sargs: ElementSargs): number {
@@ -31,14 +33,13 @@ export function arraySargs(
   predicate: Expression,
   context: SargContext,
 ): ElementSargs {
-  const none = keys.map(() => undefined);
   if (predicate.kind === 'logical' && predicate.operator === 'or') {
     const sides = predicate.operands.map((operand) => ofOneConjunct(keys, conjunctsOf(operand), context));
     return keys.map((_key, at) => unionOf(sides.map((side) => side[at])));
   }
   if (predicate.kind === 'membership' && !predicate.isNegated)
     return keys.map((key) => inArray(key, predicate, context));
-  if (predicate.kind !== 'quantified' || predicate.quantifier === 'every') return none;
+  if (predicate.kind !== 'quantified' || predicate.quantifier === 'every') return unrestricted(keys);
   return anyOf(keys, predicate, context);
 }
 
@@ -49,8 +50,8 @@ function ofOneConjunct(
   context: SargContext,
 ): ElementSargs {
   return bestOf(
+    keys,
     conjuncts.map((conjunct) => arraySargs(keys, conjunct, context)),
-    keys.map(() => undefined),
   );
 }
 
@@ -94,7 +95,7 @@ function elementsOf(array: Expression): { of: Expression; isDeep: boolean } | un
 /** `ANY variable IN array SATISFIES …`, where the keys are of the same array. */
 function anyOf(keys: readonly Expression[], predicate: Quantified, context: SargContext): ElementSargs {
   const arrays = keys.map((key) => (key as AllKeys).of);
-  const none = keys.map(() => undefined);
+  const none = unrestricted(keys);
   const [first] = arrays;
   // `FIRST … FOR … END` is one value: the key has the items of that value, not an item for each item of the range.
   if (first?.kind !== 'comprehension' || first.result !== 'array') {

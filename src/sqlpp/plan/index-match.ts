@@ -161,10 +161,7 @@ function addArraySargs(
     const expressions = keys.map(({ expression }) => expression);
     const candidates = conjuncts.map((conjunct) => arraySargs(expressions, conjunct, context));
     candidates.push(unnestSargs(expressions, conjuncts, context, unnests));
-    const best = bestOf(
-      candidates,
-      keys.map(() => undefined),
-    );
+    const best = bestOf(expressions, candidates);
     const start = index.keys.findIndex((key) => key.group === group);
     best.forEach((sarg, at) => {
       sargs[start + at] = sarg;
@@ -189,10 +186,7 @@ function unnestSargs(
       ? [unnestSargs(values, conjuncts, context, others)]
       : [values.map((value) => ofElement(value, conjuncts, context))];
   });
-  return bestOf(
-    candidates,
-    keys.map(() => undefined),
-  );
+  return bestOf(keys, candidates);
 }
 
 interface ElementKey {

@@ -273,22 +273,21 @@ async function aggregated(
   let next = 0;
   for (let at = 0; at < size; at++) {
     const bounds = frameAt(at);
+    let isUnchanged = false;
     if (frame.isRunning) {
-      const grew = next <= bounds.end;
+      isUnchanged = at > 0 && next > bounds.end;
       const adding = add(running, next, bounds.end, bounds);
       if (adding !== undefined) await adding;
       read += 1 + Math.max(0, bounds.end + 1 - next);
       next = Math.max(next, bounds.end + 1);
-      const result = grew || at === 0 ? resultOf(running) : results[at - 1];
-      results[at] = result instanceof Promise ? await result : result;
     } else {
       running = aggregateStateOf(node);
       const adding = add(running, Math.max(0, bounds.start), Math.min(size - 1, bounds.end), bounds);
       if (adding !== undefined) await adding;
-      const result = resultOf(running);
-      results[at] = result instanceof Promise ? await result : result;
       read += sizeOfFrame(bounds);
     }
+    const result = isUnchanged ? results[at - 1] : resultOf(running);
+    results[at] = result instanceof Promise ? await result : result;
     if (read < readBetweenPauses) continue;
     read = 0;
     await run.yieldIfDue();
