@@ -1,9 +1,11 @@
 // Clusters of two and three nodes, all on this machine: what copies and `majority` cost, also with the configuration on NATS servers, how fast
 // shards move, how long a start, a restart and failovers take, and what an idle node needs. Each line ends with the limit that it is measured against.
+
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { promiseMsMax } from '../src/kv/admin.ts';
+import { portNumber } from '../test/support/addresses.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { addNode, joinNodes, rebalance } from '../test/support/join-nodes.ts';
 import { natsServerPath, natsVersionOf } from '../test/support/nats-binary.ts';
@@ -58,12 +60,10 @@ const createBucket = (node: NodeProcess, name: string, replicas: number, megabyt
     replicaNumber: String(replicas),
   });
 
-const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
-
 /** By vbucket: the data port of its active node. */
 async function activesOf(node: NodeProcess, name: string): Promise<number[]> {
   const { vBucketServerMap } = (await (await node.request(`/pools/default/b/${name}`)).json()) as Terse;
-  const ports = vBucketServerMap.serverList.map(portOf);
+  const ports = vBucketServerMap.serverList.map(portNumber);
   return vBucketServerMap.vBucketMap.map(([active = -1]) => ports[active] ?? 0);
 }
 
@@ -82,7 +82,7 @@ async function measure(
   },
 ): Promise<Measured> {
   const name = shape.bucket ?? bucket;
-  const ports = nodes.map(({ ready }) => portOf(ready.node.kv)).slice(0, shape.connections);
+  const ports = nodes.map(({ ready }) => portNumber(ready.node.kv)).slice(0, shape.connections);
   const load: ClusterLoad = {
     ...shape,
     bucket: name,
@@ -209,7 +209,7 @@ async function rebalanced(smoke: boolean): Promise<void> {
   await rebalancedUnderWrites([first, second], megabytes, smoke);
   await addNode(first, third);
   const beganMs = performance.now();
-  const swapped = rebalance(first, [await nameOf(first, portOf(second.ready.node.kv))]);
+  const swapped = rebalance(first, [await nameOf(first, portNumber(second.ready.node.kv))]);
   // The node leaves only when clients know the new map, seconds later.
   await untilServesNone(first, second);
   print('rebalance without clients', rateOf(megabytes, performance.now() - beganMs));
@@ -248,7 +248,7 @@ async function rebalancedUnderWrites(
 
 /** Resolves within 0.1 s once the node is active for no vbucket. Each call takes processor time from the rebalance: the answer names all vbuckets. */
 async function untilServesNone(first: NodeProcess, node: NodeProcess): Promise<void> {
-  const port = portOf(node.ready.node.kv);
+  const port = portNumber(node.ready.node.kv);
   while ((await activesOf(first, bucket)).includes(port)) await wait(100);
 }
 
@@ -295,7 +295,7 @@ async function measureThreeNodes(smoke: boolean): Promise<void> {
   await using _third = third;
   await joinNodes(first, [second, third]);
   await createBucket(first, bucket, 1);
-  const port = portOf(third.ready.node.kv);
+  const port = portNumber(third.ready.node.kv);
   await untilWritten([third], { bucket, vb: (await activesOf(first, bucket)).indexOf(port) });
   print('three nodes from nothing', `first document after ${timeSince(beganMs)} (limit 3000 ms)`);
   await wait(smoke ? 0 : untilIdleMs);
@@ -306,7 +306,7 @@ async function measureThreeNodes(smoke: boolean): Promise<void> {
   await measure([first, second, third], { ...writes, seconds: smoke ? 0.1 : 5 });
   const others = [first, second];
   const documents = smoke ? 1_000 : 1_000_000;
-  const allPorts = [first, second, third].map(({ ready }) => portOf(ready.node.kv));
+  const allPorts = [first, second, third].map(({ ready }) => portNumber(ready.node.kv));
   const actives = (await activesOf(first, bucket)).map((active) => allPorts.indexOf(active));
   await fillBucket([first, second, third], bucket, { actives, count: documents, bytes: 32 });
   await failedOver(others, third, port);
@@ -347,7 +347,7 @@ async function restarted(
   ports: Readonly<Record<string, number>>,
 ): Promise<NodeProcess> {
   const [first] = others as [NodeProcess, NodeProcess];
-  const vb = (await activesOf(first, bucket)).indexOf(portOf(node.ready.node.kv));
+  const vb = (await activesOf(first, bucket)).indexOf(portNumber(node.ready.node.kv));
   await untilInSync(first);
   await node.stop('SIGKILL');
   const killedMs = performance.now();

@@ -1,11 +1,13 @@
 // Many buckets and many connections: the start of a node with thirty buckets, its memory and processor time while idle, and the same with
 // ten thousand connections that have logged in and send nothing.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeRequest } from '../src/wire/output.ts';
 import { Status } from '../src/wire/status.ts';
+import { portNumber } from '../test/support/addresses.ts';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
 import { Opcode } from '../test/support/opcodes.ts';
 import { HeaderOffset } from './support/header-offsets.ts';
@@ -118,7 +120,7 @@ async function measureIdle(
 }
 
 async function openConnections(node: NodeProcess, count: number): Promise<Socket[]> {
-  const port = Number(node.ready.node.kv.split(':').at(-1));
+  const port = portNumber(node.ready.node.kv);
   const sockets: Socket[] = [];
   while (sockets.length < count) {
     const next = Array.from({ length: Math.min(openAtOnce, count - sockets.length) }, () => loggedIn(port));

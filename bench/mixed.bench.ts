@@ -1,9 +1,11 @@
 // Latencies of reads and writes while a bucket with a disk is flushed and compacted, some documents expire, and its metrics are read;
 // beside them how late a timer of an idle thread fires on the same machine, and the longest turn of each thread of the node in processor time.
 // Goals: 99.9 % below 10 ms where the machine allows it, no turn of the node's threads above 4 ms.
+
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { portNumber } from '../test/support/addresses.ts';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
 import { Turns } from '../test/support/turns.ts';
 import type { Latencies, MixedLoad, MixedReport } from './support/mixed-load.ts';
@@ -36,7 +38,7 @@ export async function mixed(seconds: number): Promise<Mixed> {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'], environment: turns.environment });
   const warmedUp = setTimeout(() => turns.count(), warmUpMs);
   const load: MixedLoad = {
-    port: Number(node.ready.node.kv.split(':').at(-1)),
+    port: portNumber(node.ready.node.kv),
     username: administrator.username,
     bucket: 'b',
     connections: 16,

@@ -1,7 +1,9 @@
 // What a test suite waits for: startNode() until a bucket can be used, and reset() after a test that has changed a few documents.
+
 import { KvClient } from '../src/client/kv.adapter.ts';
 import { startNode } from '../src/testing/testing.ts';
 import type { TestNode } from '../src/testing/types.ts';
+import { portNumber } from '../test/support/addresses.ts';
 
 const account = { username: 'Administrator', password: 'password' };
 const buckets = [{ name: 'b', documents: [{ key: 'kept', value: 1 }] }];
@@ -40,7 +42,7 @@ async function resets(node: TestNode, smoke: boolean, change: () => Promise<void
 }
 
 async function clientOf({ addresses }: TestNode): Promise<KvClient> {
-  const client = await KvClient.open('127.0.0.1', Number(addresses.kv.split(':').at(-1)), 10_000);
+  const client = await KvClient.open('127.0.0.1', portNumber(addresses.kv), 10_000);
   await client.login(account.username, account.password);
   await client.select('b');
   return client;

@@ -1,12 +1,14 @@
 // Replication between clusters of one node each, both on this machine: documents of 1 kB for each second of processor time of all
 // processes, compared with a loader that sets the same documents on the target directly; memory during a backfill; and how late changes
 // arrive. DIVAN_XDCR_DOCUMENTS sets the number of documents, DIVAN_XDCR_PROFILES a folder for profiles of the nodes.
+
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { ChangeConnection } from '#client/change-connection.ts';
 import { vbucketCount } from '#client/document-key.ts';
+import { dataAddress, portNumber } from '../test/support/addresses.ts';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
 import { bodyOf, clientOf, createReplication, referenceTo, taskOf } from '../test/support/xdcr.ts';
 import { aValue, type DocumentLoad, type DocumentLoadResult } from './support/document-load.ts';
@@ -46,8 +48,6 @@ interface Measured {
 const shownRate = ({ perSecond, perCpuSecond }: Measured): string =>
   `${perSecond.toFixed(0)} documents/s, ${perCpuSecond.toFixed(0)} for each second of processor time`;
 
-const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
-
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function aNode(): Promise<NodeProcess> {
@@ -68,7 +68,7 @@ async function aNode(): Promise<NodeProcess> {
 }
 
 async function loadInto(node: NodeProcess, count: number): Promise<DocumentLoadResult> {
-  const load: DocumentLoad = { port: portOf(node.ready.node.kv), bucket, count, window };
+  const load: DocumentLoad = { port: portNumber(node.ready.node.kv), bucket, count, window };
   const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(load)]);
   return JSON.parse(stdout) as DocumentLoadResult;
 }
@@ -188,9 +188,8 @@ async function live(seconds: number) {
 }
 
 async function openChanges(node: NodeProcess, changed: (key: string) => void): Promise<ChangeConnection> {
-  const [host = '', port] = node.ready.node.kv.split(':');
   const connection = await ChangeConnection.open({
-    address: { host, port: Number(port), timeoutMs: 60_000 },
+    address: dataAddress(node),
     account: administrator,
     bucket,
     name: 'bench',

@@ -1,7 +1,9 @@
 // The documents of the query benchmark: 0.9 kB each, in a node's bucket `b`.
+
 import { BucketClient, type StoreRequest } from '#client/bucket-client.ts';
 import { ChangeConnection } from '#client/change-connection.ts';
 import { vbucketCount } from '#client/document-key.ts';
+import { dataAddress } from '../../test/support/addresses.ts';
 import { administrator, type NodeProcess } from '../../test/support/node-process.ts';
 
 const batch = 2_000;
@@ -72,7 +74,4 @@ export async function streamChanges(access: ReturnType<typeof accessOf>, count: 
   connection.close();
 }
 
-export function accessOf(node: NodeProcess) {
-  const [host = '', port] = node.ready.node.kv.split(':');
-  return { address: { host, port: Number(port), timeoutMs: 60_000 }, account: administrator };
-}
+export const accessOf = (node: NodeProcess) => ({ address: dataAddress(node), account: administrator });

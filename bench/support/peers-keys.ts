@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { portNumber } from '../../test/support/addresses.ts';
 import { makeCertificate } from '../../test/support/certificate.ts';
 import { administrator, NodeProcess } from '../../test/support/node-process.ts';
 import type { LoadOptions } from './kv-load.ts';
@@ -99,7 +100,7 @@ const divan = (server: string, node: NodeProcess, bucket: string): Target => ({
   server,
   pid: node.pid,
   load: {
-    port: Number(node.ready.node.kv.split(':').at(-1)),
+    port: portNumber(node.ready.node.kv),
     protocol: 'divan',
     username: administrator.username,
     bucket,

@@ -1,12 +1,14 @@
 // Writes to some vbuckets of a cluster, one request of each in flight, at whichever node serves the vbucket: shows how fast clients write while
 // shards move, and for how long a vbucket takes no write while its shard is handed over. As in a client of an application, all requests to
 // a node share a connection: a connection for each would take so much processor time here that the nodes would lack it.
+
 import { openOnBucket } from '../../src/client/bucket-client.ts';
 import type { WireConnection } from '../../src/client/wire-connection.adapter.ts';
 import { SetDocument } from '../../src/wire/commands/documents.ts';
 import { type Frame, responseStatus } from '../../src/wire/frame.ts';
 import type { RequestParts } from '../../src/wire/output.ts';
 import { Status } from '../../src/wire/status.ts';
+import { dataAddress } from '../../test/support/addresses.ts';
 import { keyOf, words } from '../../test/support/data-client.ts';
 import { administrator, type NodeProcess } from '../../test/support/node-process.ts';
 
@@ -94,8 +96,7 @@ export class ShardWriters {
   private open(index: number): Promise<void> {
     const present = this.opening.get(index);
     if (present !== undefined) return present;
-    const [host = '', port] = (this.nodes[index] as NodeProcess).ready.node.kv.split(':');
-    const address = { host, port: Number(port), timeoutMs: 60_000 };
+    const address = dataAddress(this.nodes[index] as NodeProcess);
     const opening = openOnBucket({ address, account: administrator, bucket: this.bucket })
       .then((connection) => {
         this.connections[index] = connection;

@@ -1,7 +1,9 @@
 // Automatic failover: one of three nodes is killed, and the others serve its shards without a request of an administrator.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
+import { portNumber } from '../support/addresses.ts';
 import { dataClient, get, majority, set } from '../support/data-client.ts';
 import { joinNodes } from '../support/join-nodes.ts';
 import { startMailServer } from '../support/mail-server.ts';
@@ -19,7 +21,6 @@ interface TerseBucket {
 
 const read = async <T>(node: NodeProcess, path: string): Promise<T> =>
   (await node.request(path)).json() as Promise<T>;
-const portOf = (address: string): string => /:(\d+)$/.exec(address)?.[1] ?? '';
 const unprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
 
 async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
@@ -47,7 +48,7 @@ test('a killed node is failed over, with a mail, and other nodes serve its shard
   await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
   const { serverList, vBucketMap } = (await read<TerseBucket>(first, '/pools/default/b/b')).vBucketServerMap;
   const indexOf = (node: NodeProcess): number =>
-    serverList.findIndex((address) => portOf(address) === portOf(node.ready.node.kv));
+    serverList.findIndex((address) => portNumber(address) === portNumber(node.ready.node.kv));
   const vb = vBucketMap.findIndex(([active, copy]) => active === indexOf(third) && copy === indexOf(second));
   const client = await dataClient(third, 'b');
   await eventuallyWithin(waitLimitMs, async () => {
@@ -56,7 +57,9 @@ test('a killed node is failed over, with a mail, and other nodes serve its shard
   });
   client.close();
   const { nodes } = await read<Pool>(first, '/pools/default');
-  const dead = nodes.find(({ hostname }) => portOf(hostname) === portOf(third.ready.node.rest))?.otpNode;
+  const dead = nodes.find(
+    ({ hostname }) => portNumber(hostname) === portNumber(third.ready.node.rest),
+  )?.otpNode;
 
   const successor = await dataClient(second, 'b');
   // On a busy machine, a short timeout could fail over nodes that run.

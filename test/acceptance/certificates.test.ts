@@ -1,5 +1,6 @@
 // Certificates of an operator on a real node, which are installed without closing connections and kept after kill -9; and client
 // certificates.
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { CertificateAuthenticator } from 'couchbase';
+import { portNumber } from '../support/addresses.ts';
 import { noOperation } from '../support/admission.ts';
 import { installCertificate, setClientAuth } from '../support/node-certificates.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
@@ -16,8 +18,6 @@ import { OpensslAuthority, type Pair } from '../support/openssl.ts';
 import { connect } from '../support/sdk.ts';
 
 const login = `${administrator.username}:${administrator.password}`;
-
-const portOf = (address: string): number => Number(address.split(':').at(-1));
 
 async function handshake(port: number, options: { ca: string; pair?: Pair }): Promise<TLSSocket> {
   const { ca, pair } = options;
@@ -82,14 +82,14 @@ describe('certificates of a node', () => {
     const keptOpen = new Agent({ keepAlive: true, maxSockets: 1 });
     const before = await ask(node, '/pools', { ca: generated, auth: login, agent: keptOpen });
     assert.equal(before.status, 200);
-    const data = await handshake(portOf(node.ready.node.kvTls), { ca: generated });
+    const data = await handshake(portNumber(node.ready.node.kvTls), { ca: generated });
     await installCertificate(node, authority, '/CN=one');
     const ca = authority.certificate;
     const tlsAddresses = Object.entries(node.ready.node).filter(([name]) => name.endsWith('Tls'));
     assert.ok(tlsAddresses.length >= 4);
     await eventually(async () => {
       for (const [name, address] of tlsAddresses)
-        assert.equal(await subjectAt(portOf(address), ca), 'CN=one', name);
+        assert.equal(await subjectAt(portNumber(address), ca), 'CN=one', name);
     });
     // The agent's connection was opened with the previous certificate and still has it.
     const during = await ask(node, '/pools', { ca: generated, auth: login, agent: keptOpen });
@@ -102,7 +102,7 @@ describe('certificates of a node', () => {
     keptOpen.destroy();
     await node.stop('SIGKILL');
     await using restarted = await NodeProcess.start({ dataDir: node.dataDir });
-    assert.equal(await subjectAt(portOf(restarted.ready.node.kvTls), ca), 'CN=one');
+    assert.equal(await subjectAt(portNumber(restarted.ready.node.kvTls), ca), 'CN=one');
     const shown = (await (await restarted.request('/pools/default/certificates')).json()) as {
       subject: string;
     }[];
@@ -175,7 +175,7 @@ describe('client certificates', () => {
       fileOf(authority, 'client.key', pair.key),
     );
     const security = { trustStorePath: fileOf(authority, 'trust.pem', ca) };
-    const address = `couchbases://127.0.0.1:${portOf(node.ready.node.kvTls)}`;
+    const address = `couchbases://127.0.0.1:${portNumber(node.ready.node.kvTls)}`;
     const cluster = await connect(address, { authenticator, security });
     const documents = cluster.bucket('b').defaultCollection();
     await documents.upsert('k', { by: 'outside' });
@@ -202,7 +202,7 @@ describe('client certificates', () => {
       fileOf(authority, 'client.pem', pair.certificate),
       fileOf(authority, 'client.key', pair.key),
     );
-    const address = `couchbases://127.0.0.1:${portOf(node.ready.node.kvTls)}`;
+    const address = `couchbases://127.0.0.1:${portNumber(node.ready.node.kvTls)}`;
     const cluster = await connect(address, { authenticator: certificates, security: { trustStorePath } });
     const documents = cluster.bucket('b').defaultCollection();
     await documents.upsert('k', { by: 'certificate' });
@@ -211,7 +211,7 @@ describe('client certificates', () => {
     const byName = { username: 'writer', password: 'secret1' };
     const timeouts = { connectTimeout: 3_000, bootstrapTimeout: 3_000 };
     await assert.rejects(connect(address, { ...byName, security: { trustStorePath }, timeouts }));
-    const plain = `couchbase://127.0.0.1:${portOf(node.ready.node.kv)}`;
+    const plain = `couchbase://127.0.0.1:${portNumber(node.ready.node.kv)}`;
     const byPassword = await connect(plain, byName);
     assert.deepEqual((await byPassword.bucket('b').defaultCollection().get('k')).content, {
       by: 'certificate',

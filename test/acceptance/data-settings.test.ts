@@ -1,7 +1,9 @@
 // Limits of the data port, set over REST, at once and after a restart.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Feature } from '#wire/features.ts';
+import { portNumber } from '../support/addresses.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 import { Opcode } from '../support/opcodes.ts';
@@ -11,7 +13,7 @@ const path = '/pools/default/settings/memcached/global';
 const connectionsMin = 2000;
 const noop = { opcode: Opcode.noop };
 
-const portOf = (node: NodeProcess): number => Number(node.ready.node.kv.split(':')[1]);
+const portOf = (node: NodeProcess): number => portNumber(node.ready.node.kv);
 
 async function clientOf(node: NodeProcess): Promise<KvConnection> {
   const client = await KvConnection.open(portOf(node));

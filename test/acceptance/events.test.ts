@@ -1,9 +1,11 @@
 // Events of a real node before and after kill -9.
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { portNumber } from '../support/addresses.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 
@@ -19,7 +21,7 @@ test('keeps events, with the users that caused them, after kill -9', async (t) =
   const first = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
   t.after(() => first.stop('SIGKILL'));
   await first.request('/settings/stats', 'POST', { sendStats: 'true' });
-  const connection = await KvConnection.open(Number(first.ready.node.kv.split(':')[1]));
+  const connection = await KvConnection.open(portNumber(first.ready.node.kv));
   await connection.plain('Administrator', 'wrong-one');
   connection.close();
   // The data service reports the login after its reply.

@@ -1,4 +1,5 @@
 // Random and mutated frames and forms against a real node: it must not crash, hang or grow, and must not disturb others.
+
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -6,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, Collection } from 'couchbase';
 import { prng } from '#base/prng.ts';
+import { portNumber } from '../support/addresses.ts';
 import { attackData, attackRest, bombard, framesPerConnection } from '../support/hostile-input.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
@@ -38,7 +40,7 @@ describe(`hostile input, DIVAN_SEED=${seed}`, () => {
   });
 
   test('the node survives mutated and random frames on the data port', async (t) => {
-    const port = Number(node.ready.node.kv.split(':')[1]);
+    const port = portNumber(node.ready.node.kv);
     const answers = new Map<number, number>();
     await attackWhileClientWorks(collection, node, () =>
       bombard(frames / framesPerConnection, prng(seed), (random) => attackData(port, random, answers)),

@@ -1,9 +1,11 @@
 // `divan import` and `divan export` with a real node: formats, broken lines, Ctrl-C and a killed node.
+
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { portNumber } from '../support/addresses.ts';
 import { runCommand, startCommand } from '../support/command.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { commandsOn, nodeEnvironment } from '../support/remote-command.ts';
@@ -248,8 +250,7 @@ describe('an interrupted import', () => {
     await succeeds('bucket create killed --flush on --quota 200');
     const file = fileOfLines('killed.jsonl');
     const { dataDir, ready } = node;
-    const portOf = (address: string): number => Number(address.split(':').at(-1));
-    const ports = { rest: portOf(ready.node.rest), kv: portOf(ready.node.kv) };
+    const ports = { rest: portNumber(ready.node.rest), kv: portNumber(ready.node.kv) };
     const killed = await interrupt(file, 'killed', async () => {
       await node.stop('SIGKILL');
       node = await NodeProcess.start({ dataDir, ports, unprovisioned: true });

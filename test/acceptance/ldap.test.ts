@@ -1,9 +1,11 @@
 // External users with a real LDAP server: over REST, and with the SDK at the data port, which authenticates through the cluster manager.
+
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { AuthenticationFailureError, type Cluster } from 'couchbase';
+import { portNumber } from '../support/addresses.ts';
 import { LdapServerProcess } from '../support/ldap-server.ts';
 import { needs } from '../support/needs.ts';
 import { NodeProcess } from '../support/node-process.ts';
@@ -24,7 +26,7 @@ async function whoAmI(node: NodeProcess, credentials: string): Promise<number> {
 async function connectSdk(node: NodeProcess, username: string, secret: string): Promise<Cluster> {
   const trustStorePath = join(node.dataDir, 'ca-for-sdk.pem');
   writeFileSync(trustStorePath, await (await node.request('/pools/default/certificate')).text());
-  return connect(`couchbases://127.0.0.1:${node.ready.node.kvTls.split(':').at(-1)}`, {
+  return connect(`couchbases://127.0.0.1:${portNumber(node.ready.node.kvTls)}`, {
     username,
     password: secret,
     security: { trustStorePath },

@@ -1,10 +1,12 @@
 // Clients that exhaust unauthenticated connections, or memory with incomplete requests: the node reserves resources for others.
+
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { encodeRequest } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
+import { portNumber } from '../support/addresses.ts';
 import { dataClient, get, persisted, set } from '../support/data-client.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
@@ -30,8 +32,6 @@ async function occupy(ports: readonly number[], perPort: number): Promise<Socket
   return sockets;
 }
 
-const portOf = (address: string): number => Number(address.split(':').at(-1));
-
 test('unauthenticated connections on all ports leave handles for files, REST and administrators', async (t) => {
   await using node = await NodeProcess.start({
     handles,
@@ -40,7 +40,7 @@ test('unauthenticated connections on all ports leave handles for files, REST and
   const inside = await dataClient(node);
   const { kv, kvTls, rest, restTls, query, queryTls, index, indexTls } = node.ready.node;
   const ports = [kv, kvTls, rest, restTls, query, queryTls, index, indexTls].map((address) =>
-    portOf(address ?? ''),
+    portNumber(address ?? ''),
   );
   assert.ok(ports.every((port) => port > 0));
   const before = handlesOf(node.pid);
@@ -102,7 +102,7 @@ test(`incomplete large requests on ${attackingConnections} connections of one us
   const other = await dataClient(node);
   for (let attack = 0; attack < 2; attack++) {
     const clients = await Promise.all(
-      Array.from({ length: attackingConnections }, () => sendPart(portOf(node.ready.node.kv), part)),
+      Array.from({ length: attackingConnections }, () => sendPart(portNumber(node.ready.node.kv), part)),
     );
     await eventually(() => assert.ok(grown() > userLimitBytes / 2, `only ${grown()} bytes arrived`));
     let most = 0;

@@ -1,8 +1,10 @@
 // Three nodes: one that runs is failed over, and the node that was promoted in its place is killed before it has taken the shards over. The
 // failed-over node is recovered, and has the documents.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
+import { portNumber } from '../support/addresses.ts';
 import { dataClient, get, majority, set } from '../support/data-client.ts';
 import { joinNodes, rebalance } from '../support/join-nodes.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
@@ -19,7 +21,6 @@ interface Bucket {
 
 const read = async <T>(node: NodeProcess, path: string): Promise<T> =>
   (await node.request(path)).json() as Promise<T>;
-const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
 const unprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
 
 async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
@@ -31,7 +32,7 @@ async function placementOf(node: NodeProcess) {
   const { vBucketServerMap } = await read<Bucket>(node, '/pools/default/buckets/b');
   const { serverList, vBucketMap } = vBucketServerMap;
   const indexOf = ({ ready }: NodeProcess): number =>
-    serverList.findIndex((address) => portOf(address) === portOf(ready.node.kv));
+    serverList.findIndex((address) => portNumber(address) === portNumber(ready.node.kv));
   return { indexOf, vBucketMap };
 }
 
@@ -65,7 +66,7 @@ test('a node that is failed over while it runs serves its documents after a reco
     nodes: { otpNode: string; hostname: string; ports: Record<string, number> }[];
   }>(first, '/pools/default');
   const nodeOf = ({ ready }: NodeProcess) =>
-    nodes.find(({ hostname }) => portOf(hostname) === portOf(ready.node.rest)) ?? assert.fail();
+    nodes.find(({ hostname }) => portNumber(hostname) === portNumber(ready.node.rest)) ?? assert.fail();
   const { otpNode } = nodeOf(third);
 
   // The second node is promoted while it is suspended: it cannot confirm that it serves the shards, so their in-sync sets still have the third node with its present boot id.
@@ -77,10 +78,10 @@ test('a node that is failed over while it runs serves its documents after a reco
   await using again = await NodeProcess.start({
     dataDir: second.dataDir,
     ports: {
-      rest: portOf(rest),
-      kv: portOf(kv),
-      'rest-tls': portOf(restTls),
-      'kv-tls': portOf(kvTls),
+      rest: portNumber(rest),
+      kv: portNumber(kv),
+      'rest-tls': portNumber(restTls),
+      'kv-tls': portNumber(kvTls),
       'dist-tls': nodeOf(second).ports['distTLS'] ?? 0,
     },
   });

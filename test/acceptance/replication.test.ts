@@ -1,9 +1,11 @@
 // Two nodes that have each other's copies: what `majority` acknowledged is on both.
+
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
+import { portNumber } from '../support/addresses.ts';
 import { dataClient, get, majority, set } from '../support/data-client.ts';
 import { joinNodes } from '../support/join-nodes.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
@@ -29,7 +31,6 @@ const answered = (client: KvConnection, request: RequestParts, expected: Status)
     const { status } = await client.ask(request);
     assert.equal(status, expected);
   });
-const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
 
 /** A program that has the default port, unless a node on this machine has it already. */
 const other = createServer();
@@ -60,7 +61,9 @@ test('majority writes are possible after their bucket was created or flushed', a
       await first.request(`/pools/default/b/${name}`)
     ).json()) as TerseBucket;
     const { serverList, vBucketMap } = vBucketServerMap;
-    const ownIndex = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
+    const ownIndex = serverList.findIndex(
+      (address) => portNumber(address) === portNumber(first.ready.node.kv),
+    );
     const client = await dataClient(first, name);
     const vbs = vBucketMap.flatMap(([active], vb) => (active === ownIndex ? [vb] : []));
     // Repeated, since a copy that a busy machine stalls is out of sync for a while.
@@ -81,7 +84,9 @@ test('a majority write reaches the copy, is impossible while its node is down, a
   assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
   const { vBucketServerMap } = (await (await first.request('/pools/default/b/c')).json()) as TerseBucket;
   const { serverList, vBucketMap } = vBucketServerMap;
-  const firstIndex = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
+  const firstIndex = serverList.findIndex(
+    (address) => portNumber(address) === portNumber(first.ready.node.kv),
+  );
   // The active copy of this vbucket is on the founder, which stores the configuration.
   const vb = vBucketMap.findIndex(([active]) => active === firstIndex);
   const durable = (name: string): RequestParts => set(name, 'one', { vb, framing: majority });
@@ -94,9 +99,9 @@ test('a majority write reaches the copy, is impossible while its node is down, a
   const { nodes } = (await (await first.request('/pools/default')).json()) as Pool;
   const portsOf = ({ ready }: NodeProcess) => {
     const { kv, kvTls, rest, restTls } = ready.node;
-    const { distTLS } = nodes.find(({ ports }) => ports.direct === portOf(kv))?.ports ?? {};
-    const tls = { 'rest-tls': portOf(restTls), 'kv-tls': portOf(kvTls), 'dist-tls': distTLS ?? 0 };
-    return { rest: portOf(rest), kv: portOf(kv), ...tls };
+    const { distTLS } = nodes.find(({ ports }) => ports.direct === portNumber(kv))?.ports ?? {};
+    const tls = { 'rest-tls': portNumber(restTls), 'kv-tls': portNumber(kvTls), 'dist-tls': distTLS ?? 0 };
+    return { rest: portNumber(rest), kv: portNumber(kv), ...tls };
   };
   await second.stop('SIGKILL');
   await answered(client, durable('without a copy'), Status.durabilityImpossible);

@@ -1,10 +1,12 @@
 // Sets known secrets through every interface that accepts one, then reads every output, the log at its
 // lowest level and every file of the node, and searches them. A feature with a new secret adds a step to `plantings`.
+
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { catalog } from '../../src/cluster/settings/catalog.ts';
+import { portNumber } from '../support/addresses.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
@@ -115,7 +117,7 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
   },
   async 'credentials at the data port'(watched) {
     const wrong = watched.secret('wrong password at the data port', aSecret('data port'));
-    const port = Number(watched.node.ready.node.kv.split(':')[1]);
+    const port = portNumber(watched.node.ready.node.kv);
     const connection = await KvConnection.open(port);
     await connection.plain('Administrator', wrong);
     connection.close();

@@ -1,9 +1,11 @@
 // The encryption level `strict` for another machine, which a network namespace simulates.
+
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { portNumber } from '../support/addresses.ts';
 import { endAfterTests } from '../support/left-running.ts';
 import { needs } from '../support/needs.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
@@ -33,7 +35,7 @@ class OtherMachine implements Disposable {
 
   async assertSecurePortsOpen({ ready }: NodeProcess): Promise<void> {
     const { restTls, kvTls, capiTls } = ready.node;
-    const ports = [restTls, kvTls, capiTls].map(portOf);
+    const ports = [restTls, kvTls, capiTls].map(portNumber);
     assert.deepEqual(await Promise.all(ports.map((port) => this.#reach(port, 'tls'))), all('open'));
   }
 
@@ -85,8 +87,8 @@ function reachHere(port: number): Promise<string> {
 }
 
 const all = (what: string) => [what, what, what];
-const plainPorts = ({ ready }: NodeProcess) => [ready.node.rest, ready.node.kv, ready.node.capi].map(portOf);
-const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
+const plainPorts = ({ ready }: NodeProcess) =>
+  [ready.node.rest, ready.node.kv, ready.node.capi].map(portNumber);
 
 async function post(node: NodeProcess, path: string, fields: Record<string, string>): Promise<void> {
   const response = await node.request(path, 'POST', fields);
@@ -99,7 +101,7 @@ describe('the level strict', { skip: needs('namespaces') }, () => {
     await using first = await NodeProcess.start({ args: ['--host', '0.0.0.0', '--bucket', 'b'] });
     await other.assertPlainPorts(first, 'open');
     const { rest, kv } = first.ready.node;
-    const held = [rest, kv].map((address) => other.hold(portOf(address)));
+    const held = [rest, kv].map((address) => other.hold(portNumber(address)));
     await Promise.all(held.map((connection) => connection.held));
 
     await post(first, '/settings/autoFailover', { enabled: 'false' });

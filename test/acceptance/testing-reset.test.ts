@@ -1,11 +1,13 @@
 // reset() of a node of divan/testing, driven with the official SDK: whatever a test did, everything that startNode() was asked for is there
 // again, and nothing else.
+
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type Cluster, type Collection, LookupInSpec, MutateInSpec, QueryScanConsistency } from 'couchbase';
 import { KvClient } from '../../src/client/kv.adapter.ts';
 import { startNode, useNode } from '../../src/testing/testing.ts';
 import type { StartNodeOptions } from '../../src/testing/types.ts';
+import { portNumber } from '../support/addresses.ts';
 import { eventually } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
@@ -39,7 +41,7 @@ let atStart: unknown;
 
 before(async () => {
   const { addresses, connectionString, username, password } = await used.started;
-  cache = await KvClient.open('127.0.0.1', Number(addresses.kv.split(':').at(-1)), 10_000);
+  cache = await KvClient.open('127.0.0.1', portNumber(addresses.kv), 10_000);
   await cache.login(username, password);
   await cache.select('fast');
   cluster = await connect(connectionString, { username, password });

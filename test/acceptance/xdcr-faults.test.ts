@@ -1,7 +1,9 @@
 // Replication while connections are cut, and while the source is killed: what is lost, what is sent again, and which rules apply.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
+import { portNumber } from '../support/addresses.ts';
 import { eventuallyWithin, type NodeProcess } from '../support/node-process.ts';
 import { Relay } from '../support/relay.ts';
 import { ReplicatingPair } from '../support/replicating-pair.ts';
@@ -51,7 +53,7 @@ test('nothing is lost when connections to the alternate address of the target ar
 }, async () => {
   const { source, target } = pair;
   await pair.createBuckets();
-  await using relay = await Relay.open(Number(target.ready.node.kv.split(':')[1]));
+  await using relay = await Relay.open(portNumber(target.ready.node.kv));
   const external = { hostname: '127.0.0.1', kv: String(relay.port) };
   const path = '/node/controller/setupAlternateAddresses/external';
   assert.equal((await target.request(path, 'PUT', external)).status, 200);

@@ -1,5 +1,6 @@
 // Nodes at their limits and after them: 1,200 collections under load, too little memory of the system, a file system that becomes
 // read-only, an older copy of the whole data folder. Writes acknowledged as persisted exist afterwards.
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -17,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Status } from '#wire/status.ts';
+import { portNumber } from '../support/addresses.ts';
 import { Bulk } from '../support/bulk.ts';
 import { dataClient, get, persisted, set } from '../support/data-client.ts';
 import { DcpClient } from '../support/dcp-client.ts';
@@ -28,7 +30,7 @@ import { Turns } from '../support/turns.ts';
 const vbOf = (i: number): number => i % 64;
 const bucketArgs = ['--bucket', 'b'];
 
-const portOf = (node: NodeProcess): number => Number(node.ready.node.kv.split(':')[1]);
+const portOf = (node: NodeProcess): number => portNumber(node.ready.node.kv);
 const bulkOf = (node: NodeProcess): Promise<Bulk> => Bulk.open(portOf(node), administrator.username);
 
 /** The numbers of the documents whose writes were acknowledged as persisted. */

@@ -1,9 +1,11 @@
 // Hostile frames, requests and documents against a node, beside a client that must not be affected. `node test/stress/hostile.ts [rounds]`,
 // default 50; DIVAN_SEED repeats a run.
+
 import assert from 'node:assert/strict';
 import { prng } from '#base/prng.ts';
 import { Status } from '#wire/status.ts';
 import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { portNumber } from '../support/addresses.ts';
 import { dataClient, get, set } from '../support/data-client.ts';
 import { attackData, attackRest, bombard } from '../support/hostile-input.ts';
 import { NodeProcess } from '../support/node-process.ts';
@@ -28,7 +30,7 @@ export async function hostileRounds(
   random: Random,
 ): Promise<HostileTally> {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'], startMs: 120_000 });
-  const port = Number(node.ready.node.kv.split(':')[1]);
+  const port = portNumber(node.ready.node.kv);
   const rest = node.ready.node.rest.replace('http://', '');
   const answers = new Map<number, number>();
   const ordinary = await dataClient(node);

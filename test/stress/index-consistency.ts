@@ -1,8 +1,10 @@
 // Clients write, and read with request_plus and at_plus over an index, while the bucket is flushed, the collection and the index are
 // dropped and created again, and the node is restarted and killed. test/support/index-history.ts checks what the readers saw.
 // `node test/stress/index-consistency.ts [rounds]`, default 50; DIVAN_SEED repeats the order of the disturbances.
+
 import assert from 'node:assert/strict';
 import { BucketClient, type ChangeToken } from '#client/bucket-client.ts';
+import { dataAddress } from '../support/addresses.ts';
 import {
   type FailedRead,
   type History,
@@ -167,8 +169,7 @@ class ConsistencyRun {
   }
 
   private client(): Promise<BucketClient> {
-    const [host = '', port = ''] = this.node.process.ready.node.kv.split(':');
-    const address = { host, port: Number(port), timeoutMs: 60_000 };
+    const address = dataAddress(this.node.process);
     return BucketClient.open({ address, account: administrator, bucket: 'travel' });
   }
 

@@ -2,6 +2,7 @@
 // with collections, documents and indexes, users, sessions, statements, transactions, replications and backups. Names differ in each round.
 // After a round the node holds what it held before, so that what grows from round to round is a leak: memory, threads, file handles, files.
 // `node test/stress/soak.ts [minutes]`, default 30.
+
 import { randomUUID } from 'node:crypto';
 import { globSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -10,6 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ChangeConnection } from '#client/change-connection.ts';
 import { encodeRequest } from '#wire/output.ts';
 import { HeapReports } from '../../bench/support/thread-heaps.ts';
+import { dataAddress, portNumber } from '../support/addresses.ts';
 import { BackupApi, self } from '../support/backup-api.ts';
 import { dataClient, get, majority, set } from '../support/data-client.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
@@ -23,11 +25,6 @@ interface Soaked {
   readonly round: number;
 }
 
-const addressOf = (place: string): [port: number, host: string] => {
-  const [host = '', port] = place.split(':');
-  return [Number(port), host];
-};
-
 async function clientsLeave({ here }: Soaked): Promise<void> {
   const clients = await Promise.all(Array.from({ length: 20 }, () => dataClient(here)));
   for (const [index, client] of clients.entries()) {
@@ -35,14 +32,16 @@ async function clientsLeave({ here }: Soaked): Promise<void> {
     client.send(...Array.from({ length: 100 }, () => get('key 1')));
     client.close();
   }
-  const halves = await Promise.all(Array.from({ length: 20 }, () => connected(here.ready.node.kv)));
+  const halves = await Promise.all(
+    Array.from({ length: 20 }, () => connected(portNumber(here.ready.node.kv))),
+  );
   for (const socket of halves) {
     socket.write(encodeRequest(set('half', 'v'.repeat(5000))).subarray(0, 2000));
     await pause(1);
     socket.destroy();
   }
   const rest = await Promise.all(
-    Array.from({ length: 20 }, () => connected(new URL(here.ready.node.rest).host)),
+    Array.from({ length: 20 }, () => connected(portNumber(here.ready.node.rest))),
   );
   for (const socket of rest) {
     socket.write('POST /pools/default/buckets HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nname=');
@@ -51,18 +50,17 @@ async function clientsLeave({ here }: Soaked): Promise<void> {
   }
 }
 
-function connected(place: string): Promise<Socket> {
+function connected(port: number): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const socket = connect(...addressOf(place), () => resolve(socket));
+  const socket = connect(port, '127.0.0.1', () => resolve(socket));
   socket.on('error', reject);
   return promise;
 }
 
 async function streamsLeave({ here }: Soaked): Promise<void> {
-  const [port, host] = addressOf(here.ready.node.kv);
   for (let count = 0; count < 3; count++) {
     const connection = await ChangeConnection.open({
-      address: { host, port, timeoutMs: 60_000 },
+      address: dataAddress(here),
       account: administrator,
       bucket: 'b',
       name: `soak ${randomUUID()}`,

@@ -1,5 +1,7 @@
 // Named requests of the data port, and logged-in clients of a node over sockets.
+
 import type { RequestParts } from '#wire/output.ts';
+import { dataAddress } from './addresses.ts';
 import { clientFeatures } from './client-features.ts';
 import { KvConnection } from './kv-connection.ts';
 import { administrator, type NodeProcess } from './node-process.ts';
@@ -11,8 +13,7 @@ export function dataClient(
   bucket = 'b',
   features: readonly number[] = clientFeatures,
 ): Promise<KvConnection> {
-  const [host, port] = node.ready.node.kv.split(':');
-  return dataClientAt({ host: host as string, port: Number(port) }, bucket, features);
+  return dataClientAt(dataAddress(node), bucket, features);
 }
 
 export async function dataClientAt(

@@ -1,7 +1,9 @@
 // Two clusters of one node each that the tests of a file share: each test makes the bucket `b` on them, which is removed after it with all
 // replications.
+
 import assert from 'node:assert/strict';
 import { after, afterEach, before } from 'node:test';
+import { portNumber } from './addresses.ts';
 import { eventually, NodeProcess } from './node-process.ts';
 import { bodyOf, clientOf, taskOf } from './xdcr.ts';
 
@@ -41,7 +43,7 @@ export class ReplicatingPair {
   async start(side: Side): Promise<void> {
     const killed = this.#nodes[side];
     const { rest, kv } = killed.ready.node;
-    const ports = { rest: portOf(rest), kv: portOf(kv) };
+    const ports = { rest: portNumber(rest), kv: portNumber(kv) };
     this.#killed.push(killed);
     this.#nodes[side] = await NodeProcess.start({ dataDir: killed.dataDir, ports });
   }
@@ -66,8 +68,6 @@ export class ReplicatingPair {
     }
   }
 }
-
-const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
 
 async function removeReplications(node: NodeProcess): Promise<void> {
   for (let task = await taskOf(node); task !== undefined; task = await taskOf(node))

@@ -1,8 +1,10 @@
 // What tests of transactions need of a node: connections to its data port, and its collections.
+
 import { realClock } from '#ports/clock.ts';
 import { BucketClients } from '#query/data/bucket-clients.ts';
 import { Keyspaces } from '#query/data/keyspaces.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { dataAddress } from './addresses.ts';
 import { administrator } from './node-process.ts';
 import type { SdkNode } from './sdk-node.ts';
 
@@ -13,10 +15,8 @@ export interface TransactionParts {
 }
 
 export async function partsOf(sdk: SdkNode): Promise<TransactionParts> {
-  const [host, port] = sdk.node.ready.node.kv.split(':');
   const clients = new BucketClients(realClock);
-  const address = { host: host as string, port: Number(port), timeoutMs: 60_000 };
-  clients.use({ address, account: administrator });
+  clients.use({ address: dataAddress(sdk.node), account: administrator });
   const keyspaces = keyspacesOf('b');
   const name = { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' } as const;
   return { clients, keyspaces, keyspace: keyspaces.find(name) as Keyspace };

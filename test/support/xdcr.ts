@@ -1,4 +1,5 @@
 // Two clusters of one node each, and what their buckets hold: every document and tombstone with its metadata, by collection name.
+
 import assert from 'node:assert/strict';
 import { hash, randomUUID } from 'node:crypto';
 import { BucketClient } from '#client/bucket-client.ts';
@@ -6,6 +7,7 @@ import type { Change } from '#client/change.ts';
 import { ChangeConnection } from '#client/change-connection.ts';
 import { EndReason } from '#wire/dcp.ts';
 import { Status } from '#wire/status.ts';
+import { dataAddress } from './addresses.ts';
 import { administrator, eventuallyWithin, type NodeProcess } from './node-process.ts';
 
 /** The flags that SDKs give JSON documents. */
@@ -89,13 +91,8 @@ export async function metaWrites(node: NodeProcess): Promise<number> {
   return Number(figures.get('ep_num_ops_set_meta')) + Number(figures.get('ep_num_ops_set_meta_res_fail'));
 }
 
-const addressOf = (node: NodeProcess) => {
-  const [hostname = '', port] = node.ready.node.kv.split(':');
-  return { host: hostname, port: Number(port), timeoutMs: 60_000 };
-};
-
 export const clientOf = (node: NodeProcess, bucket = 'b'): Promise<BucketClient> =>
-  BucketClient.open({ address: addressOf(node), account: administrator, bucket });
+  BucketClient.open({ address: dataAddress(node), account: administrator, bucket });
 
 /** `contentOf` of all nodes, for a bucket that is spread over them. */
 export async function contentOfAll(nodes: readonly NodeProcess[]): Promise<Map<string, string>> {
@@ -122,7 +119,7 @@ export async function contentOf(node: NodeProcess, bucket = 'b'): Promise<Map<st
   let open = 0;
   let isRequested = false;
   const connection = await ChangeConnection.open({
-    address: addressOf(node),
+    address: dataAddress(node),
     account: administrator,
     bucket,
     name: `compare ${randomUUID()}`,
