@@ -1,6 +1,6 @@
 // Signals at any time: a starting process stops cleanly on SIGTERM, and SIGHUP stops none.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { endAfterTests } from '../support/left-running.ts';
-import { eventuallyWithin, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
+import { eventuallyWithin, launcher, NodeProcess, portFlags, printedBy } from '../support/node-process.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'divan-signals-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -63,7 +63,7 @@ test('a starting cloud stops silently when its parent ends', async () => {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   endAfterTests(child);
-  const printed = gather(child);
+  const printed = printedBy(child);
   const ended = once(child, 'exit');
   await soonAfter(() => existsSync(join(folder, 'cloud.db')));
   child.disconnect();
@@ -84,14 +84,5 @@ async function soonAfter(happens: () => boolean): Promise<void> {
 function start(args: string[]) {
   const child = spawn(process.execPath, [launcher, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   endAfterTests(child);
-  return { child, printed: gather(child), ended: once(child, 'exit') };
-}
-
-function gather(child: ChildProcess): { text: string } {
-  const printed = { text: '' };
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on('data', (chunk: Buffer) => {
-      printed.text += chunk.toString();
-    });
-  return printed;
+  return { child, printed: printedBy(child), ended: once(child, 'exit') };
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { CloudReady } from '../support/cloud-process.ts';
-import { eventually, eventuallyWithin, type Ready } from '../support/node-process.ts';
+import { eventually, eventuallyWithin, printedBy, type Ready } from '../support/node-process.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-up-'));
@@ -30,10 +30,7 @@ async function up(folder: string, ...args: string[]) {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   started.push(child);
-  const printed = { text: '' };
-  child.stdout.on('data', (chunk: Buffer) => {
-    printed.text += chunk.toString();
-  });
+  const printed = printedBy(child);
   const deadline = performance.now() + startTimeoutMs;
   while (!existsSync(readyFile)) {
     assert.equal(child.exitCode, null, printed.text);

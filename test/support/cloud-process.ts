@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CloudDescription, type CloudDocument } from './cloud-description.ts';
 import { endAfterTests } from './left-running.ts';
-import { eventually, launcher as launcherOfCheckout } from './node-process.ts';
+import { eventually, launcher as launcherOfCheckout, printedBy } from './node-process.ts';
 
 export interface CloudReady {
   api: string;
@@ -40,8 +40,6 @@ export interface Answer {
 }
 
 const startTimeoutMs = 120_000;
-/** The end of the output that is kept. */
-const outputCharactersMax = 1_000_000;
 
 export class CloudProcess {
   readonly dataDir: string;
@@ -83,12 +81,7 @@ export class CloudProcess {
     });
     if (log !== 'pipe') closeSync(log);
     endAfterTests(child);
-    const printed = { text: '' };
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.on('data', (chunk: Buffer) => {
-        printed.text = (printed.text + chunk.toString()).slice(-outputCharactersMax);
-      });
-    }
+    const printed = printedBy(child);
     const ready = await whenReady(child, readyFile, printed);
     rmSync(readyFile);
     return new CloudProcess(child, printed, {

@@ -165,13 +165,17 @@ function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
     env: { ...process.env, ...settings.environment },
   });
   endAfterTests(child);
+  return { child, printed: printedBy(child) };
+}
+
+/** The output of a process so far; of a long one, its end. */
+export function printedBy(child: ChildProcess): { readonly text: string } {
   const printed = { text: '' };
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => {
       printed.text = (printed.text + chunk.toString()).slice(-outputCharactersMax);
     });
-  }
-  return { child, printed };
+  return printed;
 }
 
 async function whenReady(
