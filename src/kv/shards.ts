@@ -132,8 +132,11 @@ export type ShardChange =
       readonly by?: string;
     };
 
-/** `done` and `refused` contain the map at that revision. `unknown`: the change may be made, also later. `unsent`: it was not sent to the store. */
+/**
+ * `done` and `refused` contain the map at that revision. `unknown`: the change may be made, also later. `notMade`: it was not
+ * made and will not be.
+ */
 export type MapOutcome =
   | { readonly kind: 'done' | 'refused'; readonly revision: number; readonly shards: readonly ShardSpec[] }
   | { readonly kind: 'unknown'; readonly reason: string }
-  | { readonly kind: 'unsent'; readonly reason: string };
+  | { readonly kind: 'notMade'; readonly reason: string };

@@ -39,8 +39,8 @@ export interface ConfigStore {
   /**
    * Writes if the key is at `expectedRevision` (0: absent). Resolves with the new revision after the write is on disk and watchers have been
    * called with this change, or a later one of the key; or with null if another write came first: then this write is never made.
-   * @throws UnwritableError with the reason, when the store cannot be written: its text says whether the change may be lost. An
-   * UnavailableError is temporary: no server of the store can be reached.
+   * @throws UnwritableError with the reason, when the store cannot be written: `isUnchanged` and its text say whether the change may be
+   * lost. An UnavailableError is temporary: no server of the store can be reached.
    */
   put<T>(key: string, value: T, expectedRevision: number, options?: ChangeOptions): Promise<number | null>;
   /**
@@ -93,4 +93,5 @@ export async function update<T>(
 const tooManyWriters = (key: string): UnavailableError =>
   new UnavailableError(
     `Nothing was changed: other writers changed the configuration key "${key}" first for ${updateDeadlineMs / 1000} seconds; try again.`,
+    { isUnchanged: true },
   );

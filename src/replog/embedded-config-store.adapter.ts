@@ -181,7 +181,7 @@ export class EmbeddedConfigStore implements ConfigStore {
 type Write = (revision: number) => number;
 
 const unwritable = (reason: string, cause: unknown): UnwritableError =>
-  new UnwritableError(`Nothing was changed: ${reason}.`, { cause });
+  new UnwritableError(`Nothing was changed: ${reason}.`, { cause, isUnchanged: true });
 
 /** After a failed sync the content of the file is unknown. */
 const failed = (cause: unknown): UnwritableError =>

@@ -51,7 +51,9 @@ export class SwitchingConfigStore implements ConfigStore {
   untilReleased(): Promise<void> | null {
     if (this.#held === null) return null;
     const heldTooLong = (): Error =>
-      new UnavailableError('Nothing was changed: another node is taking the configuration over.');
+      new UnavailableError('Nothing was changed: another node is taking the configuration over.', {
+        isUnchanged: true,
+      });
     return within(this.ports.clock, heldMs, this.#held.promise, heldTooLong);
   }
 

@@ -142,13 +142,15 @@ export class FaultyConfigStore implements ConfigStore {
   /** Waits for as long as a request or an answer takes between the node and the store. */
   async #transmit(): Promise<void> {
     await this.#clock.sleep(this.#random(this.faults.delayMaxMs + 1));
-    if (this.isDown) throw new UnavailableError('Nothing was changed: the store cannot be reached.');
+    if (this.isDown) throw new UnavailableError(unreachable, { isUnchanged: true });
   }
 
   #happens(percent: number): boolean {
     return this.#random(100) < percent;
   }
 }
+
+const unreachable = 'Nothing was changed: the store cannot be reached.';
 
 const unknownOutcome = (): UnavailableError =>
   new UnavailableError('The change may be lost: no answer from the store.');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { UnwritableError } from '#base/unwritable-error.ts';
 import type { MapOutcome, ShardChange } from '#kv/admin.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { FaultyConfigStore, StoreHistory } from '../../../test/support/faulty-config-store.ts';
@@ -322,6 +323,26 @@ describe('the writer of a map', () => {
     assert.equal((await change(joinThree)).kind, 'done');
     assert.equal((await server.get<BucketMap>(key))?.value.nodes.length, 4);
     assert.equal((await stored())?.inSync?.length, 3);
+  });
+
+  it('reports that a change was not made where that is certain', async () => {
+    const { change, store, stored } = await aWriter(serving);
+    // Always sent, also to a store that cannot be written.
+    const stop: ShardChange = { shard: 0, epoch: 4, kind: 'stop' };
+    store.isDown = true;
+    assert.equal((await change(stop)).kind, 'notMade', 'the map was not read');
+    store.isDown = false;
+    const put = store.put.bind(store);
+    store.put = () =>
+      Promise.reject(new UnwritableError('Nothing was changed: the disk is full.', { isUnchanged: true }));
+    assert.deepEqual(await change(stop), {
+      kind: 'notMade',
+      reason: 'Nothing was changed: the disk is full.',
+    });
+    store.put = async () => null;
+    assert.equal((await change(stop)).kind, 'notMade', 'other writers were first at every attempt');
+    store.put = put;
+    assert.deepEqual(await stored(), serving);
   });
 
   it('reports an unknown outcome, and shows by an empty change what the map holds', async () => {

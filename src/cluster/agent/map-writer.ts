@@ -1,7 +1,9 @@
 // Makes the changes of a bucket's map that the data service of this node requests, by compare-and-set. A change is made only if this node
 // is still the active of the shard in the map and the epoch fits; what the orchestrator or another active wrote meanwhile is kept.
+import { UnwritableError } from '#base/unwritable-error.ts';
 import type { MapChange, MapOutcome, ShardChange } from '#kv/admin.ts';
 import type { Clock } from '#ports/clock.ts';
+import { type Log, silentLog } from '#ports/log.ts';
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
 import { type BucketMap, mapKey, type ShardPlacement } from '../config/cluster-state.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
@@ -26,11 +28,15 @@ export class MapWriter {
   readonly #store: ConfigStore;
   readonly #identity: NodeIdentity;
   readonly #clock: Clock;
+  readonly #log: Log;
+  /** Why the store did not make the last change, as logged; null: it made it. */
+  #refusal: string | null = null;
 
-  constructor(deps: { store: ConfigStore; identity: NodeIdentity; clock: Clock }) {
+  constructor(deps: { store: ConfigStore; identity: NodeIdentity; clock: Clock; log?: Log }) {
     this.#store = deps.store;
     this.#identity = deps.identity;
     this.#clock = deps.clock;
+    this.#log = deps.log ?? silentLog;
   }
 
   /** A request without changes writes the map as it is: the outcome then shows what the map contains. */
@@ -38,13 +44,15 @@ export class MapWriter {
     const problem = this.#store.problem ?? null;
     // Does not wait for a store that cannot be written: the outcome could stay unknown for long. After a pause the data service requests
     // the change again if it is still needed: a copy that answers by then need not leave the set, and a shard is served meanwhile.
-    if (problem !== null && changes.every(mayWait)) return { kind: 'unsent', reason: problem };
+    if (problem !== null && changes.every(mayWait)) return { kind: 'notMade', reason: problem };
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       if (attempt > 0) await this.#clock.sleep(pauseMs * attempt);
       const outcome = await this.#attempt(mapKey(bucketUuid), changes);
-      if (outcome !== null) return outcome;
+      if (outcome === null) continue;
+      this.#logRefusal(bucketUuid, outcome);
+      return outcome;
     }
-    return { kind: 'unknown', reason: 'other nodes changed the map first at every attempt' };
+    return { kind: 'notMade', reason: 'other nodes changed the map first at every attempt' };
   }
 
   /** Null: another write came first. */
@@ -52,15 +60,28 @@ export class MapWriter {
     let entry: Entry<BucketMap> | null;
     try {
       entry = await this.#store.get<BucketMap>(key);
-      if (entry === null) return { kind: 'unknown', reason: 'the bucket has no map' };
+    } catch (error) {
+      return { kind: 'notMade', reason: (error as Error).message };
+    }
+    if (entry === null) return { kind: 'notMade', reason: 'the bucket has no map' };
+    try {
       const map = this.#changed(entry.value, changes);
       if (map === null) return this.#outcome('refused', entry.value, entry.revision);
       const revision = await this.#store.put(key, map, entry.revision);
       return revision === null ? null : this.#outcome('done', map, revision);
     } catch (error) {
+      const { message: reason } = error as Error;
+      if (error instanceof UnwritableError && error.isUnchanged) return { kind: 'notMade', reason };
       // A later attempt could find the map with the change of this attempt, and could not know who made it.
-      return { kind: 'unknown', reason: (error as Error).message };
+      return { kind: 'unknown', reason };
     }
+  }
+
+  /** Once, although the data service requests the change again and again. */
+  #logRefusal(bucket: string, outcome: MapOutcome): void {
+    const reason = outcome.kind === 'notMade' ? outcome.reason : null;
+    if (reason !== null && reason !== this.#refusal) this.#log.warn('map.not_written', { bucket, reason });
+    this.#refusal = reason;
   }
 
   #outcome(kind: 'done' | 'refused', map: BucketMap, revision: number): MapOutcome {

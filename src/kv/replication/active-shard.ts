@@ -217,7 +217,7 @@ export class ActiveShard {
   }
 
   /** The change was never made: the set is the earlier one. */
-  changeUnsent(): void {
+  changeNotMade(): void {
     if (this.change?.kind === 'stop') this.handover.postpone();
     this.change = null;
     this.updateMembers();

@@ -241,10 +241,10 @@ export class BucketReplication {
     const changes = this.preparation.areOnDisk(wanted)
       ? wanted
       : await this.epochWrites.write(wanted, this.specs);
-    if (changes.length === 0 && wanted.length > 0) return this.endUnsent(wanted);
+    if (changes.length === 0 && wanted.length > 0) return this.endNotMade(wanted);
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
-    if (outcome.kind === 'unsent') return this.endUnsent(changes);
+    if (outcome.kind === 'notMade') return this.endNotMade(changes);
     this.isChanging = false;
     if (outcome.kind === 'unknown' && !this.isMapUnknown)
       log.warn('replication.map_unknown', { bucket: uuid, reason: outcome.reason });
@@ -258,10 +258,10 @@ export class BucketReplication {
       this.drops.begin(shard, this.vbsOf(shard));
   }
 
-  private endUnsent(changes: readonly ShardChange[]): void {
+  private endNotMade(changes: readonly ShardChange[]): void {
     this.isChanging = false;
     this.notBeforeMs = this.options.clock.monotonicMs() + storeRetryMs;
-    for (const { shard } of changes) this.actives.get(shard)?.changeUnsent();
+    for (const { shard } of changes) this.actives.get(shard)?.changeNotMade();
   }
 
   /** Applies an epoch of a message: when it is higher, an active shard of this node stops at once. */

@@ -126,28 +126,34 @@ test('a move begins its next step when the nodes have done the last, also if the
   for (const node of nodes) node.crash();
 });
 
-test('shards that are to move are served while the store cannot be reached, and move afterwards', async (t) => {
-  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);
+for (const problem of ['it is down', null])
+  test(`shards that are to move are served while the store makes no change, and move afterwards (${problem})`, (t) =>
+    moveWhileUnwritable(new ReplicatedCluster(aSeed(t), ['a', 'b'], 1), problem));
+
+/** `problem`: whether the store itself says that it cannot be written, else only its answers do. */
+async function moveWhileUnwritable(cluster: ReplicatedCluster, problem: string | null): Promise<void> {
   const { clock, map } = cluster;
   const [a, b] = await Promise.all([cluster.start('a'), cluster.start('b')]);
   await clock.run(startMs);
   const { store } = map;
   const put = store.put.bind(store);
-  const isDown = Promise.withResolvers<void>();
+  const down = Promise.withResolvers<void>();
+  let isDown = false;
   // The store is lost as soon as the map names successors.
   const putLast = async (...change: Parameters<typeof put>): Promise<number | null> => {
-    if ('problem' in store && store.problem !== null) throw new UnavailableError('Nothing was changed.');
+    if (isDown) throw new UnavailableError('Nothing was changed.', { isUnchanged: true });
     const revision = await put(...change);
     if (revision === null || !JSON.stringify(change[1]).includes('"successor"')) return revision;
-    Object.assign(store, { problem: 'it is down' });
-    isDown.resolve();
+    Object.assign(store, { problem });
+    isDown = true;
+    down.resolve();
     return revision;
   };
   Object.assign(store, { problem: null, put: putLast });
   const swapped = Array.from({ length: shardCount }, (_, shard) => [(shard + 1) % 2, shard % 2]);
   await map.move(swapped, 'p');
   map.orchestrate().catch(() => {});
-  await clock.until(isDown.promise);
+  await clock.until(down.promise);
   let [refused, writes] = [0, 0];
   for (; writes < 1_000; writes++) {
     await clock.run(10);
@@ -167,7 +173,7 @@ test('shards that are to move are served while the store cannot be reached, and 
       [vb % 2 === 1, vb % 2 === 0],
     );
   for (const node of [a, b]) node.crash();
-});
+}
 
 test('a successor that restarts before it has confirmed gives the shard to a member that kept running', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);

@@ -62,7 +62,7 @@ export class ConditionalWriter {
     this.#options = options;
   }
 
-  /** @throws UnwritableError; its text says whether the change may be lost. */
+  /** @throws UnwritableError; `isUnchanged` and its text say whether the change may be lost. */
   async write({ key, json, expectedRevision, untilMs }: WriteRequest): Promise<ChangeOutcome> {
     const { link, random, mirrored } = this.#options;
     const base = mirrored(key);
@@ -117,7 +117,7 @@ export class ConditionalWriter {
     } catch (error) {
       const { message } = error as Error;
       if (error instanceof FinalError && !pending.isSent)
-        throw new UnwritableError(`Nothing was changed: ${message}.`, { cause: error });
+        throw new UnwritableError(`Nothing was changed: ${message}.`, { cause: error, isUnchanged: true });
       if (!(error instanceof NotSentError || error instanceof FinalError)) pending.isSent = true;
       return null;
     }
@@ -173,6 +173,6 @@ export class ConditionalWriter {
       ? new UnavailableError(
           `The change may be lost: ${name} did not confirm it. Read the values again before you repeat it.`,
         )
-      : new UnavailableError(`Nothing was changed: ${name} cannot be reached.`);
+      : new UnavailableError(`Nothing was changed: ${name} cannot be reached.`, { isUnchanged: true });
   }
 }

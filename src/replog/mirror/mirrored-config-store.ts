@@ -230,6 +230,7 @@ export class MirroredConfigStore implements ConfigStore {
     if (!(await this.#untilReady(since + this.#changeWaitMs)))
       throw new UnavailableError(
         `Nothing was changed: the configuration is stored by ${this.#link.name}, which cannot be used now: ${this.#problem}.`,
+        { isUnchanged: true },
       );
     if (this.#ended !== null) throw new StoreEndedError();
     const untilMs = clock.monotonicMs() + this.#changeWaitMs;

@@ -27,7 +27,9 @@ export interface EndedStore {
 /** Nothing was changed, since the store has ended: the change can be made in the next one. */
 export class StoreEndedError extends UnavailableError {
   constructor() {
-    super('Nothing was changed: the configuration has just moved to another node.');
+    super('Nothing was changed: the configuration has just moved to another node.', {
+      isUnchanged: true,
+    });
   }
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { nodeUri } from '#base/node-uri.ts';
+import type { UnwritableError } from '#base/unwritable-error.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -237,9 +238,11 @@ describe('configuration served by a founder', () => {
     await using node = await founder.node();
     await node.put('a', 1, 0);
     rmSync(join(founder.folder, 'config.db'));
-    await assert.rejects(
-      node.put('a', 2, 1),
-      /^UnwritableError: Nothing was changed: .*was removed or replaced while it was open\.$/,
-    );
+    await assert.rejects(node.put('a', 2, 1), (error: UnwritableError) => {
+      const wanted =
+        /^UnwritableError: Nothing was changed: \S*config.db was removed or replaced while it was open\.$/;
+      assert.match(String(error), wanted);
+      return error.isUnchanged;
+    });
   });
 });

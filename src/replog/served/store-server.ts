@@ -18,6 +18,7 @@ export interface StoreServerOptions {
 
 /** Write ids that a record lists. */
 const writesMax = 16;
+/** Which the store of the reader says again. */
 const unchangedPrefix = 'Nothing was changed: ';
 const nonMemberTexts: Record<NonMember, string> = {
   removed: 'this node was removed from the cluster',
@@ -111,10 +112,10 @@ export class StoreServer {
       else send({ id, error: 'an unknown request', isFinal: true });
     } catch (error) {
       const { message } = error as Error;
-      const isFinal = error instanceof UnwritableError && message.startsWith(unchangedPrefix);
+      const isFinal = error instanceof UnwritableError && error.isUnchanged;
       send({
         id,
-        error: isFinal ? message.slice(unchangedPrefix.length).replace(/\.$/, '') : message,
+        error: isFinal ? message.replace(unchangedPrefix, '').replace(/\.$/, '') : message,
         isFinal,
       });
     }
