@@ -7,7 +7,7 @@ import { badValue, type SentValue } from './sent-value.ts';
 import { TooDeepError } from './value-of-json.ts';
 
 /** From this many bytes of a body, or characters of an argument, on, reading takes more than a few milliseconds. */
-export const largeFrom = 64 << 10;
+export const largeLengthMin = 64 << 10;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
 
@@ -78,7 +78,7 @@ export function* parsedArgument(sent: SentValue): WorkSteps<SentValue> {
   const { name, value: text, isText } = sent;
   const argument = name.trim();
   const isNamed = argument[0] === '$' || argument[0] === '@';
-  const isLarge = isText && typeof text === 'string' && text.length >= largeFrom;
+  const isLarge = isText && typeof text === 'string' && text.length >= largeLengthMin;
   if (!isLarge || !(isNamed || argument.toLowerCase() === 'args')) return sent;
   const bytes = Buffer.from(text);
   try {

@@ -3,7 +3,7 @@ import { mapInSteps, type WorkSteps } from '#base/steps.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { memberCount, memberNames } from '#sqlpp/values/json-scan.ts';
 import { RawJson } from '#sqlpp/values/value.ts';
-import { largeFormValues, largeFrom, largeJsonValues, parsedArgument } from './large-bodies.ts';
+import { largeFormValues, largeJsonValues, largeLengthMin, parsedArgument } from './large-bodies.ts';
 import { type Parameter, parameters } from './parameters.ts';
 import { emptyRequest, type QueryRequest } from './query-request.ts';
 import { badValue, jsonValue, type SentValue } from './sent-value.ts';
@@ -24,7 +24,7 @@ const fieldsMax = 65_536;
 const fieldsOfStep = 512;
 
 /** Whether the body takes several milliseconds to read. */
-export const isLargeBody = ({ body }: SentRequest): boolean => body.length >= largeFrom;
+export const isLargeBody = ({ body }: SentRequest): boolean => body.length >= largeLengthMin;
 
 /** @throws SqlError of the group 1000 */
 export function readParameters(sent: SentRequest): QueryRequest {

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { resultOf } from '#base/steps.ts';
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
 import { durationText, parseDuration } from './duration.ts';
-import { largeFrom } from './large-bodies.ts';
+import { largeLengthMin } from './large-bodies.ts';
 import { parseQueryContext } from './query-context.ts';
 import { isLargeBody, readLargeParameters, readParameters, type SentRequest } from './read-parameters.ts';
 
@@ -34,7 +34,7 @@ function refusal(request: SentRequest, read = readParameters): [number, string] 
   return assert.fail('the request was accepted');
 }
 
-test('a request is sent as JSON, a form or an address', () => {
+test('a request is sent as JSON, as a form or in the query of a URL', () => {
   const requests = [
     json({ statement: 'SELECT 1' }),
     form('statement=SELECT+1'),
@@ -58,7 +58,7 @@ test('names match without case, and arguments preserve 64-bit integers', () => {
   assert.equal(JSON.stringify(inForm.named.get('n')), '{"a":2}');
 });
 
-test('the id of a client is cut to 64 bytes of whole characters', () => {
+test('a client context id is cut after the last whole character within 64 bytes', () => {
   const idOf = (id: string) =>
     readParameters(json({ statement: 's', client_context_id: id })).clientContextId;
   const longest = 'x'.repeat(64);
@@ -68,7 +68,7 @@ test('the id of a client is cut to 64 bytes of whole characters', () => {
   assert.equal(idOf('é'.repeat(33)), 'é'.repeat(32));
 });
 
-test('every other parameter is parsed by its type', () => {
+test('parameters of all types are parsed', () => {
   const request = readParameters(
     json({
       statement: 's',
@@ -200,7 +200,7 @@ test('each refusal names the wrong parameter', () => {
 const blanks = ' '.repeat(80_000);
 const readLarge = (request: SentRequest) => resultOf(readLargeParameters(request));
 
-test('a large body is read in steps, to the values of a small one', () => {
+test('a large body is read in steps, which give the same values as reading it at once', () => {
   const nested =
     '{"a":[1,{"__proto__":9007199254740993,"b":1e400,"b":[2,{"c":1,"d":2,"c":3}]}],"a":"é😀\\u00e9"}';
   const items = `[${Array.from({ length: 2_000 }, (_, at) => `{"id":${at},"id":${-at},"x":${nested}}`).join(',')}]`;
@@ -223,14 +223,14 @@ test('a large body is read in steps, to the values of a small one', () => {
   const large = json(`{"args":${items},${members}}`);
   const pauses = [...readLargeParameters(large)].length;
   assert.ok(
-    pauses >= Math.floor(large.body.length / largeFrom),
+    pauses >= Math.floor(large.body.length / largeLengthMin),
     `${pauses} pauses in ${large.body.length} bytes`,
   );
   for (const text of [inForm, inForm.replace('[1]', '[1'), `statement=s&statement=t&$a=${blanks}`])
     assert.deepEqual(refusal(form(text), readLarge), refusal(form(text)));
 });
 
-test('a value does not depend on the size of its body', () => {
+test('a value is read the same way in a small and in a large body', () => {
   for (const text of [
     '9007199254740992',
     '9007199254740993',
@@ -353,7 +353,7 @@ test('durations are parsed and formatted as in Go', () => {
   for (const [ms, text] of durations) assert.equal(durationText(ms), text);
 });
 
-test('a query context has a namespace and backticks, or not', () => {
+test('a query context may have a namespace and backticks; others of more or fewer parts are refused', () => {
   for (const text of ['b.s', 'default:b.s', 'default:`b`.`s`', '`default`:`b`.`s`', ':b.s', ' `b`.s '])
     assert.deepEqual(parseQueryContext(text), { bucket: 'b', scope: 's' }, text);
   for (const text of ['', 'default:', '`default`:', ':']) assert.equal(parseQueryContext(text), null);

@@ -5,17 +5,17 @@ import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { asValue } from '../request/value-of-json.ts';
 import { AdvisorSession, type CollectedStatement } from '../state/advisor-sessions.ts';
-import { longFrom } from '../state/long-statements.ts';
+import { longLengthMin } from '../state/long-statements.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { answerSessionCall } from './advisor-session-calls.ts';
 import { LongPlanning } from './long-planning.ts';
-import type { StatementChoice } from './statement-choice.ts';
+import type { PlanChooser } from './plan-chooser.ts';
 
 type Advised = CollectedStatement;
 
 interface AdvisorParts {
   readonly service: QueryParts;
-  readonly choice: StatementChoice;
+  readonly chooser: PlanChooser;
 }
 
 type Report = Record<
@@ -84,15 +84,15 @@ async function adviceRows(
 
 async function planOf(
   { statement, query_context: queryContext }: Advised,
-  { service, choice }: AdvisorParts,
+  { service, chooser }: AdvisorParts,
   context: ExecuteContext,
 ): Promise<PreparedStatement> {
   const text = `ADVISE ${statement}`;
-  if (text.length < longFrom) return choice.prepareText(text, queryContext);
+  if (text.length < longLengthMin) return chooser.prepareText(text, queryContext);
   const planning = new LongPlanning(service, context.signal);
   try {
     const [user = ''] = context.users;
-    const { prepared } = await planning.plan(choice.prepareLongText(text, queryContext), user, context);
+    const { prepared } = await planning.plan(chooser.prepareLongText(text, queryContext), user, context);
     return prepared;
   } finally {
     planning.end();

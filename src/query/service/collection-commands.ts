@@ -37,7 +37,7 @@ export async function changeCollections(
     change.path,
     change.fields,
   );
-  if (status < 300 || (command.isLenient && change.accepted.test(body))) return;
+  if (status < 300 || (command.hasIfClause && change.accepted.test(body))) return;
   throw sqlError(
     change.code,
     `${change.what}: ${reasonOf(body) || `the administration API answered ${status}`}`,

@@ -5,14 +5,14 @@ import type { StatementPlace } from '../data/temporary-failures.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
+import type { PlanChooser } from './plan-chooser.ts';
 import type { RequestTransaction } from './request-transaction.ts';
-import type { StatementChoice } from './statement-choice.ts';
 
 export interface CommandContext {
   readonly service: QueryParts;
   readonly request: QueryRequest;
   readonly session: Session;
-  readonly choice: StatementChoice;
+  readonly chooser: PlanChooser;
   readonly context: ExecuteContext;
   readonly transaction: RequestTransaction;
   readonly place: StatementPlace | undefined;

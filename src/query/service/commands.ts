@@ -53,10 +53,10 @@ async function discardOnOtherNodes(name: string, statement: string, given: Comma
 
 function prepareRow(
   command: PrepareCommand,
-  { service, request, choice, onPrepared }: CommandContext,
+  { service, request, chooser, onPrepared }: CommandContext,
 ): Value {
   const text = request.statement ?? command.prepared.text;
-  const entry = choice.cachePrepared(command, text);
+  const entry = chooser.cachePrepared(command, text);
   onPrepared?.(entry);
   return asValue({
     encoded_plan: entry.encodedPlan,
@@ -71,7 +71,7 @@ function prepareRow(
     queryContext: entry.queryContext,
     signature: command.prepared.signature ?? null,
     text,
-    useCBO: choice.usesStatistics,
+    useCBO: chooser.usesStatistics,
   });
 }
 

@@ -10,15 +10,15 @@ import type { PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 import { adviseStatements } from './advisor.ts';
 import { runCommand } from './commands.ts';
+import type { PlanChooser } from './plan-chooser.ts';
 import { requestFunction } from './request-functions.ts';
 import { consistencyIn, type RequestTransaction } from './request-transaction.ts';
-import type { StatementChoice } from './statement-choice.ts';
 
 export interface ContextParts {
   readonly service: QueryParts;
   readonly request: QueryRequest;
   readonly session: Session;
-  readonly choice: StatementChoice;
+  readonly chooser: PlanChooser;
   readonly datastore: ExecuteContext['datastore'];
   readonly transaction: RequestTransaction;
   readonly slices: RequestSlices | null;
@@ -37,7 +37,7 @@ const defaultSpillBytes = 32 << 20;
 const mib = 1 << 20;
 
 export function executeContext(parts: ContextParts): ExecuteContext {
-  const { service, request, session, choice, transaction, slices, place, signal, onPrepared } = parts;
+  const { service, request, session, chooser, transaction, slices, place, signal, onPrepared } = parts;
   const { clock, random, settings, scratch, collectGarbage, functions, clients, node } = service.deps;
   const retry = { clock, signal, place };
   const consistency = new RequestConsistency(consistencyIn(transaction, request), clients, retry);
@@ -78,14 +78,14 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     serviceCall: (name) => requestFunction(name, node(), session.users),
     isProfiled: parts.isProfiled,
     authorize: (privileges) => checkPrivileges(session.callers, privileges),
-    advisor: (statements) => adviseStatements(statements, { service, choice }, context),
+    advisor: (statements) => adviseStatements(statements, { service, chooser }, context),
     // A statement of a function has a context with other parameters.
     command: (command, statementContext) =>
       runCommand(command, {
         service,
         request,
         session,
-        choice,
+        chooser,
         context: statementContext,
         transaction,
         place,

@@ -35,7 +35,7 @@ async function execute(name: string, argument: string) {
     authorize: async () => {},
   };
   const prepareText = (text: string) => prepareOn(datastore, text, { userFunctions });
-  const choice = { prepareText, prepareCached: prepareText };
+  const chooser = { prepareText, prepareCached: prepareText };
   const command = {
     kind: 'EXECUTE_FUNCTION',
     name: { namespace: 'default', bucket: '', scope: '', name },
@@ -45,7 +45,7 @@ async function execute(name: string, argument: string) {
   const rows: Value[] = [];
   let failure: unknown;
   try {
-    for await (const batch of executeFunction(command, { choice, context } as unknown as CommandContext))
+    for await (const batch of executeFunction(command, { chooser, context } as unknown as CommandContext))
       rows.push(...batch);
   } catch (error) {
     failure = error;

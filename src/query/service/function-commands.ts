@@ -1,4 +1,4 @@
-// CREATE FUNCTION and DROP FUNCTION through the main thread, which stores definitions; EXECUTE FUNCTION as a statement that selects the call.
+// CREATE FUNCTION and DROP FUNCTION through the main thread, which stores definitions; EXECUTE FUNCTION runs `SELECT RAW` of a call.
 import { SqlError, sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { FunctionName, PlainCommand } from '#sqlpp/run/commands.ts';
 import type { Value, ValueObject } from '#sqlpp/values/value.ts';
@@ -17,7 +17,7 @@ export async function changeFunctions(
   const outcome = await service.deps.changeFunction(changeOf(command));
   const shown = shownName(command.name);
   if (typeof outcome === 'object') throw sqlError(10103, shown, outcome.refused);
-  if (command.isLenient) return;
+  if (command.hasIfClause) return;
   if (outcome === 'exists') throw sqlError(10102, shown);
   if (outcome === 'not found') throw sqlError(10101, shown);
 }
@@ -36,11 +36,11 @@ export async function* executeFunction(
   command: ExecuteFunction,
   given: CommandContext,
 ): AsyncIterable<readonly Value[]> {
-  const { choice, context } = given;
+  const { chooser, context } = given;
   const { name, isKnown, arguments: expressions } = command;
   if (!isKnown) throw sqlError(10101, shownName(name));
   const parameters = expressions.map((_, at) => `$${at + 1}`);
-  const call = choice.prepareCached(`SELECT RAW ${path(name)}(${parameters.join(', ')})`);
+  const call = chooser.prepareCached(`SELECT RAW ${path(name)}(${parameters.join(', ')})`);
   await context.authorize(call.privileges);
   // Before the call, so that failures of the arguments can be told from those of the function.
   const positional = expressions.length === 0 ? [] : await valuesOf(expressions, given);
@@ -51,13 +51,13 @@ export async function* executeFunction(
   }
 }
 
-/** The values of expressions, MISSING too. */
+/** The values of expressions; `undefined` for MISSING. */
 async function valuesOf(
   expressions: readonly string[],
-  { choice, context }: CommandContext,
+  { chooser, context }: CommandContext,
 ): Promise<Value[]> {
   const members = expressions.map((expression, at) => `"${at}": ${expression}`);
-  const prepared = choice.prepareText(`SELECT RAW {${members.join(', ')}}`);
+  const prepared = chooser.prepareText(`SELECT RAW {${members.join(', ')}}`);
   await context.authorize(prepared.privileges);
   const rows: ValueObject[] = [];
   for await (const batch of prepared.program.run(prepared, context).rows)
@@ -65,7 +65,7 @@ async function valuesOf(
   return expressions.map((_, at) => rows[0]?.[at]);
 }
 
-/** An error of an inline function becomes the cause of error 10109, as in the published server. */
+/** An error of an inline function (5010: an expression fails, 5011: it calls ABORT) becomes the cause of error 10109, as in the published server. */
 function failureOf(error: unknown, name: FunctionName): unknown {
   if (!(error instanceof SqlError) || (error.code !== 5010 && error.code !== 5011)) return error;
   const cause = error.code === 5011 ? error.message.replace(/^Abort: ([\s\S]*)\.$/, '$1') : error.message;

@@ -4,7 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { PreparedStatement } from '#sqlpp/run/engine.ts';
 import type { QueryRequest } from '../request/query-request.ts';
-import { longFrom, type PlanningTurn } from '../state/long-statements.ts';
+import { longLengthMin, type PlanningTurn } from '../state/long-statements.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 
@@ -13,9 +13,11 @@ const stepsMs = 4;
 
 /** Whether the request plans a long statement: its own, or a prepared one whose plan is outdated. */
 export function plansLong({ prepared, planRevision }: QueryParts, request: QueryRequest): boolean {
-  if (request.statement !== null) return request.statement.length >= longFrom;
+  if (request.statement !== null) return request.statement.length >= longLengthMin;
   const entry = prepared.find(request.prepared ?? '', request.queryContextText);
-  return entry !== undefined && entry.prepared.text.length >= longFrom && entry.revision !== planRevision;
+  return (
+    entry !== undefined && entry.prepared.text.length >= longLengthMin && entry.revision !== planRevision
+  );
 }
 
 export class LongPlanning {

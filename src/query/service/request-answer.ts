@@ -7,9 +7,9 @@ import type { ActiveRequest, RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { controlsText, metricsText, signatureText, statusWithFailedRows } from './answer-members.ts';
+import type { Chosen } from './plan-chooser.ts';
 import { profileOf } from './profile.ts';
 import type { RequestTransaction } from './request-transaction.ts';
-import type { Chosen } from './statement-choice.ts';
 
 /** The value of the member `status`, by the state in which a request ends. */
 const statuses: Readonly<Record<RequestState, string>> = {

@@ -10,7 +10,7 @@ const node = {
   nodes: [],
 };
 
-test('functions return the version, the node and the users of the request', () => {
+test('functions of a request return the version, the node and its users, and SEARCH() is refused', () => {
   const answer = (name: string) => requestFunction(name, node, ['local:a']);
   assert.equal(answer('ds_version'), '7.1.0-0.1.0-enterprise');
   assert.equal(answer('version'), '7.1.0-N1QL');

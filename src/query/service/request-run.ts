@@ -24,11 +24,11 @@ import { type ContextParts, executeContext, smallestAboveZero } from './execute-
 import { enterLimits } from './limited-users.ts';
 import { LongPlanning, plansLong } from './long-planning.ts';
 import { parametersOf } from './parameter-values.ts';
+import { type Chosen, LongPlanNeededError, PlanChooser } from './plan-chooser.ts';
 import { readRequest } from './read-request.ts';
 import { RequestAnswer } from './request-answer.ts';
 import { RequestPlace } from './request-place.ts';
 import { RequestTransaction } from './request-transaction.ts';
-import { type Chosen, LongPlanNeededError, StatementChoice } from './statement-choice.ts';
 import { writeRows } from './written-rows.ts';
 
 export interface RunInput {
@@ -189,21 +189,21 @@ export class RequestRun {
     const { service, answer } = this;
     answer.transaction = transaction;
     const datastore = transaction.datastore(requestDatastore(service, session, this.place));
-    const choice = new StatementChoice(service, engine, datastore, request);
+    const chooser = new PlanChooser(service, engine, datastore, request);
     const run = (chosen: Chosen): Promise<void> =>
-      this.runWithin({ transaction, choice, datastore, session, request }, engine, chosen);
+      this.runWithin({ transaction, chooser, datastore, session, request }, engine, chosen);
     let chosen: Chosen;
     try {
-      chosen = this.choose(choice);
+      chosen = this.choose(chooser);
     } catch (error) {
-      return this.chooseLater(choice, session, error).then(run);
+      return this.chooseLater(chooser, session, error).then(run);
     }
     this.longPlanning.end();
     return run(chosen);
   }
 
   private runWithin(
-    parts: Pick<ContextParts, 'transaction' | 'choice' | 'datastore' | 'session' | 'request'>,
+    parts: Pick<ContextParts, 'transaction' | 'chooser' | 'datastore' | 'session' | 'request'>,
     engine: Engine,
     chosen: Chosen,
   ): Promise<void> {
@@ -240,7 +240,7 @@ export class RequestRun {
   }
 
   /** Plans a long statement, or finds one that another node has prepared. */
-  private async chooseLater(choice: StatementChoice, session: Session, first: unknown): Promise<Chosen> {
+  private async chooseLater(chooser: PlanChooser, session: Session, first: unknown): Promise<Chosen> {
     let error = first;
     let asksOthers = true;
     for (;;) {
@@ -249,11 +249,11 @@ export class RequestRun {
           const [user = ''] = session.users;
           const { tookMs } = await this.longPlanning.plan(error.steps(), user, this.slices);
           this.answer.ownMs.plan += tookMs;
-        } else if (asksOthers && choice.mayBeOnOtherNode(error)) {
-          if (!(await choice.prepareFromOthers(this.cancellation.signal))) throw error;
+        } else if (asksOthers && chooser.mayBeOnOtherNode(error)) {
+          if (!(await chooser.prepareFromOthers(this.cancellation.signal))) throw error;
           asksOthers = false;
         } else throw error;
-        const chosen = this.choose(choice);
+        const chosen = this.choose(chooser);
         this.longPlanning.end();
         return chosen;
       } catch (next) {
@@ -263,10 +263,10 @@ export class RequestRun {
     }
   }
 
-  private choose(choice: StatementChoice): Chosen {
+  private choose(chooser: PlanChooser): Chosen {
     const { clock } = this.service.deps;
     const startedMs = clock.monotonicMs();
-    const chosen = choice.choose();
+    const chosen = chooser.choose();
     this.answer.ownMs.plan += clock.monotonicMs() - startedMs;
     return chosen;
   }

@@ -145,8 +145,8 @@ class Gathering {
     text: string,
     named: ReadonlyMap<string, Value> = new Map(),
   ): AsyncGenerator<readonly Value[]> {
-    const { choice, context } = this.given;
-    const prepared = choice.prepareScan(text);
+    const { chooser, context } = this.given;
+    const prepared = chooser.prepareScan(text);
     await context.authorize(prepared.privileges);
     for await (const batch of prepared.program.run(prepared, { ...context, positional: [], named }).rows) {
       this.checkTime();

@@ -5,7 +5,7 @@ import { type PlaceLimits, UserPlaces } from '#base/user-places.ts';
 import type { Clock } from '#ports/clock.ts';
 
 /** The length in characters from which a statement is long. Shorter ones are planned in a few milliseconds. */
-export const longFrom = 32 << 10;
+export const longLengthMin = 32 << 10;
 
 export interface PlanningTurn {
   /** Calls `step`, and counts its time. */

@@ -41,16 +41,16 @@ export function commandOf(resolver: Resolver, tree: ServiceStatement): ResolvedC
     case 'create scope':
     case 'drop scope': {
       const [bucket, scope] = scopePath(resolver, tree.path);
-      const isLenient = tree.kind === 'create scope' ? tree.ifNotExists : tree.ifExists;
+      const hasIfClause = tree.kind === 'create scope' ? tree.ifNotExists : tree.ifExists;
       const kind = tree.kind === 'create scope' ? 'CREATE_SCOPE' : 'DROP_SCOPE';
       const keyspace = scopeKeyspace({ bucket, scope });
-      return { command: { kind, bucket, scope, isLenient }, privileges: [{ action: 'scope', keyspace }] };
+      return { command: { kind, bucket, scope, hasIfClause }, privileges: [{ action: 'scope', keyspace }] };
     }
     case 'create collection':
     case 'drop collection':
     case 'flush collection': {
       const keyspace = resolver.keyspaceName(tree.path);
-      const isLenient =
+      const hasIfClause =
         tree.kind === 'create collection'
           ? tree.ifNotExists
           : tree.kind === 'drop collection' && tree.ifExists;
@@ -60,7 +60,7 @@ export function commandOf(resolver: Resolver, tree: ServiceStatement): ResolvedC
         'flush collection': 'FLUSH_COLLECTION',
       } as const;
       return {
-        command: { kind: kinds[tree.kind], keyspace, isLenient },
+        command: { kind: kinds[tree.kind], keyspace, hasIfClause },
         privileges: [{ action: 'scope', keyspace }],
       };
     }
@@ -74,7 +74,11 @@ export function commandOf(resolver: Resolver, tree: ServiceStatement): ResolvedC
       };
     case 'drop function':
       return {
-        command: { kind: 'DROP_FUNCTION', name: functionName(resolver, tree.name), isLenient: tree.ifExists },
+        command: {
+          kind: 'DROP_FUNCTION',
+          name: functionName(resolver, tree.name),
+          hasIfClause: tree.ifExists,
+        },
         privileges: [
           functionPrivilege(resolver, tree, manageActions[kindOfExisting(resolver, tree) ?? 'inline']),
         ],
@@ -193,6 +197,6 @@ function functionOf(resolver: Resolver, tree: CreateFunction): Command {
     body: body.language === 'inline' ? body.text : body.object,
     ...(body.language !== 'inline' && { library: body.library }),
     replaces: tree.isReplacing,
-    isLenient: tree.ifNotExists,
+    hasIfClause: tree.ifNotExists,
   };
 }

@@ -26,12 +26,12 @@ export type PlainCommand =
       readonly bucket: string;
       readonly scope: string;
       /** IF NOT EXISTS, or IF EXISTS of a drop. */
-      readonly isLenient: boolean;
+      readonly hasIfClause: boolean;
     }
   | {
       readonly kind: 'CREATE_COLLECTION' | 'DROP_COLLECTION' | 'FLUSH_COLLECTION';
       readonly keyspace: KeyspaceName;
-      readonly isLenient: boolean;
+      readonly hasIfClause: boolean;
       readonly options?: Value;
     }
   | ({ readonly kind: 'GRANT_ROLE' | 'REVOKE_ROLE' } & RoleGrant)
@@ -57,9 +57,9 @@ export type PlainCommand =
       readonly body: string;
       readonly library?: string;
       readonly replaces: boolean;
-      readonly isLenient: boolean;
+      readonly hasIfClause: boolean;
     }
-  | { readonly kind: 'DROP_FUNCTION'; readonly name: FunctionName; readonly isLenient: boolean }
+  | { readonly kind: 'DROP_FUNCTION'; readonly name: FunctionName; readonly hasIfClause: boolean }
   | {
       readonly kind: 'EXECUTE_FUNCTION';
       readonly name: FunctionName;

@@ -16,7 +16,8 @@ let sandbox: Promise<Sandbox> | null = null;
 port.on('message', (message: JavaScriptStart | JavaScriptJob) => {
   if (message.kind !== 'start') return void answer(message);
   const interrupt = new Int32Array(message.interrupt);
-  sandbox = Sandbox.load(() => Atomics.load(interrupt, 0) > 0);
+  const isInterrupted = () => Atomics.load(interrupt, 0) > 0;
+  sandbox = Sandbox.load(isInterrupted);
 });
 
 async function answer(job: JavaScriptJob): Promise<void> {

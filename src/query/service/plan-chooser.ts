@@ -9,7 +9,7 @@ import { noSequentialScans } from '../query.contract.ts';
 import { parseQueryContext } from '../request/query-context.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { Engine } from '../state/engine-port.ts';
-import { longFrom } from '../state/long-statements.ts';
+import { longLengthMin } from '../state/long-statements.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
 import { nameOfStatement, statementOfName } from '../state/statement-names.ts';
@@ -41,7 +41,7 @@ export class LongPlanNeededError extends Error {
 
 type ValuesForPlan = Pick<PrepareContext, 'positional' | 'named' | 'onParameterRead'>;
 
-export class StatementChoice {
+export class PlanChooser {
   private readonly parts: QueryParts;
   private readonly engine: Engine;
   private readonly datastore: Datastore;
@@ -261,7 +261,7 @@ export class StatementChoice {
 
   private prepare(text: string, values: ValuesForPlan | null, queryContext?: string): PreparedStatement {
     const context = this.contextOf(values, queryContext);
-    if (text.length < longFrom) return this.engine.prepare(text, context);
+    if (text.length < longLengthMin) return this.engine.prepare(text, context);
     const plan = this.longPlans.get(text);
     if (plan?.revision === this.parts.planRevision) return plan.prepared;
     if (plan !== undefined && ++this.outdatedPlans >= outdatedPlansMax)
