@@ -64,7 +64,7 @@ test('requests that arrive share the time of the turn, and leave some of it to d
   while (!turns.isOver && requests < 1000) {
     requests++;
     clock.spend(1);
-    turns.spend(workBytes + 1);
+    turns.countWork(workBytes + 1);
   }
   // The time begins with the first reading of the clock.
   assert.equal(requests, turnMs + 1);
@@ -88,7 +88,7 @@ test('a task ends after its time while others wait, and has the rest of the turn
     do {
       done++;
       clock.spend(taskMs);
-      turns.spend(workBytes + 1);
+      turns.countWork(workBytes + 1);
     } while (!turns.isOver);
     steps.push(done);
   };

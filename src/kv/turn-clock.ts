@@ -56,7 +56,7 @@ export class TurnClock implements Clock {
   }
 
   /** Counts work that was done; afterwards `isOver` says whether more may be done now. */
-  spend(workBytes: number): void {
+  countWork(workBytes: number): void {
     this.workBytes += workBytes;
     if (this.workBytes > turnLimits.workBytes) this.readClock();
   }

@@ -37,7 +37,9 @@ export function writeCollectionId(buffer: Buffer, at: number, id: number): numbe
   return to;
 }
 
-/** Ids 1 to 7 are reserved for the server; 0 is the default collection. */
+export const defaultCollectionId = 0;
+
+/** Ids 1 to 7 are reserved for the server. */
 export const isReservedCollectionId = (id: number): boolean => id > 0 && id < 8;
 
 /** Longest keys, without their collection id: in the default collection, and in all others. */

@@ -57,7 +57,7 @@ export interface BucketOptions {
   now: Now;
   clock: Clock;
   /** Adds work to that of the thread's turn: work that the request which causes it does not count. */
-  spend?: ((workBytes: number) => void) | undefined;
+  countWork?: ((workBytes: number) => void) | undefined;
   random: Random;
   log: Log;
 }
@@ -112,12 +112,12 @@ export class BucketParts {
       hashSeed: random.bytes(4).readInt32LE(),
       persistent: type === 'native',
     });
-    this.vbuckets.index.onGrown = options.spend;
+    this.vbuckets.index.onGrown = options.countWork;
     this.cutter = new Cutter(this.vbuckets);
     this.events = new EventRecorder({
       vbuckets: this.vbuckets,
       clock,
-      spend: options.spend,
+      countWork: options.countWork,
       persistent: type === 'native',
       onDirty: (vb) => this.flusher?.noteDirty(vb, false),
     });

@@ -18,7 +18,7 @@ test('a flush lets other work run between its steps over all vbuckets', async ()
 
 test('the work of tables of keys that grow counts in the turn of the thread', async () => {
   let workBytes = 0;
-  const b = await new BucketUnderTest({ spend: (bytes) => (workBytes += bytes) }).start();
+  const b = await new BucketUnderTest({ countWork: (bytes) => (workBytes += bytes) }).start();
   workBytes = 0;
   for (let i = 0; i < 100; i++) b.store(`k${i}`, { vb: 3 });
   assert.ok(workBytes >= 100 * 8, `${workBytes} bytes`);

@@ -109,7 +109,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.isUsed = true;
     this.host.traffic.readBytes += end - start;
     this.host.tick();
-    this.host.turns.spend(readWork + end - start);
+    this.host.turns.countWork(readWork + end - start);
     this.reader.feed(chunk, start, end);
     if (this.isBlocked) this.reader.copyUnread();
     else this.work();
@@ -147,7 +147,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
       const heldReply = ready[sent++] as HeldReply;
       dispatcher.request.workBytes = 0;
       this.finish(heldReply);
-      turns.spend(
+      turns.countWork(
         requestWork + heldReply.frame.length + heldReply.bytes.length + dispatcher.request.workBytes,
       );
     }
@@ -324,7 +324,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
       request.workBytes = 0;
       this.held = null;
       const verdict = dispatcher.run(this, frame);
-      turns.spend(requestWork + frame.needed + output.bytes - before + request.workBytes);
+      turns.countWork(requestWork + frame.needed + output.bytes - before + request.workBytes);
       if (verdict !== AfterFrame.wait) this.room.arrivedRan(this.held);
       if (verdict === AfterFrame.wait) {
         reader.unread(frame);

@@ -36,7 +36,7 @@ function aConnection(input = new InputBudget(connectionLimits.input)) {
           : AfterFrame.continue,
     },
     traffic: { readBytes: 0, writtenBytes: 0 },
-    turns: { isOver: false, spend: () => {} },
+    turns: { isOver: false, countWork: () => {} },
     wake: () => {},
     tick: () => {},
     discard: () => {},

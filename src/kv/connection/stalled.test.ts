@@ -34,7 +34,7 @@ function aConnection() {
     output,
     dispatcher: { request: { environment: {}, output, workBytes: 0 } },
     traffic: { readBytes: 0, writtenBytes: 0 },
-    turns: { isOver: false, spend: () => {} },
+    turns: { isOver: false, countWork: () => {} },
     wake: () => {},
     tick: () => {},
     nowMs: () => time.nowMs,

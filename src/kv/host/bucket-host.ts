@@ -27,7 +27,7 @@ import { rulesOf, storageOf } from './bucket-spec.ts';
 export interface BucketHostOptions {
   clock: Clock;
   /** Counts work of the thread's turn. */
-  spend?: (workBytes: number) => void;
+  countWork?: (workBytes: number) => void;
   random: Random;
   log: Log;
   now: Now;
@@ -239,7 +239,7 @@ export class BucketHost {
   }
 
   private makeBucket(spec: BucketSpec): Bucket {
-    const { clock, log, now, random, spend } = this.options;
+    const { clock, log, now, random, countWork } = this.options;
     return new Bucket({
       type: spec.type,
       rules: rulesOf(spec),
@@ -252,7 +252,7 @@ export class BucketHost {
       filesOpened: (stoppedBoots) => this.filesOpened(stoppedBoots),
       now,
       clock,
-      spend,
+      countWork,
       random,
       log,
     });

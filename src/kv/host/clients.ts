@@ -104,18 +104,18 @@ export class Clients {
   follow(limits: KvLimits): void {
     const hasNewIdleTime = limits.idleSeconds !== this.limits.idleSeconds;
     this.limits = limits;
-    if (hasNewIdleTime) this.planSweep();
+    if (hasNewIdleTime) this.scheduleTimeoutSweep();
   }
 
   /** Schedules the next sweep, which closes connections that exceeded a time limit. */
-  planSweep(): void {
+  scheduleTimeoutSweep(): void {
     if (this.isEnding) return;
     const delayMs = this.limits.idleSeconds > 0 ? sweepMs.forIdle : sweepMs.usual;
     this.sweepTimer?.cancel();
     this.sweepTimer = this.options.clock.after(delayMs, () => this.sweep());
   }
 
-  endSweeps(): void {
+  endTimeoutSweeps(): void {
     this.isEnding = true;
     this.sweepTimer?.cancel();
   }
@@ -182,7 +182,7 @@ export class Clients {
     const nowMs = this.options.clock.monotonicMs();
     const idleMs = this.limits.idleSeconds * 1000;
     for (const connection of this.all) connection.sweep(nowMs, idleMs);
-    this.planSweep();
+    this.scheduleTimeoutSweep();
   }
 }
 

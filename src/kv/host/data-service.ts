@@ -3,7 +3,6 @@
 import { HashingQueue } from '#auth/hashing-queue.ts';
 import type { Kdf } from '#auth/kdf.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
-import { deferred } from '#base/deferred.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import type { Clock } from '#ports/clock.ts';
 import { type HandleShares, handleShares } from '#ports/handles.ts';
@@ -11,6 +10,7 @@ import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { atMost } from '#ports/within.ts';
+import { collectionIdBytes, defaultCollectionId } from '#wire/collection-id.ts';
 import { frameBytesMax } from '#wire/frame.ts';
 import { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
@@ -68,7 +68,7 @@ export interface DataServiceOptions {
   log: Log;
   kdf: Kdf;
   disk: DiskEngine;
-  /** Runs heavy work in another thread; omitted: in this thread, later. */
+  /** Runs heavy work (on large values) in another thread; omitted: in this thread, later. */
   heavy?: HeavyPerformer;
   loginRefused?: (login: RefusedLogin) => void;
   /** Requests the verification of an external user, which `answerExternalLogin` answers. Omitted: their logins fail. */
@@ -98,6 +98,7 @@ const startWaitMs = 2_000;
 
 export class DataService implements KvAdmin {
   private readonly options: DataServiceOptions;
+  /** Also limits the work between two runs of timers and sockets. */
   private readonly clock: TurnClock;
   private readonly directory = new Directory();
   private readonly now = new Now();
@@ -192,10 +193,10 @@ export class DataService implements KvAdmin {
       discard: (connection) => this.clients.discard(connection),
     };
     const folder = `${options.dataDir}/buckets`;
-    const spend = (workBytes: number): void => clock.spend(workBytes);
+    const countWork = (workBytes: number): void => clock.countWork(workBytes);
     const { lock } = options;
     const replication = () => this.replication;
-    this.bucketOptions = { clock, spend, random, log, now: this.now, disk, folder, lock, replication };
+    this.bucketOptions = { clock, countWork, random, log, now: this.now, disk, folder, lock, replication };
     this.bucketOptions.inTurn = (act) => {
       this.last = this.last.then(() => (this.stopping ? undefined : act())).catch(() => {});
     };
@@ -230,10 +231,9 @@ export class DataService implements KvAdmin {
   async randomKey(bucket: string): Promise<string | null> {
     const engine = this.directory.buckets.get(bucket)?.engine;
     if (!engine) return null;
-    const { promise, resolve } = deferred<FoundKey | Status>();
-    engine.keys.findRandom(0, resolve);
-    const found = await promise;
-    return typeof found === 'number' ? null : found.key.toString('utf8', 1);
+    const id = defaultCollectionId;
+    const found = await new Promise<FoundKey | Status>((done) => engine.keys.findRandom(id, done));
+    return typeof found === 'number' ? null : found.key.toString('utf8', collectionIdBytes(id));
   }
 
   async shardPositions(bucketUuid: string): Promise<(ShardPosition | null)[]> {
@@ -254,7 +254,7 @@ export class DataService implements KvAdmin {
 
   async stop(): Promise<void> {
     this.stopping = true;
-    this.clients.endSweeps();
+    this.clients.endTimeoutSweeps();
     const closed = this.listener.close();
     await this.last;
     this.replication?.stop();
@@ -277,7 +277,7 @@ export class DataService implements KvAdmin {
       const port = await this.listener.listen(options.host, options.port, { forThisMachineOnly });
       const tlsPort = await this.listener.listenTls(options.host, options.tlsPort);
       const replicationPort = await listenForNodes(this.links, options);
-      this.clients.planSweep();
+      this.clients.scheduleTimeoutSweep();
       return { port, tlsPort, ...(replicationPort !== null && { replicationPort }) };
     } catch (error) {
       await Promise.all([this.listener.close(), this.links.close()]);
@@ -323,11 +323,11 @@ export class DataService implements KvAdmin {
     if (cluster?.tls) this.replicationAs(cluster.self).follow(cluster);
     this.nodeClients.follow(cluster?.peers ?? []);
     if (desired.tls) this.listener.useTls(desired.tls);
-    await this.openPlainTo(desired.plainForThisMachineOnly ?? false);
+    await this.restrictPlainPort(desired.plainForThisMachineOnly ?? false);
     if (directory.followCluster(desired.clusterConfig)) this.clients.pushConfig(null);
     const removed = [...this.hosts.values()].filter((host) => !isWanted(host, desired.buckets));
     await Promise.all(removed.map((host) => this.remove(host)));
-    // An earlier process may have ended before it finished a deletion.
+    // An earlier process may have ended before it finished a deletion, which removes the files of all incarnations.
     const { disk, folder } = this.bucketOptions;
     await Promise.all(desired.deletedBuckets.map((uuid) => disk.destroy(bucketFiles(folder, uuid, 0))));
     this.expiryPagerSeconds = desired.expiryPagerSeconds ?? expiryPagerSecondsDefault;
@@ -357,7 +357,7 @@ export class DataService implements KvAdmin {
   }
 
   /** If the port cannot be opened, `apply` fails, and the manager sends the desired state again. */
-  private async openPlainTo(isForThisMachineOnly: boolean): Promise<void> {
+  private async restrictPlainPort(isForThisMachineOnly: boolean): Promise<void> {
     if (isForThisMachineOnly === this.listener.isPlainForThisMachineOnly) return;
     await this.listener.listenForThisMachineOnly(isForThisMachineOnly);
     if (isForThisMachineOnly) this.clients.closeRemotePlain();

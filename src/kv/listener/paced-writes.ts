@@ -70,7 +70,7 @@ export class PacedWrites {
       }
       const piece = this.takePiece();
       const accepted = socket.writeNow(piece, piece.length);
-      turns.spend(writeWork + piece.length);
+      turns.countWork(writeWork + piece.length);
       if (accepted < piece.length) {
         this.offer(piece.subarray(accepted));
         return false;

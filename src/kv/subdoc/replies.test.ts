@@ -7,21 +7,23 @@ import { aMutation } from '../../../test/support/subdoc-mutation.ts';
 import type { LookupOutcome, MutationOutcome } from './execute.ts';
 import { lookupReplyBytes, mutationReplyBytes, writeLookupReply, writeMutationReply } from './replies.ts';
 
-function lookupReply(outcome: LookupOutcome): string {
-  const bytes = lookupReplyBytes(outcome);
-  const out = Buffer.alloc(bytes + 4, 0xee);
-  assert.equal(writeLookupReply(outcome, out, 2), bytes + 2);
-  assert.equal(out.readUInt16BE(0) & out.readUInt16BE(bytes + 2), 0xeeee);
-  return out.toString('hex', 2, bytes + 2);
+const guard = 'eeee';
+const guardBytes = 2;
+
+/** What `write` writes, in hexadecimal. Checks that it writes `bytes` bytes and leaves the guard bytes before and after them. */
+function written(bytes: number, write: (out: Buffer, at: number) => number): string {
+  const end = guardBytes + bytes;
+  const out = Buffer.alloc(end + guardBytes, guard, 'hex');
+  assert.equal(write(out, guardBytes), end);
+  assert.deepEqual([out.toString('hex', 0, guardBytes), out.toString('hex', end)], [guard, guard]);
+  return out.toString('hex', guardBytes, end);
 }
 
-function mutationReply(outcome: MutationOutcome): string {
-  const bytes = mutationReplyBytes(outcome);
-  const out = Buffer.alloc(bytes + 4, 0xee);
-  assert.equal(writeMutationReply(outcome, out, 2), bytes + 2);
-  assert.equal(out.readUInt16BE(0) & out.readUInt16BE(bytes + 2), 0xeeee);
-  return out.toString('hex', 2, bytes + 2);
-}
+const lookupReply = (outcome: LookupOutcome): string =>
+  written(lookupReplyBytes(outcome), (out, at) => writeLookupReply(outcome, out, at));
+
+const mutationReply = (outcome: MutationOutcome): string =>
+  written(mutationReplyBytes(outcome), (out, at) => writeMutationReply(outcome, out, at));
 
 test('the reply to a lookup has the status and the value of each operation', () => {
   const results = [

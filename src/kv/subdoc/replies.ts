@@ -2,7 +2,7 @@
 //
 //   multi lookup:             for each operation u16 status, u32 value bytes, value
 //   multi mutation, stored:   for each operation that returns a value u8 index, u16 status, u32 value bytes, value
-//   multi mutation, refused:  u8 index, u16 status of the first operation that failed; only with status cc
+//   multi mutation, refused:  u8 index, u16 status of the first operation that failed; the reply's status is subdocMultiPathFailure
 //   single path:              only the value
 import { Status } from '#wire/status.ts';
 import type { LookupOutcome, MutationOutcome } from './execute.ts';

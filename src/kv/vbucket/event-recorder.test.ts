@@ -245,9 +245,9 @@ test('a wait for events ends once all are recorded, after its limit, or when the
 test('the events that a call must wait for count as work of the turn', async () => {
   const vbuckets = new CountedVbuckets();
   let workBytes = 0;
-  const spend = (bytes: number): void => void (workBytes += bytes);
+  const countWork = (bytes: number): void => void (workBytes += bytes);
   const clock = new SteppedClock();
-  const events = new EventRecorder({ vbuckets, clock, spend, persistent: false, onDirty: () => {} });
+  const events = new EventRecorder({ vbuckets, clock, countWork, persistent: false, onDirty: () => {} });
   events.record([...vbuckets.columns.state.keys()], stateOf(1, idsOf(0, count)));
   const before = workBytes;
   assert.equal(events.catchUp(lastVb), true);

@@ -32,7 +32,7 @@ export interface EventRecorderOptions {
   persistent: boolean;
   onDirty: (vb: number) => void;
   /** Counts work of the turn. */
-  spend?: ((workBytes: number) => void) | undefined;
+  countWork?: ((workBytes: number) => void) | undefined;
 }
 
 export class EventRecorder {
@@ -202,7 +202,7 @@ export class EventRecorder {
     if (step.after === state) this.reached(vb, index);
     const { size } = state.collections;
     const cost = step.events.length + 1 + (existing === undefined ? size : size / comparedPerEvent);
-    this.options.spend?.(cost * eventWork);
+    this.options.countWork?.(cost * eventWork);
     return cost;
   }
 
