@@ -15,7 +15,7 @@ import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 import { aCluster, nodeNamed } from '../../test/support/cluster.ts';
 import { FaultyConfigLink, SimulatedServers } from '../../test/support/faulty-config-link.ts';
-import { SeenStateInMemory } from '../../test/support/nats-store.ts';
+import { SeenHeadInMemory } from '../../test/support/nats-store.ts';
 import { randomFrom } from '../../test/support/random.ts';
 import { SimulatedClock } from '../../test/support/simulated-clock.ts';
 import { DataFolder } from './data-folder.ts';
@@ -69,7 +69,7 @@ async function someServers() {
     const random = randomFrom(1);
     const link = new FaultyConfigLink(servers, clock, random);
     const parts = { link, clock, random: realRandom, log: silentLog, mayEnd: true };
-    const mirror = new MirroredConfigStore({ ...parts, seen: new SeenStateInMemory() });
+    const mirror = new MirroredConfigStore({ ...parts, seen: new SeenHeadInMemory() });
     await mirror.start();
     return mirror;
   };

@@ -4,12 +4,12 @@ import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { StoreHead } from '#replog/mirror/config-link.ts';
 import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
-import type { SeenState } from '#replog/mirror/saved-state.ts';
+import type { SeenHead } from '#replog/mirror/saved-state.ts';
 import { NatsConfigLink, type NatsLinkOptions } from '#replog/nats/nats-config-link.adapter.ts';
 import { parseServers } from '#replog/nats/nats-servers.ts';
 
 /** The newest head of the store that a node saw. A node keeps it in a file over restarts; this keeps it in memory. */
-export class SeenStateInMemory implements SeenState {
+export class SeenHeadInMemory implements SeenHead {
   head: StoreHead | null = null;
 
   load(): StoreHead | null {
@@ -22,7 +22,7 @@ export class SeenStateInMemory implements SeenState {
 }
 
 interface OpenOptions extends Partial<Pick<NatsLinkOptions, 'bucket' | 'files' | 'mayCreate'>> {
-  seen?: SeenState;
+  seen?: SeenHead;
   changeWaitMs?: number;
   mayEnd?: boolean;
   /** Called with the reason while the servers cannot be reached. */
@@ -38,7 +38,7 @@ export async function natsStore(url: string, options: OpenOptions = {}): Promise
     clock: realClock,
     random: realRandom,
   });
-  const seen = options.seen ?? new SeenStateInMemory();
+  const seen = options.seen ?? new SeenHeadInMemory();
   const store = new MirroredConfigStore({
     link,
     seen,

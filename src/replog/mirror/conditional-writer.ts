@@ -25,7 +25,7 @@ interface WriterOptions {
   /** Null: the store has not ended. */
   ended(): EndedStore | null;
   /** Resolves with true once the mirror contains the written record, or that of the write that came first; with false after a time limit. */
-  untilShown(record: StoredRecord): Promise<boolean>;
+  untilMirrored(record: StoredRecord): Promise<boolean>;
 }
 
 interface WriteRequest {
@@ -78,10 +78,10 @@ export class ConditionalWriter {
       isSent: false,
     };
     const outcome = await this.#sendUntilDecided(pending, untilMs);
-    const isShown = outcome?.record == null || (await this.#options.untilShown(outcome.record));
+    const isMirrored = outcome?.record == null || (await this.#options.untilMirrored(outcome.record));
     const ended = this.#options.ended();
     if (ended !== null) return this.#outcomeAtEnd(pending, ended);
-    if (!isShown) throw this.#unconfirmed(pending);
+    if (!isMirrored) throw this.#unconfirmed(pending);
     return outcome as ChangeOutcome;
   }
 

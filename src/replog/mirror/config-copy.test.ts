@@ -17,7 +17,7 @@ import { describe, it } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import { FaultyConfigLink, SimulatedServers } from '../../../test/support/faulty-config-link.ts';
 import { portOf } from '../../../test/support/faulty-config-store.ts';
-import { SeenStateInMemory } from '../../../test/support/nats-store.ts';
+import { SeenHeadInMemory } from '../../../test/support/nats-store.ts';
 import { randomFrom } from '../../../test/support/random.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { EmbeddedConfigStore } from '../embedded-config-store.adapter.ts';
@@ -119,7 +119,7 @@ describe('a mirror with a copy', () => {
     const clock = new SimulatedClock();
     const servers = new SimulatedServers();
     const random = randomFrom(1);
-    const seen = new SeenStateInMemory();
+    const seen = new SeenHeadInMemory();
     const mirror = (isDown = false) => {
       const link = new FaultyConfigLink(servers, clock, random);
       link.isDown = isDown;

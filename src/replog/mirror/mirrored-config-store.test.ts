@@ -11,7 +11,7 @@ import {
   SimulatedServers,
 } from '../../../test/support/faulty-config-link.ts';
 import { portOf } from '../../../test/support/faulty-config-store.ts';
-import { SeenStateInMemory } from '../../../test/support/nats-store.ts';
+import { SeenHeadInMemory } from '../../../test/support/nats-store.ts';
 import { aSeed, type Random, randomFrom } from '../../../test/support/random.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { MirroredConfigStore } from './mirrored-config-store.ts';
@@ -25,14 +25,14 @@ class Simulation {
     this.random = randomFrom(seed);
   }
 
-  node(seen = new SeenStateInMemory(), log: Log = silentLog) {
+  node(seen = new SeenHeadInMemory(), log: Log = silentLog) {
     const { clock, servers, random } = this;
     const link = new FaultyConfigLink(servers, clock, random);
     const store = new MirroredConfigStore({ link, seen, clock, random: portOf(random), log });
     return { link, store };
   }
 
-  async started(seen?: SeenStateInMemory) {
+  async started(seen?: SeenHeadInMemory) {
     const node = this.node(seen);
     await this.clock.until(node.store.start());
     return node;
@@ -65,7 +65,7 @@ it('a stop is not logged as an outage, and changes are refused afterwards', asyn
   const simulation = new Simulation(1);
   const warnings: string[] = [];
   const log: Log = { ...silentLog, warn: (event) => warnings.push(event) };
-  const { store } = simulation.node(new SeenStateInMemory(), log);
+  const { store } = simulation.node(new SeenHeadInMemory(), log);
   await simulation.clock.until(store.start());
   await simulation.clock.until(store[Symbol.asyncDispose]());
   assert.deepEqual(warnings, []);
@@ -179,7 +179,7 @@ describe('mirrored configuration store', () => {
   it('refuses a state that is older than the last one, and continues once the newer one is available again', async () => {
     const simulation = new Simulation(4);
     const { clock, servers } = simulation;
-    const seen = new SeenStateInMemory();
+    const seen = new SeenHeadInMemory();
     const { store } = await simulation.started(seen);
     for (let i = 1; i < 4; i++) assert.equal(await clock.until(store.put('a', i, i - 1)), i);
     const newer = [...servers.log];
@@ -222,7 +222,7 @@ describe('mirrored configuration store', () => {
     const simulation = new Simulation(8);
     const { clock, servers } = simulation;
     servers.term = { epoch: 1, founder: 'a' };
-    const seen = new SeenStateInMemory();
+    const seen = new SeenHeadInMemory();
     const { store, link } = await simulation.started(seen);
     const changes: [string, unknown][] = [];
     for (const key of ['k', 'l', 'm']) await clock.until(store.put(key, 1, 0));

@@ -1,6 +1,6 @@
 // A configuration store whose records are on other servers. Reads are answered from a mirror in memory, which one feed keeps up to date,
-// so that they continue while no server can be reached. A change is sent to the servers. The store does not load a
-// state that is older than one it has seen, and sends no changes to a store in such a state.
+// so that they continue while no server can be reached. A change is sent to the servers. A node does not load a
+// state that is older than one it has seen, and sends no changes to servers in such a state.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -21,7 +21,7 @@ import {
 import { beginFeed, untilLost } from './feed-watch.ts';
 import { checkHead, isSuccessor, takenOverNow } from './head-check.ts';
 import { entryOf, OlderStoreError, Records } from './records.ts';
-import { SavedState, type SeenState, type StoreCopy } from './saved-state.ts';
+import { SavedState, type SeenHead, type StoreCopy } from './saved-state.ts';
 import {
   type EndedStore,
   endIn,
@@ -34,7 +34,7 @@ import {
 
 export interface MirroredStoreOptions {
   link: ConfigLink;
-  seen: SeenState;
+  seen: SeenHead;
   clock: Clock;
   random: Random;
   log: Log;
@@ -49,8 +49,8 @@ export interface MirroredStoreOptions {
 const requestMs = 3_000;
 /** Limit of the transfer of the whole state. */
 const resyncMs = 30_000;
-const pauseMinMs = 100;
-const pauseMaxMs = 5_000;
+const reconnectPauseMinMs = 100;
+const reconnectPauseMaxMs = 5_000;
 const defaultChangeWaitMs = 10_000;
 /** How long a change of this node waits for its record in the feed. */
 const ownChangeMs = 2_000;
@@ -118,7 +118,7 @@ export class MirroredConfigStore implements ConfigStore {
       ended: () => this.#ended,
       mirrored: (key) => this.#records.get(key),
       untilReady: (untilMs) => this.#untilReady(untilMs),
-      untilShown: (record) => this.#untilShown(record),
+      untilMirrored: (record) => this.#untilMirrored(record),
     });
   }
 
@@ -223,7 +223,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#saved.close();
   }
 
-  /** Resolves once the mirror contains the written record, or that of the write that came first. Null: another write came first. */
+  /** Resolves with the new revision, or with null if another write came first, once the mirror contains the record of the applied write. */
   async #change(key: string, json: string | null, expectedRevision: number): Promise<number | null> {
     const { clock } = this.ports;
     const since = this.#problem === null ? clock.monotonicMs() : this.#problemSinceMs;
@@ -245,7 +245,7 @@ export class MirroredConfigStore implements ConfigStore {
    * Waits until the feed delivers the record, so that watchers see changes in the store's order. If the feed does not deliver it in
    * time, applies it directly, unless the store may have ended before it: only the feed shows that.
    */
-  async #untilShown(record: StoredRecord): Promise<boolean> {
+  async #untilMirrored(record: StoredRecord): Promise<boolean> {
     const hasArrived = (): boolean => (this.#records.get(record.key)?.revision ?? 0) >= record.revision;
     const isOver = (): boolean => (this.#mayEnd ? this.#ended !== null : this.#problem !== null);
     const waitMs = this.#mayEnd ? this.#changeWaitMs : ownChangeMs;
@@ -282,10 +282,10 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   async #run(waiting: (reason: string) => void): Promise<void> {
-    let pauseMs = pauseMinMs;
+    let pauseMs = reconnectPauseMinMs;
     while (!this.#stopping.signal.aborted) {
       const reason = await this.#follow(() => {
-        pauseMs = pauseMinMs;
+        pauseMs = reconnectPauseMinMs;
       });
       if (this.#stopping.signal.aborted || this.#ended !== null) return;
       if (this.#problem !== reason.message) waiting(reason.message);
@@ -293,7 +293,7 @@ export class MirroredConfigStore implements ConfigStore {
       if (reason instanceof FinalError) this.#started.reject(reason);
       else if (this.#hasCopy) this.#startFromCopy();
       await this.#pause(pauseMs * (0.5 + fraction(this.ports.random) / 2));
-      pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
+      pauseMs = Math.min(2 * pauseMs, reconnectPauseMaxMs);
     }
   }
 

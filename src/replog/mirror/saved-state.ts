@@ -1,11 +1,11 @@
-// What a mirror stores on disk, a second after a change, so that many changes cost one write: the newest state seen, and a copy of all records.
+// What a mirror stores on disk, a second after a change, so that many changes cost one write: the newest head seen, and a copy of all records.
 // A failed save is repeated.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { StoreContent, StoredRecord, StoreHead } from './config-link.ts';
 
-/** The newest state that this node saw, over restarts. */
-export interface SeenState {
+/** The newest head of the store (its id, revision and term) that this node saw, over restarts. */
+export interface SeenHead {
   load(): StoreHead | null;
   save(head: StoreHead): void;
 }
@@ -18,7 +18,7 @@ export interface StoreCopy {
 }
 
 export interface SavedStateDeps {
-  seen: SeenState;
+  seen: SeenHead;
   copy: StoreCopy | null;
   /** Null: nothing was seen yet. */
   head: () => StoreHead | null;
@@ -54,7 +54,7 @@ export class SavedState {
     this.#saveAfter(saveMs);
   }
 
-  /** Saves the copy before the newest state seen: a copy that is older than that state is never used. */
+  /** Saves the copy before the head: a copy that is older than the head is never used. */
   saveNow(): void {
     this.#timer?.cancel();
     this.#timer = null;
@@ -89,7 +89,7 @@ export class SavedState {
   }
 
   #notSaved({ message: reason }: Error): void {
-    this.#deps.log.warn('configuration.seen_not_kept', { reason });
+    this.#deps.log.warn('configuration.mirror_not_saved', { reason });
   }
 
   #saveCopy({ revision }: StoreHead): void {

@@ -5,7 +5,7 @@ import { silentLog } from '#ports/log.ts';
 import { counting } from '../../../test/support/counting.ts';
 import { FaultyConfigLink, noFaults, SimulatedServers } from '../../../test/support/faulty-config-link.ts';
 import { portOf } from '../../../test/support/faulty-config-store.ts';
-import { SeenStateInMemory } from '../../../test/support/nats-store.ts';
+import { SeenHeadInMemory } from '../../../test/support/nats-store.ts';
 import { aSeed, randomFrom } from '../../../test/support/random.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { MemoryConfigStore } from '../memory-config-store.ts';
@@ -27,7 +27,7 @@ function aSimulation(seed: number) {
     async started() {
       const link = new FaultyConfigLink(servers, clock, random);
       const parts = { link, clock, random: portOf(random), log: silentLog };
-      const mirror = new MirroredConfigStore({ ...parts, seen: new SeenStateInMemory(), mayEnd: true });
+      const mirror = new MirroredConfigStore({ ...parts, seen: new SeenHeadInMemory(), mayEnd: true });
       await clock.until(mirror.start());
       return { link, mirror };
     },

@@ -6,7 +6,7 @@ import { UnavailableError } from '#base/unavailable-error.ts';
 import { configStoreSuite } from '../../../test/contract/config-store.ts';
 import { counting } from '../../../test/support/counting.ts';
 import { NatsCluster } from '../../../test/support/nats-servers.ts';
-import { natsStore, SeenStateInMemory } from '../../../test/support/nats-store.ts';
+import { natsStore, SeenHeadInMemory } from '../../../test/support/nats-store.ts';
 import { needs } from '../../../test/support/needs.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { update } from '../config-store.ts';
@@ -92,7 +92,7 @@ describe('configuration on one NATS server', { skip }, () => {
   it('refuses a store that went back to an older state, is empty, or is not the one that it used before', async () => {
     await using servers = await NatsCluster.start();
     const [server] = servers.servers as [NatsCluster['servers'][0]];
-    const seen = new SeenStateInMemory();
+    const seen = new SeenHeadInMemory();
     const restart = async (change: () => void): Promise<void> => {
       await server.stop();
       change();

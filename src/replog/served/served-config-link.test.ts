@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { SeenStateInMemory } from '../../../test/support/nats-store.ts';
+import { SeenHeadInMemory } from '../../../test/support/nats-store.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { MemoryConfigStore } from '../memory-config-store.ts';
 import type { RecordFeed } from '../mirror/config-link.ts';
@@ -89,7 +89,7 @@ test('a change that was not sent is not made if the key is deleted before the fo
     };
   };
   const link = new ServedConfigLink('the founder', connect);
-  const seen = new SeenStateInMemory();
+  const seen = new SeenHeadInMemory();
   const node = new MirroredConfigStore({ link, seen, clock, random: realRandom, log: silentLog });
   await clock.until(node.start());
   const revision = (await clock.until(node.put('k', 1, 0))) ?? assert.fail('not created');

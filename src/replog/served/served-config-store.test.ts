@@ -14,7 +14,7 @@ import { realRandom } from '#ports/random.ts';
 import { configStoreSuite } from '../../../test/contract/config-store.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
 import { counting } from '../../../test/support/counting.ts';
-import { SeenStateInMemory } from '../../../test/support/nats-store.ts';
+import { SeenHeadInMemory } from '../../../test/support/nats-store.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { type ConfigStore, update } from '../config-store.ts';
 import { EmbeddedConfigStore } from '../embedded-config-store.adapter.ts';
@@ -77,7 +77,7 @@ class Founder {
   }
 
   /** The store as another node uses it. */
-  async node(seen = new SeenStateInMemory()): Promise<MirroredConfigStore> {
+  async node(seen = new SeenHeadInMemory()): Promise<MirroredConfigStore> {
     const address = { nodeId: 'founder', host: '127.0.0.1', port: this.port };
     const store = new MirroredConfigStore({
       link: new ServedConfigLink('the founder', () =>
