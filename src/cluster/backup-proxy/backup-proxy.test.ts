@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 import { recordingPort } from '../../../test/support/recording-port.ts';
 
-const plans = '/_p/backup/api/v1/plan/nightly';
+const planPath = '/_p/backup/api/v1/plan/nightly';
 
 test('forwards each method with its body, the query and the credentials of its caller', async () => {
   const service = await recordingPort();
@@ -13,11 +13,12 @@ test('forwards each method with its body, the query and the credentials of its c
   try {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
       const hasBody = method !== 'GET' && method !== 'DELETE';
-      const answer = await request(`${plans}?remove_repository=True`, {
+      const answer = await request(`${planPath}?remove_repository=True`, {
         method,
         headers: { cookie: 'secret=1' },
         ...(hasBody && { raw: '{"tasks":[]}' }),
       });
+      // The answer of `recordingPort`.
       assert.deepEqual([answer.status, answer.text], [409, '{"results":[]}'], method);
       assert.equal(answer.headers['content-type'], 'application/json; version=1');
       assert.equal(answer.headers['set-cookie'], undefined);
@@ -34,21 +35,21 @@ test('forwards each method with its body, the query and the credentials of its c
   }
 });
 
-test('refuses, and forwards nothing, without credentials of the caller itself or with too large a body', async () => {
+test('refuses, and forwards nothing, without credentials, on behalf of another user, or with too large a body', async () => {
   const service = await recordingPort();
   const { request } = await aManager({
     backupPort: async () => ({ host: '127.0.0.1', port: service.port }),
   });
   try {
-    assert.equal((await request(plans, { as: null })).status, 401);
+    assert.equal((await request(planPath, { as: null })).status, 401);
     const onBehalf = Buffer.from('Administrator:admin').toString('base64');
-    const refused = await request(plans, { headers: { 'cb-on-behalf-of': onBehalf } });
+    const refused = await request(planPath, { headers: { 'cb-on-behalf-of': onBehalf } });
     assert.deepEqual(
       [refused.status, refused.text],
       [400, 'cb-on-behalf-of is not forwarded to the backup service'],
     );
     const large = { method: 'POST', raw: ' '.repeat((4 << 20) + 1) } as const;
-    assert.equal((await request(plans, large)).status, 413);
+    assert.equal((await request(planPath, large)).status, 413);
     assert.equal(service.seen.length, 0);
   } finally {
     service.close();
@@ -56,12 +57,12 @@ test('refuses, and forwards nothing, without credentials of the caller itself or
 });
 
 test('reports why if the backup service does not run or answer', async () => {
-  const without = await (await aManager()).request(plans);
+  const without = await (await aManager()).request(planPath);
   assert.deepEqual([without.status, without.text], [404, 'Service backup not running on this node']);
   const service = await recordingPort();
   service.close();
   const unavailable = await aManager({ backupPort: async () => ({ host: '127.0.0.1', port: service.port }) });
-  const answer = await unavailable.request(plans);
+  const answer = await unavailable.request(planPath);
   assert.equal(answer.status, 502);
   assert.match(answer.text, /^The backup service does not answer: .*ECONNREFUSED/);
 });

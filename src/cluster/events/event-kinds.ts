@@ -1,5 +1,6 @@
 // The kinds of events, in the two forms that published clients read: structured events and log entries. Event numbers are the published ones if
-// there are any; those of events that only Divan has start at 1000 for the cluster manager and at 10200 for security.
+// there are any; those of events that only Divan has start at 1000 for the cluster manager, at 8300 for the data
+// service and at 10200 for security.
 
 export type Attributes = Readonly<Record<string, unknown>>;
 
@@ -46,7 +47,7 @@ const change: EventKind = {
     `${user === '' ? 'An unauthenticated client' : user} from ${from}: ${method} ${path}`,
 };
 
-const changeTo = (component: EventKind['component'], eventId: number, description: string): EventKind => ({
+const changeKind = (component: EventKind['component'], eventId: number, description: string): EventKind => ({
   ...change,
   component,
   eventId,
@@ -193,18 +194,18 @@ export const eventKinds = {
     text: ({ text }) => String(text),
   },
   changed: change,
-  scope_created: changeTo('data', 8194, 'Scope created'),
-  scope_deleted: changeTo('data', 8195, 'Scope deleted'),
-  collection_created: changeTo('data', 8196, 'Collection created'),
-  collection_deleted: changeTo('data', 8197, 'Collection deleted'),
-  bucket_flushed: changeTo('data', 8198, 'Bucket flushed'),
-  bucket_changed: changeTo('data', 8201, 'Bucket configuration changed'),
-  security_changed: changeTo('security', 9220, 'Security config changed'),
-  password_policy_changed: changeTo('security', 9222, 'Password policy changed'),
-  user_added: changeTo('security', 9223, 'User added or changed'),
-  user_deleted: changeTo('security', 9224, 'User deleted'),
-  group_added: changeTo('security', 9225, 'Group added or changed'),
-  group_deleted: changeTo('security', 9226, 'Group deleted'),
+  scope_created: changeKind('data', 8194, 'Scope created'),
+  scope_deleted: changeKind('data', 8195, 'Scope deleted'),
+  collection_created: changeKind('data', 8196, 'Collection created'),
+  collection_deleted: changeKind('data', 8197, 'Collection deleted'),
+  bucket_flushed: changeKind('data', 8198, 'Bucket flushed'),
+  bucket_changed: changeKind('data', 8201, 'Bucket configuration changed'),
+  security_changed: changeKind('security', 9220, 'Security config changed'),
+  password_policy_changed: changeKind('security', 9222, 'Password policy changed'),
+  user_added: changeKind('security', 9223, 'User added or changed'),
+  user_deleted: changeKind('security', 9224, 'User deleted'),
+  group_added: changeKind('security', 9225, 'Group added or changed'),
+  group_deleted: changeKind('security', 9226, 'Group deleted'),
 } as const satisfies Record<string, EventKind>;
 
 export type EventName = keyof typeof eventKinds;

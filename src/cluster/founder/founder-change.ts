@@ -1,6 +1,7 @@
-// The change of the founder after it was lost: at an operator's request a member takes over the store of the configuration. The members that it reaches
-// promise it not to follow the earlier founder meanwhile, and give it the newest copy among them; a majority of the active members, without the
-// failed ones, must do so. Nodes that were unreachable learn the new founder by heartbeats, and a founder that learns of a later one steps down.
+// The change of the founder after it was lost: at an operator's request a member takes over the store of the configuration. It asks the other members to
+// promise that they do not follow the earlier founder meanwhile. It takes over only if a majority of the active members, not counting the failed
+// ones, promises that, and begins with the newest copy of the configuration among them. Nodes that were unreachable learn the new founder by
+// heartbeats, and a founder that learns of a later one steps down.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type StoreContent, type StoreHead, type StoreTerm, supersedes } from '#replog/mirror/config-link.ts';
@@ -51,8 +52,9 @@ interface Grant {
 }
 
 export interface TakeOverRequest {
-  /** The failed nodes, the founder among them. */
+  /** The nodes to fail over, the founder among them. */
   readonly failing: readonly NodeState[];
+  /** The id of the failover plan, with which the new store begins. */
   readonly planId: string;
 }
 
@@ -85,7 +87,7 @@ export class FounderChange {
     peers.answer('founder/notice', (notice: FounderNotice) => this.noticed(notice));
   }
 
-  /** The store that this node has, or follows. */
+  /** The id, revision and term of the store that this node has, or follows. */
   get head(): StoreHead {
     const { founderTransfer, view, identity } = this.#deps;
     const { uuid, founder = identity.nodeId } = view.cluster;
@@ -178,11 +180,10 @@ export class FounderChange {
       if (laterAnswer !== undefined) throw failoverRefusals.founderTaken();
       const granted = answers.filter(({ answer }) => answer.isGranted);
       if (this.#grant.to !== identity.nodeId) throw failoverRefusals.founderChanging();
-      const counted = (nodes: readonly NodeState[]): number => nodes.filter(isActive).length;
-      const votes = counted(granted.map(({ node }) => node)) + 1;
-      if (2 * votes > counted(others) + 1) return { epoch, answers: granted };
+      const votes = activeCount(granted.map(({ node }) => node)) + 1;
+      if (2 * votes > activeCount(others) + 1) return { epoch, answers: granted };
       const reached = answers.map(({ node }) => node);
-      if (2 * (counted(reached) + 1) <= counted(others) + 1) throw unreached(others, reached);
+      if (2 * (activeCount(reached) + 1) <= activeCount(others) + 1) throw unreached(others, reached);
       epoch = Math.max(epoch, ...answers.map(({ answer }) => answer.epochMin));
       if (attempt === attemptsMax || epoch === this.#grant.epoch) throw failoverRefusals.founderChanging();
     }
@@ -218,12 +219,12 @@ export class FounderChange {
     const mirror = founderTransfer?.mirror ?? null;
     const head = this.head;
     const grant = this.#activeGrant();
-    const before = this.#grant?.to === from ? 0 : (this.#grant?.epoch ?? 0);
-    const epochMin = Math.max(head.epoch ?? 1, before) + 1;
+    const promisedToOther = this.#grant?.to === from ? 0 : (this.#grant?.epoch ?? 0);
+    const epochMin = Math.max(head.epoch ?? 1, promisedToOther) + 1;
     // When two members claim at once, the one with the lower id continues.
-    const isOwn = grant?.to === identity.nodeId && !this.#isTakingOver && from < identity.nodeId;
-    const isFree = grant === null || grant.to === from || isOwn;
-    const isGranted = mirror !== null && isFree && epoch >= (isOwn ? (head.epoch ?? 1) + 1 : epochMin);
+    const givesWay = grant?.to === identity.nodeId && !this.#isTakingOver && from < identity.nodeId;
+    const isFree = grant === null || grant.to === from || givesWay;
+    const isGranted = mirror !== null && isFree && epoch >= (givesWay ? (head.epoch ?? 1) + 1 : epochMin);
     if (isGranted) {
       this.#grant = { epoch, to: from, untilMs: clock.monotonicMs() + grantMs };
       mirror.fence();
@@ -257,6 +258,7 @@ export class FounderChange {
   /** Notifies the other nodes which founder they must follow now. Nodes that cannot be reached get the notice with later heartbeats. */
   announce(): void {
     const { peers, view, identity } = this.#deps;
+    // Epoch 0 is before the first: every node gets the notice.
     const notice = this.noticeFor({ epoch: 0 });
     for (const { uuid } of view.cluster.nodes)
       if (uuid !== identity.nodeId) peers.ask(uuid, 'founder/notice', notice, noticeMs).catch(() => {});
@@ -270,6 +272,8 @@ export class FounderChange {
 }
 
 const isActive = ({ membership }: NodeState): boolean => membership === 'active';
+
+const activeCount = (nodes: readonly NodeState[]): number => nodes.filter(isActive).length;
 
 function unreached(others: readonly NodeState[], reached: readonly NodeState[]): Error {
   const names = others.filter((node) => isActive(node) && !reached.includes(node));
