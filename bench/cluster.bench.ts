@@ -353,7 +353,7 @@ async function restarted(
   const killedMs = performance.now();
   const starting = NodeProcess.start({ dataDir: node.dataDir, ports });
   const race = new AbortController();
-  const attempt = { bucket, vb, isOver: race.signal };
+  const attempt = { bucket, vb, signal: race.signal };
   const written = starting.then((again) => untilWritten([again, ...others], attempt));
   await Promise.race([written, untilWritten(others, attempt)]);
   const firstWriteTook = timeSince(killedMs);

@@ -21,7 +21,7 @@ const shapes = [
 ];
 
 interface Measured {
-  rate: number;
+  opsPerSecond: number;
   /** Processor time of the server per operation; on a busy machine it varies less than the rate. */
   cpuMicroseconds: number;
 }
@@ -29,8 +29,8 @@ interface Measured {
 async function measure(options: LoadOptions, cpuMs: () => number): Promise<Measured> {
   const cpuBeforeMs = cpuMs();
   const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(options)]);
-  const [rate = 0, operations = 1] = stdout.split(' ').map(Number);
-  return { rate, cpuMicroseconds: ((cpuMs() - cpuBeforeMs) * 1000) / operations };
+  const [opsPerSecond = 0, operations = 1] = stdout.split(' ').map(Number);
+  return { opsPerSecond, cpuMicroseconds: ((cpuMs() - cpuBeforeMs) * 1000) / operations };
 }
 
 /** Processor time of this process, in which the data service runs. */
@@ -84,8 +84,8 @@ function report(
   base: Measured | undefined,
 ): void {
   if (measured === undefined) return;
-  const ratio = base === undefined ? '' : `${(measured.rate / base.rate).toFixed(2)}×`;
-  const rate = `${Math.round(measured.rate).toString().padStart(8)} ops/s`;
+  const ratio = base === undefined ? '' : `${(measured.opsPerSecond / base.opsPerSecond).toFixed(2)}×`;
+  const rate = `${Math.round(measured.opsPerSecond).toString().padStart(8)} ops/s`;
   const cpu = `${measured.cpuMicroseconds.toFixed(2).padStart(6)} µs of processor time each`;
   console.log(`${what.padEnd(17)} ${shape.padEnd(16)} ${rate} ${ratio.padStart(6)} ${cpu}`);
 }

@@ -7,10 +7,10 @@ import type { NodeProcess } from '../../test/support/node-process.ts';
 const limitMs = 60_000;
 const pauseMs = 2;
 
-/** Asks the nodes in turn; resolves after the first success, or without one once `isOver` is aborted. */
+/** Asks the nodes in turn; resolves after the first success, or as soon as `signal` is aborted. */
 export async function untilWritten(
   nodes: readonly NodeProcess[],
-  { vb, bucket, isOver }: { vb: number; bucket: string; isOver?: AbortSignal },
+  { vb, bucket, signal }: { vb: number; bucket: string; signal?: AbortSignal },
 ): Promise<void> {
   const clients = new Map<NodeProcess, KvConnection>();
   const deadlineMs = performance.now() + limitMs;
@@ -19,7 +19,7 @@ export async function untilWritten(
   };
   while (performance.now() < deadlineMs) {
     for (const node of nodes) {
-      if (isOver?.aborted) return close();
+      if (signal?.aborted) return close();
       const status = await write(clients, node, vb, bucket).catch(() => null);
       if (status === null) clients.delete(node);
       if (status === Status.success) return close();

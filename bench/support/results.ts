@@ -10,8 +10,10 @@ export interface Extent {
 }
 
 export interface Figure {
+  /** A section of the page of figures. */
   readonly group: string;
   readonly server: string;
+  /** The kind of load, or the query, that was measured. */
   readonly shape: string;
   readonly unit: string;
   /** One for each round. */
@@ -22,6 +24,7 @@ export interface Figure {
 
 export interface Results {
   readonly commit: string;
+  /** The end of the run, in ISO 8601. */
   readonly at: string;
   readonly machine: string;
   /** The load average of one minute before the run, and at its end. */

@@ -97,10 +97,10 @@ test('the command-line tool adds, groups, fails over, recovers and removes nodes
   const { addNodeURI } = await tool.group('Rack 2');
   // An unprovisioned node takes any credentials, and the tool requires some.
   await tool.post(addNodeURI, { hostname: address, services: 'kv', user: 'any', password: 'any' });
-  const [[own = ''] = [], [other = ''] = []] = await tool.nodes();
+  const [firstName, secondName] = (await tool.nodes()).map(([name]) => name) as [string, string];
   assert.deepEqual(await tool.nodes(), [
-    [own, 'active'],
-    [other, 'inactiveAdded'],
+    [firstName, 'active'],
+    [secondName, 'inactiveAdded'],
   ]);
   assert.deepEqual(
     (await tool.group('Rack 2')).nodes.map(({ hostname }) => hostname),
@@ -136,16 +136,16 @@ test('the command-line tool adds, groups, fails over, recovers and removes nodes
 
   // failover, recovery --recovery-type delta
   await tool.rebalance();
-  await tool.post('/controller/startGracefulFailover', { otpNode: other });
+  await tool.post('/controller/startGracefulFailover', { otpNode: secondName });
   await tool.untilEnded();
-  assert.deepEqual((await tool.nodes())[1], [other, 'inactiveFailed']);
-  await tool.post('/controller/setRecoveryType', { otpNode: other, recoveryType: 'delta' });
+  assert.deepEqual((await tool.nodes())[1], [secondName, 'inactiveFailed']);
+  await tool.post('/controller/setRecoveryType', { otpNode: secondName, recoveryType: 'delta' });
   await tool.rebalance();
-  assert.deepEqual((await tool.nodes())[1], [other, 'active']);
+  assert.deepEqual((await tool.nodes())[1], [secondName, 'active']);
 
   // failover --hard --force, rebalance --server-remove
-  await tool.post('/controller/failOver', { otpNode: other, allowUnsafe: 'true' });
-  assert.deepEqual((await tool.nodes())[1], [other, 'inactiveFailed']);
-  await tool.rebalance(other);
-  assert.deepEqual(await tool.nodes(), [[own, 'active']]);
+  await tool.post('/controller/failOver', { otpNode: secondName, allowUnsafe: 'true' });
+  assert.deepEqual((await tool.nodes())[1], [secondName, 'inactiveFailed']);
+  await tool.rebalance(secondName);
+  assert.deepEqual(await tool.nodes(), [[firstName, 'active']]);
 });

@@ -1,5 +1,5 @@
-// The Helm chart and the image: what they render, that the commands of their containers make a cluster, and that a node has
-// every option and port that they name. Kubernetes itself does not run here.
+// The Helm chart, the image and the Compose file: the chart renders the expected resources, the start command of its containers forms a
+// cluster, and a node has every option and port that these files name. Kubernetes itself does not run here.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -127,7 +127,7 @@ describe('the Helm chart', { skip: needs('go') }, () => {
     assert.equal(metadata.labels['app.kubernetes.io/version'], version);
   });
 
-  it('keeps the password in a secret, its own or one that exists, and refuses to have none', () => {
+  it('keeps the password in a secret, its own or an existing one, and is not rendered without a password', () => {
     const own = render(account).resources.find(({ kind }) => kind === 'Secret');
     assert.equal(own?.stringData?.['password'], account.password);
     const other = render({ ...account, password: '', existingSecret: 'theirs' }).resources;
@@ -136,7 +136,7 @@ describe('the Helm chart', { skip: needs('go') }, () => {
     assert.match(render({ ...account, password: '' }).problem, /administrator\.password/);
   });
 
-  it('starts the first node as the founder, and lets the others join it by a name that the services have', () => {
+  it('starts the first node as the founder, and lets the others join it by its name in the headless service', () => {
     const { resources } = render(account);
     const { spec, metadata } = nodesOf(resources);
     const [container] = spec.template.spec.containers;

@@ -20,11 +20,12 @@ export class NamespaceNetwork {
   readonly size: number;
   /** Pairs of machines, `from to`, whose packets are lost or go through the relay. */
   private readonly redirected = new Set<string>();
-  /** The process that delays packets, on a further machine of its own, the one after the last; null: nothing is delayed. */
+  /** The process that delays packets, on a further machine of its own, `relayMachine`; null: nothing is delayed. */
   private relay: ChildProcess | null = null;
 
   private constructor(size: number) {
     this.tag = `dv${process.pid.toString(36)}`;
+    // Networks of processes that run at once must differ; those of 16,384 successive process ids do.
     this.subnet = `10.${64 + (process.pid % 64)}.${(process.pid >> 6) % 256}`;
     this.size = size;
   }
@@ -63,10 +64,10 @@ export class NamespaceNetwork {
     this.redirect(from, to, lostMac);
   }
 
-  /** Delays what the machine sends to all others and receives from them, in both directions. */
+  /** Delays what the machine sends to all others and receives from them. Further machines get the delay of the first call until `healAll`. */
   async delay(machine: number, ms: number): Promise<void> {
     this.relay ??= await this.startRelay(ms);
-    const mac = this.macOf(this.size);
+    const mac = this.macOf(this.relayMachine);
     for (const other of this.machines()) {
       if (other === machine) continue;
       this.redirect(machine, other, mac);
@@ -87,7 +88,7 @@ export class NamespaceNetwork {
 
   [Symbol.dispose](): void {
     this.relay?.kill('SIGKILL');
-    const machines = this.machines(1);
+    const machines = this.machinesAndRelay();
     // The system removes links some time after their namespaces, and the next network of this process has links of the same names.
     const links = [...machines.map((machine) => this.linkOf(machine)), this.tag];
     const removals = [
@@ -107,7 +108,7 @@ export class NamespaceNetwork {
     ip('link', 'add', this.tag, 'type', 'bridge');
     ip('addr', 'add', `${this.subnet}.254/24`, 'dev', this.tag);
     ip('link', 'set', this.tag, 'up');
-    for (const machine of this.machines(1)) {
+    for (const machine of this.machinesAndRelay()) {
       const [name, link] = [this.nameOf(machine), this.linkOf(machine)];
       ip('netns', 'add', name);
       ip('link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
@@ -127,8 +128,8 @@ export class NamespaceNetwork {
   private async startRelay(ms: number): Promise<ChildProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'divan-relay-'));
     const program = builtC('delaying-relay.c', join(folder, 'delaying-relay'));
-    const ways = this.machines().flatMap((machine) => [this.addressOf(machine), this.macOf(machine)]);
-    const [command, ...args] = [...this.commandOn(this.size), program, String(ms), ...ways];
+    const addresses = this.machines().flatMap((machine) => [this.addressOf(machine), this.macOf(machine)]);
+    const [command, ...args] = [...this.commandOn(this.relayMachine), program, String(ms), ...addresses];
     const relay = spawn(command as string, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(relay.stdout, 'data');
     rmSync(folder, { recursive: true });
@@ -141,8 +142,17 @@ export class NamespaceNetwork {
     return link?.address ?? '';
   }
 
-  private machines(further = 0): number[] {
-    return Array.from({ length: this.size + further }, (_, machine) => machine);
+  private machines(): number[] {
+    return Array.from({ length: this.size }, (_, machine) => machine);
+  }
+
+  private machinesAndRelay(): number[] {
+    return [...this.machines(), this.relayMachine];
+  }
+
+  /** The number of the machine after the last. */
+  private get relayMachine(): number {
+    return this.size;
   }
 
   private linkOf(machine: number): string {

@@ -1,4 +1,5 @@
-// Real NATS servers for a test, in new folders on free ports of this machine or on others, removed at the end. A restart keeps the port.
+// Real NATS servers for a test, on free ports of this machine or of the given ones. Their files are in a new folder, which is removed when
+// the test ends. A restart keeps the port.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -92,7 +93,7 @@ export class NatsServer {
     endAfterTests(child);
     await eventually(async () => {
       if (child.exitCode !== null) throw new Error(`nats-server ended: ${readFileSync(log, 'utf8')}`);
-      await reached(this.host, this.port);
+      await untilGreeted(this.host, this.port);
     });
   }
 
@@ -100,12 +101,12 @@ export class NatsServer {
     const { child } = this;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
-    child.kill('SIGCONT');
+    child.kill('SIGCONT'); // a paused process would not handle SIGTERM
     child.kill(signal);
     await ended;
   }
 
-  /** Pauses the server until it is continued. */
+  /** Pauses the server until `resume` is called. */
   pause(): void {
     this.child?.kill('SIGSTOP');
   }
@@ -135,7 +136,8 @@ export class NatsServer {
   }
 }
 
-function reached(host: string, port: number): Promise<void> {
+/** Resolves once a server has sent the message with which it greets a new connection. */
+function untilGreeted(host: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const socket = connect({ host, port });
   socket.on('data', () => {

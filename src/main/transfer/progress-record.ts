@@ -1,4 +1,4 @@
-// The progress of an import or export, in a file beside the data: a later one with `--resume` continues from it.
+// The progress of an import or export, in a file beside the data, from which a later import or export with `--resume` continues.
 import { readFileSync, rmSync } from 'node:fs';
 import { writePrivate } from '#ports/private-file.ts';
 import { CommandError } from '../exit-status.ts';

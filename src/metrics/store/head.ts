@@ -1,4 +1,4 @@
-// The newest samples of a tier, in memory: all series of the current time span, compressed on append. The number of series is bounded.
+// The newest samples of a tier (one resolution of the store), in memory: all series of the current time span, compressed on append. The number of series is bounded.
 import { ChunkWriter, readChunk, samplesPerChunk } from '../encoding/chunk.ts';
 import { testOf } from '../query/match.ts';
 import type { FlatSample, Labels, Matcher, Series } from '../sample.ts';
@@ -17,8 +17,9 @@ export class HeadSeries {
   readonly id: number;
   /** Includes `__name__`. */
   readonly labels: Labels;
+  /** The newest value; 0 before the first sample, also when a log is replayed. */
   value = 0;
-  /** The newest value equals the previous one. */
+  /** The newest sample left `value` as it was. */
   isUnchanged = false;
   readonly #full: Chunk[] = [];
   #open = new ChunkWriter();
@@ -84,7 +85,7 @@ export class Head {
 
   /** For log replay: adds the next series in creation order. */
   restore(labels: Labels): void {
-    this.#lookup.find(labels);
+    this.#lookup.findOrAdd(labels);
   }
 
   select(matchers: readonly Matcher[], fromMs: number, toMs: number): Series[] {
@@ -116,7 +117,7 @@ export function samplesOf(
   return { timesMs: timesMs.subarray(from, to), values: values.subarray(from, to) };
 }
 
-/** Binary search: the index of the first timestamp (whole milliseconds) that is not earlier. */
+/** Binary search: the index of the first timestamp (whole milliseconds) that is not before `wantedMs`. */
 function firstFrom(timesMs: Float64Array, wantedMs: number): number {
   let [low, high] = [0, timesMs.length];
   while (low < high) {

@@ -40,7 +40,7 @@ export class SeriesLookup<T> {
   }
 
   /** Null if the series limit is reached. */
-  find(labels: Labels): T | null {
+  findOrAdd(labels: Labels): T | null {
     const key = labelsKey(labels);
     const existing = this.#byKey.get(key);
     if (existing !== undefined) return existing;
@@ -61,7 +61,7 @@ export class SeriesLookup<T> {
 
   #positionOf({ name, labels }: FlatSample, before: Position<T> | undefined): Position<T> | null {
     if (before && before.name === name && isSame(before.labels, labels)) return before;
-    const found = this.find({ __name__: name, ...labels });
+    const found = this.findOrAdd({ __name__: name, ...labels });
     return found === null ? null : { labels, name, found };
   }
 }

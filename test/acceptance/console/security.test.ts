@@ -65,7 +65,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     assert.deepEqual(problems, []);
   });
 
-  it('shows certificates, loads them, and generates them anew', async () => {
+  it('shows certificates, why one cannot be loaded, generates them anew, and switches login with client certificates on', async () => {
     await using opened = await at('Security');
     const { page, problems } = opened;
     const section = page.getByRole('region', { name: 'Certificates', exact: true });
@@ -142,7 +142,7 @@ describe('the console', { skip: needs('chromium') }, () => {
     assert.ok(alerts.includes('auto_failover_node'));
   });
 
-  it('keeps the times of compaction that it does not change', async () => {
+  it('keeps the time of day of compaction when another compaction setting changes', async () => {
     await using opened = await at('Settings');
     const { page } = opened;
     const section = page.getByRole('region', { name: 'Compaction' });
@@ -166,7 +166,11 @@ describe('the console', { skip: needs('chromium') }, () => {
       toMinute: 0,
       abortOutside: false,
     });
-    assert.deepEqual(stored.databaseFragmentationThreshold, { percentage: 30, size: 'undefined' });
+    const defaultPercentage = 30;
+    assert.deepEqual(stored.databaseFragmentationThreshold, {
+      percentage: defaultPercentage,
+      size: 'undefined',
+    });
   });
 
   it('collects the logs of the nodes', async () => {
