@@ -79,7 +79,7 @@ export async function cluster(names: string, on: string, random: Random = random
       isDown: (node) => down.has(node),
       movesPerNode: () => 4,
       retries: () => retrySettings,
-      ended: (outcome) => ended.push(outcome),
+      ended: (end) => ended.push(end),
     });
     rebalancer.start();
     const retries = new RebalanceRetries({

@@ -7,6 +7,8 @@ export interface AutoFailoverSettings {
   timeout: number;
   /** Nodes failed over since the last reset. */
   count: number;
+  /** Nodes failed over before the last reset and since; absent in a configuration of an older version: those of `count`. */
+  total?: number;
   /** The number of nodes that are failed over automatically before an operator must reset `count`. */
   maxCount: number;
   /** Whether a node also counts as failed when its disk fails. */
@@ -65,17 +67,32 @@ export class FailoverSettingsService {
   /** Counts the nodes of an automatic failover; called again with the same plan, it changes nothing. */
   async countFailedOver({ plan, nodes }: { plan: string; nodes: number }): Promise<void> {
     await this.#store.replace('autoFailover', defaults.autoFailover, (before: AutoFailoverSettings) =>
-      before.countedPlan === plan ? before : { ...before, count: before.count + nodes, countedPlan: plan },
+      before.countedPlan === plan
+        ? before
+        : {
+            ...before,
+            count: before.count + nodes,
+            total: totalOf(before) + nodes,
+            countedPlan: plan,
+          },
     );
   }
 
-  /** Sets the count to 0; failovers that are counted meanwhile stay counted. */
-  async resetCount(): Promise<void> {
-    const { count } = await this.autoFailover();
-    if (count === 0) return;
+  /** The number of nodes that were failed over automatically, for `resetCount`. */
+  async totalFailovers(): Promise<number> {
+    return totalOf(await this.autoFailover());
+  }
+
+  /** From now on only the failovers after the first `total` ones are counted; called again with the same number, it changes nothing. */
+  async resetCount(total: number): Promise<void> {
+    const countIn = (settings: AutoFailoverSettings): number =>
+      Math.min(settings.count, Math.max(0, totalOf(settings) - total));
+    const current = await this.autoFailover();
+    if (countIn(current) === current.count) return;
     await this.#store.replace('autoFailover', defaults.autoFailover, (before: AutoFailoverSettings) => ({
       ...before,
-      count: Math.max(0, before.count - count),
+      count: countIn(before),
+      total: totalOf(before),
     }));
   }
 
@@ -95,3 +112,5 @@ export class FailoverSettingsService {
     return this.#store.change('failover', defaults.failover, changes);
   }
 }
+
+const totalOf = ({ count, total }: AutoFailoverSettings): number => Math.max(total ?? 0, count);

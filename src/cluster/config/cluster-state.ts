@@ -34,6 +34,8 @@ export interface ClusterState {
   /** The running rebalance. */
   balance?: RebalancePlan;
   lastBalance?: RebalanceOutcome;
+  /** Ends of plans that the orchestrator has not reported yet, in their order. */
+  unreported?: readonly PlanEnd[];
   /** A rebalance that failed and will be tried again. */
   retry?: RebalanceRetry;
   /** A rebalance or graceful failover did not finish, or a node moved to another server group, which only the next rebalance takes into account. */
@@ -100,6 +102,16 @@ export interface RebalanceOutcome {
   readonly startedMs?: number;
   /** Names of the nodes concerned, of which some may have left since. */
   readonly named?: Readonly<Record<'kept' | 'ejected' | 'failed', readonly string[]>>;
+}
+
+/** What the report of a plan's end needs. */
+export interface PlanEnd extends RebalanceOutcome {
+  /** As in the plan. */
+  readonly automatic?: string;
+  /** As in the plan. */
+  readonly failing?: readonly string[];
+  /** How many nodes had been failed over automatically by the end of a rebalance that completed. */
+  readonly failoversBefore?: number;
 }
 
 export interface ServiceQuotas {

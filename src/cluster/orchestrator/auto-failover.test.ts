@@ -70,9 +70,10 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
     movesPerNode: () => 4,
     retries: () => retryDefaults,
     completing: (plan) => autoFailover.completing(plan),
-    ended: (outcome, plan) => {
+    failovers: () => failoverSettings.totalFailovers(),
+    ended: (end) => {
       onEnd.call();
-      autoFailover.ended(outcome, plan);
+      autoFailover.ended(end);
     },
   });
   const autoFailover = new AutoFailover({
@@ -210,12 +211,18 @@ describe('automatic failover', () => {
   it('stays counted when it is counted while the end of a rebalance resets the count', async () => {
     const settings = new FailoverSettingsService(new SettingsStore(new MemoryConfigStore()));
     await settings.countFailedOver({ plan: 'first', nodes: 1 });
-    const reset = settings.resetCount();
+    const count = async () => (await settings.autoFailover()).count;
+    const before = await settings.totalFailovers();
+    const reset = settings.resetCount(before);
     await settings.countFailedOver({ plan: 'second', nodes: 1 });
     await reset;
-    assert.equal((await settings.autoFailover()).count, 1);
-    await settings.resetCount();
-    assert.equal((await settings.autoFailover()).count, 0);
+    assert.equal(await count(), 1);
+    await settings.changeAutoFailover({ count: 0 });
+    await settings.countFailedOver({ plan: 'third', nodes: 1 });
+    await settings.resetCount(before);
+    assert.equal(await count(), 1, 'an end that was reported late reset the count of later failovers');
+    await settings.resetCount(await settings.totalFailovers());
+    assert.equal(await count(), 0);
   });
 
   it('fails several nodes over at once that failed together', async () => {

@@ -6,7 +6,7 @@ import { PeriodicTask } from '#ports/periodic-task.ts';
 import type { Random } from '#ports/random.ts';
 import type { AutoFailoverSettings, FailoverSettings } from '../auto-failover/auto-failover.service.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { NodeState, RebalanceOutcome, RebalancePlan } from '../config/cluster-state.ts';
+import type { NodeState, PlanEnd, RebalancePlan } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import {
   decideFailover,
@@ -95,12 +95,12 @@ export class AutoFailover {
   }
 
   /** Called when a plan has ended: reports how an automatic failover ended. */
-  ended({ outcome, reason }: RebalanceOutcome, plan: RebalancePlan): void {
-    if (plan.automatic === undefined) return;
-    const nodes = this.#deps.view.cluster.nodes.filter(({ uuid }) => plan.failing?.includes(uuid));
+  ended({ automatic, failing, outcome, reason }: PlanEnd): void {
+    if (automatic === undefined) return;
+    const nodes = this.#deps.view.cluster.nodes.filter(({ uuid }) => failing?.includes(uuid));
     if (outcome !== 'completed') this.#report(notFailedOver(nodes, reason ?? 'Stopped by user.'));
     // Each of them is reported, unlike reasons that are found again at each check.
-    else for (const node of nodes) this.#deps.report(failedOver(node, plan.automatic));
+    else for (const node of nodes) this.#deps.report(failedOver(node, automatic));
   }
 
   async #check(): Promise<void> {

@@ -5,16 +5,37 @@ import { realRandom } from '#ports/random.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { clusterKey } from '../config/cluster-state.ts';
 import { ClusterView } from '../config/cluster-view.ts';
 import { Orchestration, type OrchestrationDeps } from './orchestration.ts';
+
+/** The orchestration of node `nodeId`, and the events that it records. */
+async function anOrchestration(store: MemoryConfigStore, nodeId: string, more: Partial<OrchestrationDeps>) {
+  const view = new ClusterView(store, nodeId);
+  await view.start();
+  const recorded: string[] = [];
+  const orchestration = new Orchestration({
+    store,
+    view,
+    clock: new ManualClock(),
+    log: silentLog,
+    random: realRandom,
+    identity: { nodeId, bootId: 'first' },
+    peers: { ask: () => Promise.reject(new Error('it does not answer')), answer: () => {} },
+    events: { record: (name: string) => recorded.push(name) } as unknown as OrchestrationDeps['events'],
+    alerts: { raise: () => {} } as unknown as OrchestrationDeps['alerts'],
+    data: { measured: () => null, shardPositions: () => Promise.resolve([]) },
+    founderChange: { head: {}, noticeFor: () => null, noticed: () => {} },
+    ...more,
+  });
+  return { orchestration, recorded };
+}
 
 test("the founder's new port is stored with a later heartbeat if it could not be stored at first", async (t) => {
   const store = new MemoryConfigStore();
   const nodes = ['a', 'b'].map((name) => nodeNamed(name));
   await store.put(clusterKey, { ...aCluster({ nodes }), founder: 'a' }, 0);
-  const view = new ClusterView(store, 'b');
-  await view.start();
   let isFull = true;
   const stored: number[] = [];
   const founderMoved = (port: number): void => {
@@ -22,23 +43,13 @@ test("the founder's new port is stored with a later heartbeat if it could not be
     stored.push(port);
   };
   let heartbeat = (_: unknown, __: string): unknown => null;
-  const orchestration = new Orchestration({
-    store,
-    view,
-    clock: new ManualClock(),
-    log: silentLog,
-    random: realRandom,
-    identity: { nodeId: 'b', bootId: 'b 1' },
+  const { orchestration } = await anOrchestration(store, 'b', {
     peers: {
       ask: () => Promise.reject(new Error('it does not answer')),
       answer: (name, answer) => {
         if (name === 'heartbeat') heartbeat = answer as typeof heartbeat;
       },
     },
-    events: { record: () => {} } as unknown as OrchestrationDeps['events'],
-    alerts: { raise: () => {} } as unknown as OrchestrationDeps['alerts'],
-    data: { measured: () => null, shardPositions: () => Promise.resolve([]) },
-    founderChange: { head: {}, noticeFor: () => null, noticed: () => {} },
     membership: { founderMoved },
   });
   t.after(() => orchestration.stop());
@@ -47,4 +58,21 @@ test("the founder's new port is stored with a later heartbeat if it could not be
   isFull = false;
   for (let n = 0; n < 3; n++) receive();
   assert.deepEqual(stored, [21_150]);
+});
+
+test('a node that has left the cluster does not report the end of the rebalance by which it left', async (t) => {
+  for (const [nodeId, events] of [
+    ['left', []],
+    ['a', ['rebalance_ended']],
+  ] as const) {
+    const store = new MemoryConfigStore();
+    const end = { id: 'p', kind: 'rebalance', outcome: 'completed', endedMs: 0, failoversBefore: 0 } as const;
+    await store.put(clusterKey, { ...aCluster({ nodes: [nodeNamed('a')] }), unreported: [end] }, 0);
+    const clock = new SimulatedClock();
+    const { orchestration, recorded } = await anOrchestration(store, nodeId, { clock });
+    t.after(() => orchestration.stop());
+    orchestration.start();
+    await clock.run(20_000);
+    assert.deepEqual(recorded, events);
+  }
 });

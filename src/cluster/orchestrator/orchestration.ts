@@ -104,13 +104,14 @@ export class Orchestration {
     const positions = new CopyPositions({ ...deps, ...identity, isDown });
     this.#rebalancer = new Rebalancer({
       ...deps,
-      term: () => this.#lease.term,
+      term: () => this.#term,
       isDown,
       copies: (bucket, map, failed) => positions.statesAfter(bucket, map, failed),
       completing: (plan) => this.#autoFailover.completing(plan),
-      ended: (outcome, plan) => {
-        rebalanceEnded(outcome, deps.store, deps.events);
-        this.#autoFailover.ended(outcome, plan);
+      failovers: () => new FailoverSettingsService(new SettingsStore(deps.store)).totalFailovers(),
+      ended: (end) => {
+        rebalanceEnded(end, deps.store, deps.events);
+        this.#autoFailover.ended(end);
       },
       retries: () => view.setting(retrySetting, retryDefaults),
       movesPerNode: () => internalSettings(view).rebalanceMovesPerNode,
@@ -119,10 +120,17 @@ export class Orchestration {
     this.#retries = new RebalanceRetries({
       ...deps,
       cluster: new ClusterStore(deps.store, identity.nodeId),
-      term: () => this.#lease.term,
+      term: () => this.#term,
       settings: () => view.setting(retrySetting, retryDefaults),
       planned: () => this.wake(),
     });
+  }
+
+  /** Null also on a node that has just left the cluster: the next orchestrator reports the end of the rebalance by which it left. */
+  get #term(): number | null {
+    const { identity, view } = this.#deps;
+    const isMember = view.cluster.nodes.some(({ uuid }) => uuid === identity.nodeId);
+    return isMember ? this.#lease.term : null;
   }
 
   #received(heartbeat: Heartbeat, from: string): void {
@@ -148,7 +156,7 @@ export class Orchestration {
       heartbeats: this.#heartbeats,
       cluster: new ClusterStore(store, identity.nodeId),
       settings: new FailoverSettingsService(new SettingsStore(store)),
-      term: () => this.#lease.term,
+      term: () => this.#term,
       planned: () => this.wake(),
       report({ kind, text }) {
         alerts.raise({ kind, text });

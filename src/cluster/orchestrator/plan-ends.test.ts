@@ -81,6 +81,51 @@ describe('the end of a plan', () => {
     );
   });
 
+  it('is reported by the next orchestrator if the one that wrote it dies at once', async () => {
+    const { clock, server, orchestrator, change, untilEnded, ended, state } = await cluster('a b', 'a b');
+    const first = await orchestrator(1);
+    const put = first.store.put.bind(first.store);
+    first.store.put = async (key, value, ...rest) => {
+      if (key !== clusterKey || (value as ClusterState).balance !== undefined)
+        return put(key, value, ...rest);
+      first.rebalancer.stop();
+      await server.put(key, value, ...rest);
+      return new Promise(() => {});
+    };
+    await change({ balance: plan({ nodes: ['a', 'b'], automatic: 'It is silent.', failing: ['b'] }) });
+    await untilEnded();
+    first.lease.term = null;
+    assert.deepEqual(ended, []);
+    await orchestrator(2);
+    await clock.run(1_000);
+    const { lastBalance, unreported } = await state();
+    assert.deepEqual(ended, [{ ...lastBalance, automatic: 'It is silent.', failing: ['b'] }]);
+    assert.equal(unreported, undefined);
+  });
+
+  it('is reported although this node saw it only when the next plan had ended, too', async () => {
+    const { clock, server, orchestrator, change, ended, state } = await cluster('a b', 'a b');
+    const isBehind = behind(server);
+    const { store } = await orchestrator(1);
+    const put = store.put.bind(store);
+    store.put = async (key, value, ...rest) => {
+      if (isBehind.now || key !== clusterKey || (value as ClusterState).balance !== undefined)
+        return put(key, value, ...rest);
+      isBehind.now = true;
+      await put(key, value, ...rest);
+      const { lastBalance = assert.fail('no plan has ended') } = await state();
+      await change({ lastBalance: { ...lastBalance, id: 'next' } });
+      isBehind.end();
+      throw new Error('the answer was lost');
+    };
+    await change({ balance: plan({ id: 'first', nodes: ['a', 'b'] }) });
+    for (let seconds = 0; ended.length === 0 && seconds < 100; seconds++) await clock.run(1_000);
+    assert.deepEqual(
+      ended.map(({ id }) => id),
+      ['first'],
+    );
+  });
+
   it('waits for shards that are being handed over, also on a node that stopped another plan before', async () => {
     const { clock, orchestrator, change, untilEnded, map, state } = await cluster('a b c', 'a b');
     const stop = async () => {

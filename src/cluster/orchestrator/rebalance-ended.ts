@@ -2,19 +2,19 @@
 // to 0.
 import type { ConfigStore } from '#replog/config-store.ts';
 import { FailoverSettingsService } from '../auto-failover/auto-failover.service.ts';
-import type { RebalanceOutcome } from '../config/cluster-state.ts';
+import type { PlanEnd } from '../config/cluster-state.ts';
 import { SettingsStore } from '../config/settings.store.ts';
 import type { Events } from '../events/events.feature.ts';
 
-export function rebalanceEnded(outcome: RebalanceOutcome, store: ConfigStore, events: Events['log']): void {
-  const { kind, reason } = outcome;
+export function rebalanceEnded(end: PlanEnd, store: ConfigStore, events: Events['log']): void {
+  const { failoversBefore, kind, outcome, reason } = end;
   events.record('rebalance_ended', {
     kind,
-    outcome: outcome.outcome,
+    outcome,
     ...(reason !== undefined && { reason: reason.replace(/\.$/, '') }),
   });
-  if (kind !== 'rebalance' || outcome.outcome !== 'completed') return;
+  if (failoversBefore === undefined) return;
   const settings = new FailoverSettingsService(new SettingsStore(store));
   // If this fails, the count stays, and an administrator can reset it.
-  settings.resetCount().catch(() => {});
+  settings.resetCount(failoversBefore).catch(() => {});
 }

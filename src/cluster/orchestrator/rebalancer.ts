@@ -12,6 +12,7 @@ import {
   type ClusterState,
   clusterKey,
   mapKey,
+  type PlanEnd,
   type RebalanceOutcome,
   type RebalancePlan,
   type ShardPlacement,
@@ -20,6 +21,7 @@ import {
 import { type ChangeNotifier, until } from '../config/until.ts';
 import { planMap } from '../topology/plan-map.ts';
 import { losesVbuckets } from './auto-failover-rules.ts';
+import { EndReports, withEnd } from './end-reports.ts';
 import { withoutPlan } from './ended-plan.ts';
 import { type CopyStates, failoverMap, withoutNodes } from './failover-map.ts';
 import { dataNodes, isDataNode } from './members.ts';
@@ -60,14 +62,17 @@ export interface RebalancerDeps {
   retries: () => RetrySettings;
   /** Called before an automatic failover ends with success; called again after a crash or a failed write. */
   completing?: (plan: RebalancePlan) => Promise<void>;
+  /** How many nodes were failed over automatically; omitted: none. */
+  failovers?: () => Promise<number>;
   /** Called after the end of each plan. */
-  ended: (outcome: RebalanceOutcome, plan: RebalancePlan) => void;
+  ended: (end: PlanEnd) => void;
   clock: Clock;
   log: Log;
 }
 
 export class Rebalancer {
   readonly #deps: RebalancerDeps;
+  readonly #reports: EndReports;
   #watch: { stop(): void } | null = null;
   #timer: Timer | null = null;
   #isRunning = false;
@@ -84,11 +89,9 @@ export class Rebalancer {
    */
   #promoted: { readonly plan: string; readonly shards: Set<string> } = { plan: '', shards: new Set() };
 
-  /** The plan that this orchestrator is ending, and when it tried to: the write that ends it may succeed although its answer is lost. */
-  #ending: { readonly plan: RebalancePlan; readonly triesMs: Set<number> } | null = null;
-
   constructor(deps: RebalancerDeps) {
     this.#deps = deps;
+    this.#reports = new EndReports(deps);
   }
 
   start(): void {
@@ -102,10 +105,10 @@ export class Rebalancer {
     this.#timer?.cancel();
   }
 
-  /** Starts the rebalance that the configuration requests, if there is one and none runs. */
+  /** Starts the rebalance that the configuration requests, or reports how one ended, unless this runs. */
   wake(): void {
     const isDue = this.#deps.view.cluster.balance !== undefined && this.#deps.term() !== null;
-    if (!(isDue || this.#hasEnded) || this.#isRunning || this.#isStopped) return;
+    if (!(isDue || this.#reports.areDue) || this.#isRunning || this.#isStopped) return;
     this.#isRunning = true;
     this.#timer = this.#deps.clock.after(0, () => void this.#run());
   }
@@ -114,9 +117,8 @@ export class Rebalancer {
     const { clock, log, term, view } = this.#deps;
     try {
       for (let seen = view.latestRevision(); ; ) {
-        // Before each round: the next plan may have come with the end of this one, and its own end would replace it.
-        if (this.#hasEnded) this.#reportEnd();
         if (this.#isStopped || term() === null) break;
+        await this.#reports.report();
         const beganMs = clock.monotonicMs();
         if (!(await this.#round())) break;
         // At most half of the time is spent in rounds.
@@ -307,7 +309,7 @@ export class Rebalancer {
   }
 
   async #end(plan: RebalancePlan): Promise<boolean> {
-    const { store, clock, ended, term } = this.#deps;
+    const { store, clock, term } = this.#deps;
     const outcome: RebalanceOutcome = {
       id: plan.id,
       kind: plan.kind,
@@ -317,39 +319,26 @@ export class Rebalancer {
       ...(plan.stopping?.reason && { reason: plan.stopping.reason }),
     };
     if (outcome.outcome === 'completed' && !(await this.#announceEnd(plan))) return false;
-    if (this.#ending?.plan.id !== plan.id) this.#ending = { plan, triesMs: new Set() };
-    this.#ending.triesMs.add(outcome.endedMs);
-    let isEnded = false;
-    let reported = outcome;
+    const failovers = await this.#failoversBefore(outcome);
+    let end = null as PlanEnd | null;
     await update<ClusterState | null>(store, clusterKey, null, (cluster) => {
       assert(cluster, 'the cluster key is written at start');
-      isEnded = cluster.balance?.id === plan.id && cluster.balance.term === term();
-      if (!isEnded) return cluster;
-      reported = { ...outcome, ...reportedPlan(cluster, plan) };
-      return withRetry(withoutPlan(cluster, reported), plan, outcome, this.#deps.retries());
+      end = null;
+      if (cluster.balance?.id !== plan.id || cluster.balance.term !== term()) return cluster;
+      const reported = { ...outcome, ...reportedPlan(cluster, plan) };
+      const ended = withRetry(withoutPlan(cluster, reported), plan, outcome, this.#deps.retries());
+      end = { ...reported, ...failoverOf(plan), ...failovers };
+      return withEnd(ended, end);
     });
-    if (isEnded) {
-      this.#ending = null;
-      ended(reported, plan);
-    }
-    return isEnded;
+    if (end !== null) await this.#reports.reportOwn(end);
+    return end !== null;
   }
 
-  /** Whether the configuration shows the end of a plan that this orchestrator tried to end and has not reported. */
-  get #hasEnded(): boolean {
-    const { balance, lastBalance } = this.#deps.view.cluster;
-    const id = this.#ending?.plan.id;
-    return id !== undefined && balance?.id !== id && lastBalance?.id === id;
-  }
-
-  #reportEnd(): void {
-    const { ended, view } = this.#deps;
-    const { lastBalance } = view.cluster;
-    if (this.#ending === null || lastBalance === undefined) return;
-    const { plan, triesMs } = this.#ending;
-    this.#ending = null;
-    // Else another orchestrator has ended it.
-    if (triesMs.has(lastBalance.endedMs)) ended(lastBalance, plan);
+  /** Read before the plan ends, because no failover is counted while a rebalance runs. */
+  async #failoversBefore({ kind, outcome }: RebalanceOutcome): Promise<Pick<PlanEnd, 'failoversBefore'>> {
+    const { failovers } = this.#deps;
+    const isNeeded = kind === 'rebalance' && outcome === 'completed' && failovers !== undefined;
+    return isNeeded ? { failoversBefore: await failovers() } : {};
   }
 
   /** False if the plan has ended already: then its nodes are counted. */
@@ -376,6 +365,11 @@ interface Maps {
   readonly buckets: Entry<BucketsState>;
   readonly maps: readonly { readonly bucket: StoredBucket; readonly entry: Entry<BucketMap> }[];
 }
+
+const failoverOf = ({ automatic, failing }: RebalancePlan): Pick<PlanEnd, 'automatic' | 'failing'> => ({
+  ...(automatic !== undefined && { automatic }),
+  ...(failing !== undefined && { failing }),
+});
 
 const stoppedPlan = ({ id }: RebalancePlan): string => `${id} stopped`;
 
