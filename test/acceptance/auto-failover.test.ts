@@ -21,7 +21,7 @@ interface TerseBucket {
 
 const read = async <T>(node: NodeProcess, path: string): Promise<T> =>
   (await node.request(path)).json() as Promise<T>;
-const unprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
+const startUnprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
 
 async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
   const answer = await node.request(path, 'POST', form);
@@ -33,8 +33,8 @@ test('a killed node is failed over, with a mail, and other nodes serve its shard
 }, async (t) => {
   await using mail = await startMailServer({ plain: true });
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
-  await using second = await unprovisioned();
-  await using third = await unprovisioned();
+  await using second = await startUnprovisioned();
+  await using third = await startUnprovisioned();
   await joinNodes(first, [second, third]);
   await post(first, '/settings/alerts', {
     enabled: 'true',
@@ -57,12 +57,12 @@ test('a killed node is failed over, with a mail, and other nodes serve its shard
   });
   client.close();
   const { nodes } = await read<Pool>(first, '/pools/default');
-  const dead = nodes.find(
+  const thirdName = nodes.find(
     ({ hostname }) => portNumber(hostname) === portNumber(third.ready.node.rest),
   )?.otpNode;
 
   const successor = await dataClient(second, 'b');
-  // On a busy machine, a short timeout could fail over nodes that run.
+  // The timeout is in seconds. On a busy machine, a shorter one could fail over nodes that run.
   await post(first, '/settings/autoFailover', { enabled: 'true', timeout: '20' });
   // Waits until all copies are in sync: a shard without a copy in sync cannot fail over without losing durable writes.
   await eventuallyWithin(waitLimitMs, async () => {
@@ -87,10 +87,10 @@ test('a killed node is failed over, with a mail, and other nodes serve its shard
     assert.equal(count, 1);
   });
   const pool = await read<Pool>(second, '/pools/default');
-  assert.equal(pool.nodes.find(({ otpNode }) => otpNode === dead)?.clusterMembership, 'inactiveFailed');
+  assert.equal(pool.nodes.find(({ otpNode }) => otpNode === thirdName)?.clusterMembership, 'inactiveFailed');
   await eventuallyWithin(waitLimitMs, async () => {
     const [received] = mail.mails;
     assert.match(received?.raw ?? '', /Subject: Divan alert: auto_failover_node/);
-    assert.ok(received?.raw.includes(`Node ('${dead}') was automatically failed over. Reason:`));
+    assert.ok(received?.raw.includes(`Node ('${thirdName}') was automatically failed over. Reason:`));
   });
 });

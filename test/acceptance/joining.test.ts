@@ -58,7 +58,7 @@ const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1'];
 const eject = (node: NodeProcess, otpNode: string): Promise<Response> =>
   node.request('/controller/ejectNode', 'POST', { otpNode });
 const nameOf = (text: string): string => text.split(' ')[0] ?? '';
-const unprovisioned = (dataDir?: string): Promise<NodeProcess> =>
+const startUnprovisioned = (dataDir?: string): Promise<NodeProcess> =>
   NodeProcess.start({
     unprovisioned: true,
     args: ['--services', 'kv'],
@@ -83,7 +83,7 @@ async function portsOf(node: NodeProcess, shownBy = node): Promise<Record<string
 describe('a node that is added to a cluster', () => {
   it('is shown by both, shares users, settings and buckets, returns after kill -9, only reads while the founder is down, and recovers with it', async () => {
     await using first = await NodeProcess.start({ args: [...firstArgs, '--bucket', 'b'] });
-    await using second = await unprovisioned();
+    await using second = await startUnprovisioned();
     const answer = await addNode(first, second);
     assert.deepEqual([answer.status, await answer.text()], [200, '{"otpNode":"n_1@127.0.0.1"}']);
     for (const node of [first, second])

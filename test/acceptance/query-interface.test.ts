@@ -61,13 +61,13 @@ const catalog: Readonly<Record<string, readonly string[] | null>> = {
 };
 
 test('each keyspace of the catalog has rows with the published members', async () => {
-  const within = await node.queries.begin();
+  const transaction = await node.queries.begin();
   for (const [name, members] of Object.entries(catalog)) {
     const [row] = (await rows(`SELECT t.* FROM system:${name} AS t`)) as Record<string, unknown>[];
     if (members === null) assert.equal(row, undefined, name);
     else for (const member of members) assert.ok(row && member in row, `${name} has no ${member}`);
   }
-  await rows('ROLLBACK', within);
+  await rows('ROLLBACK', transaction);
   assert.equal(await node.queries.code('SELECT * FROM system:nothing'), 11002);
   assert.equal(await node.queries.code('DELETE FROM system:dual'), 11003);
 });
@@ -137,7 +137,7 @@ test('each path of the administration answers administrators only', async () => 
   }
 });
 
-test('hints about speed are accepted as texts and numbers, and refused when they are neither', async () => {
+test('hints about speed are accepted as values and as strings, and other strings are refused', async () => {
   const hints = {
     max_parallelism: '2',
     pipeline_batch: '16',
@@ -155,7 +155,7 @@ test('hints about speed are accepted as texts and numbers, and refused when they
     assert.match(errors?.[0]?.msg ?? '', new RegExp(name), name);
     assert.ok([1040, 1070].includes(errors?.[0]?.code ?? 0), name);
   }
-  // Clients report these as features that the server lacks.
+  // From this code clients conclude that the server lacks the feature that they requested.
   assert.equal(await node.queries.code('SELECT 1', { use_replica: 'on' }), 1065);
 });
 
@@ -207,9 +207,9 @@ test('statements fail with the codes and texts from which clients choose their e
 });
 
 test('requests within a transaction fail with the codes of transactions', async () => {
-  const within = await node.queries.begin();
+  const transaction = await node.queries.begin();
   const code = (statement: string, parameters = {}) =>
-    node.queries.code(statement, { ...within, ...parameters });
+    node.queries.code(statement, { ...transaction, ...parameters });
   assert.equal(await code('BEGIN WORK'), 17002);
   assert.equal(await code('CREATE SCOPE shop.z'), 17002);
   assert.equal(await code('ROLLBACK TO SAVEPOINT nosuch'), 17009);

@@ -59,10 +59,10 @@ describe('kill -9 while a transaction commits', () => {
     const fill = `UPSERT INTO b (KEY k, VALUE {"v": 1}) SELECT "k" || TO_STR(n) AS k FROM ARRAY_RANGE(0, ${documents}) n`;
     for (let commits = 0; commits < commitsMax; commits++) {
       await query.rows(fill);
-      const within = await query.begin({ txtimeout: '15s', durability_level: 'majority' });
-      await query.rows('UPDATE b USE KEYS "k0" SET v = 2', within);
-      await query.rows('UPDATE b SET v = 2 WHERE v = 1 AND META().id LIKE "k%"', within);
-      const answer = query.ask('COMMIT', within).catch(() => 'no answer');
+      const transaction = await query.begin({ txtimeout: '15s', durability_level: 'majority' });
+      await query.rows('UPDATE b USE KEYS "k0" SET v = 2', transaction);
+      await query.rows('UPDATE b SET v = 2 WHERE v = 1 AND META().id LIKE "k%"', transaction);
+      const answer = query.ask('COMMIT', transaction).catch(() => 'no answer');
       let isOver = false;
       void answer.then(() => {
         isOver = true;

@@ -50,7 +50,7 @@ async function rebalanceFully(node: NodeProcess): Promise<void> {
 }
 
 const firstNode = () => NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
-const unprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
+const startUnprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
 
 describe('a rebalance of two nodes', () => {
   let first: NodeProcess;
@@ -58,7 +58,7 @@ describe('a rebalance of two nodes', () => {
   let second: NodeProcess;
   before(async () => {
     first = await firstNode();
-    second = await unprovisioned();
+    second = await startUnprovisioned();
   });
   after(async () => {
     for (const node of [first, second]) await node?.[Symbol.asyncDispose]();
@@ -177,7 +177,7 @@ describe('a rebalance of two nodes', () => {
 
   it('lets a node answer statements on a bucket that is on both nodes', async () => {
     await using first = await NodeProcess.start({ args: ['--bucket', 'whole'] });
-    await using second = await unprovisioned();
+    await using second = await startUnprovisioned();
     const query = async (statement: string) => {
       const { username, password } = administrator;
       const response = await fetch(`${first.ready.node.query}/query/service`, {

@@ -21,7 +21,7 @@ interface Bucket {
 
 const read = async <T>(node: NodeProcess, path: string): Promise<T> =>
   (await node.request(path)).json() as Promise<T>;
-const unprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
+const startUnprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
 
 async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
   const answer = await node.request(path, 'POST', form);
@@ -40,8 +40,8 @@ test('a node that is failed over while it runs serves its documents after a reco
   timeout: 600_000,
 }, async () => {
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
-  await using second = await unprovisioned();
-  await using third = await unprovisioned();
+  await using second = await startUnprovisioned();
+  await using third = await startUnprovisioned();
   await joinNodes(first, [second, third]);
   await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
   await eventuallyWithin(waitLimitMs, async () => {

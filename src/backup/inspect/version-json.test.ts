@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { versionJson } from './version-json.ts';
 
-test('the JSON of a version has the text of the value as it is, between the other members', () => {
+test('the JSON of a document version in a backup contains the text of the value unchanged, between the other members', () => {
   const [others, metadata] = [
     { backup: 'b', sequence_number: 7, key: '"value":', deleted: false },
     { cas: '1', locktime: 0 },

@@ -26,7 +26,7 @@ async function failingWith(error: Error) {
   return { links, linked };
 }
 
-test('the error of a statement says why the configuration cannot be changed now, but does not tell why another call failed', async () => {
+test('DROP INDEX fails with the reason why the configuration cannot be changed now, but hides the reason of an unexpected error', async () => {
   const reason = 'Nothing was changed: the founder cannot be used now.';
   const { keyspace } = aDefinition([]);
   const refused = async (error: Error): Promise<unknown> => {

@@ -14,6 +14,7 @@ test('many small pages are read ahead while vbuckets are small, otherwise few la
   const budget = new PageBudget();
   const small = takeAll(budget);
   assert.deepEqual(new Set(small), new Set([smallPageBytes]));
+  // A page that is larger than a small one, and not the last of its vbucket.
   budget.count(smallPageBytes + 100, false);
   for (const bytes of small) {
     assert.ok(budget.free <= 4);
@@ -22,6 +23,7 @@ test('many small pages are read ahead while vbuckets are small, otherwise few la
   const large = takeAll(budget);
   assert.deepEqual(large, Array(4).fill(backfillPageBytes));
   assert.equal(small.length * smallPageBytes, large.length * backfillPageBytes);
+  // Four vbuckets that each fit in a small page: small pages are read again.
   for (let n = 0; n < 4; n++) {
     assert.equal(budget.free, 0);
     budget.count(1000, true);

@@ -17,17 +17,17 @@ function aDrift(clockDriftMs = { ahead: 5000, behind: 3000 }) {
   return { drift, noteMs, rules };
 }
 
-test('the drift is the sum of how far values are from the clock, in both directions', () => {
+test('the drift is the sum of the distances between CAS values and the clock, in both directions', () => {
   const { drift, noteMs } = aDrift();
   noteMs(2000);
   noteMs(-1000);
   const { us, writes } = drift.figures();
   assert.equal(writes, 2);
-  // The clock's value is exact to 65 µs.
+  // The low 16 bits of the clock's CAS are clear: it is exact to 2^16 ns, about 65 µs.
   assert.ok(Math.abs(us - 3_000_000) < 200, `${us} µs`);
 });
 
-test('only values beyond the limit of their direction are counted, by the limits of that moment', () => {
+test('only CAS values beyond the limit of their direction are counted, by the limits when they are noted', () => {
   const { drift, noteMs, rules } = aDrift();
   for (const ms of [0, 4900, 5100, -2900, -3100, -3200]) noteMs(ms);
   assert.deepEqual([drift.figures().ahead, drift.figures().behind], [1, 2]);

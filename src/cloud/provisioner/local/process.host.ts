@@ -20,6 +20,7 @@ const stableMs = 60_000;
 export interface NodeProcessOptions {
   readonly spec: NodeSpec;
   readonly folder: string;
+  /** The id of the cloud that runs the node; it is stored in the folder of the node. */
   readonly home: string;
   /** The address from which the node always accepts connections; undefined where there is no such address. */
   readonly operatorAddress: string | undefined;

@@ -32,26 +32,29 @@ function aFolder(t: TestContext): string {
 
 const children = (): string => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
 
-test('a process that cannot be recorded ends', { skip: process.platform !== 'linux' }, async (t) => {
+test('a started process ends if its record cannot be written to the node folder', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
   const folder = aFolder(t);
-  // The record cannot be written.
+  // A folder in the place of the file.
   mkdirSync(join(folder, 'process.json.tmp'));
   const before = children();
   assert.throws(() => launch({ spec, folder, operatorAddress: undefined }), /EISDIR/);
   await eventually(() => assert.equal(children(), before));
 });
 
-test('a node whose log cannot be copied is still watched', async (t) => {
+test('a node is still watched while its log can be neither copied nor truncated', async (t) => {
   const folder = aFolder(t);
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
   t.after(() => child.kill());
   writeRecord(folder, child.pid as number);
   writeFileSync(readyFile(folder), '{}');
+  // Above 1 MiB the log is copied and truncated.
   writeFileSync(join(folder, 'node.log'), Buffer.alloc((1 << 20) + 1));
   mkdirSync(join(folder, 'node.log.1'));
   const [clock, warnings] = [new ManualClock(), [] as string[]];
   const log = { ...silentLog, warn: (event: string) => void warnings.push(event) };
-  const node = new NodeProcess({ spec, folder, home: folder, operatorAddress: undefined, clock, log });
+  const node = new NodeProcess({ spec, folder, home: 'this cloud', operatorAddress: undefined, clock, log });
   await node.start();
   clock.advance(10_000);
   assert.deepEqual(warnings, ['node.log_not_truncated']);
@@ -71,7 +74,12 @@ test('a file among the folders of the nodes is no node', async (t) => {
   const folder = aFolder(t);
   writeFileSync(join(folder, '.DS_Store'), '');
   const ports = { clock: new ManualClock(), random: realRandom, log: silentLog };
-  const provisioner = new LocalProvisioner({ ...ports, folder, home: 'here', operatorAddress: undefined });
+  const provisioner = new LocalProvisioner({
+    ...ports,
+    folder,
+    home: 'this cloud',
+    operatorAddress: undefined,
+  });
   assert.deepEqual(await provisioner.existingNodes(), []);
   await provisioner.close();
 });
@@ -80,7 +88,12 @@ test('a provisioner that is closed starts no further node', async (t) => {
   const folder = aFolder(t);
   mkdirSync(join(folder, 'n1'));
   const ports = { clock: new ManualClock(), random: realRandom, log: silentLog };
-  const provisioner = new LocalProvisioner({ ...ports, folder, home: 'here', operatorAddress: undefined });
+  const provisioner = new LocalProvisioner({
+    ...ports,
+    folder,
+    home: 'this cloud',
+    operatorAddress: undefined,
+  });
   await provisioner.close();
   await assert.rejects(provisioner.resume(spec), /the cloud stops/);
   await assert.rejects(provisioner.start(spec, new AbortController().signal), /the cloud stops/);
