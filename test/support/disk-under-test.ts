@@ -44,7 +44,7 @@ export function memoryDisk(): DiskUnderTest {
   const reads = new Gate();
   const disk = new MemoryDisk({ sync: syncs.pass, read: reads.pass });
   const release = (): void => {
-    disk.failNextCommit(null);
+    disk.failNextWrite(null);
     syncs.release();
     reads.release();
   };
@@ -57,7 +57,7 @@ export function memoryDisk(): DiskUnderTest {
     },
     hold: (what) => (what === 'syncs' ? syncs : reads).close(),
     release,
-    failNextCommit: () => disk.failNextCommit('the disk is broken'),
+    failNextCommit: () => disk.failNextWrite('the disk is broken'),
     remove: async () => {},
   };
 }

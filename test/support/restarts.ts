@@ -57,7 +57,7 @@ export class Restarts {
 
   /** From its next commit on the disk takes no commits of the running process. */
   failDisk(name: string): void {
-    this.disks.get(name)?.failNextCommit('EIO');
+    this.disks.get(name)?.failNextWrite('EIO');
   }
 
   /** A full disk takes no commits until it has space again. */

@@ -239,7 +239,7 @@ export class ScheduleFaults {
   private failFile(process: Process | undefined): boolean {
     if (process === undefined || process.isFileFailing) return false;
     process.isFileFailing = true;
-    process.disk.failNextCommit('EIO');
+    process.disk.failNextWrite('EIO');
     return true;
   }
 

@@ -178,7 +178,7 @@ export class ScheduledCluster implements NodeHost {
     if (process === undefined) return;
     this.end(name, process);
     process.disk.crash();
-    process.disk.failNextCommit(null);
+    process.disk.failNextWrite(null);
     void process.node.bucket.stop().catch(() => {});
   }
 

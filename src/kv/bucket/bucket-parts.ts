@@ -31,7 +31,7 @@ import { BackgroundWork } from './upkeep/background-work.ts';
 import { WarmUp } from './warm-up.ts';
 
 const vbucketCountDefault = 1024;
-const defaultDriftMs = { ahead: 5000, behind: 5000 };
+const driftLimitsMsDefault = { ahead: 5000, behind: 5000 };
 
 export interface BucketOptions {
   type: BucketType;
@@ -56,7 +56,7 @@ export interface BucketOptions {
   /** Shared by all buckets of a thread; the host sets it before it passes input on. */
   now: Now;
   clock: Clock;
-  /** Adds work to that of the thread's turn: work that the request which causes it does not count. */
+  /** Counts work towards the turn of the thread (`TurnClock.countWork`) if it does not show in the size of the request that causes it. */
   countWork?: ((workBytes: number) => void) | undefined;
   random: Random;
   log: Log;
@@ -103,7 +103,7 @@ export class BucketParts {
     const { clock, now, random, storage, type } = options;
     this.options = options;
     this.hooks = hooks;
-    this.rules = { clockDriftMs: defaultDriftMs, ...options.rules };
+    this.rules = { clockDriftMs: driftLimitsMsDefault, ...options.rules };
     this.drift = { active: new ClockDrift(now, this.rules), replica: new ClockDrift(now, this.rules) };
     this.vbuckets = new Vbuckets({
       count: options.vbucketCount ?? vbucketCountDefault,
@@ -252,7 +252,7 @@ export class BucketParts {
       durableWrites: this.durableWrites,
       progress: this.progress,
       onDirty: (vb, isUrgent) => flusher?.noteDirty(vb, isUrgent),
-      onWatched: (vb) => flusher?.writeSoon(vb),
+      onPersistenceAwaited: (vb) => flusher?.writeSoon(vb),
     });
   }
 
@@ -268,7 +268,7 @@ export class BucketParts {
       drift: drift.replica,
       reads: fetches,
       onDirty,
-      onAwaited: (vb) => flusher?.writeSoon(vb),
+      onPersistenceAwaited: (vb) => flusher?.writeSoon(vb),
     });
   }
 
@@ -300,7 +300,7 @@ export class BucketParts {
     this.options.log.error('bucket.damaged_row', { bucketUuid, file });
   }
 
-  /** Whether documents that are loaded leave their values, or all of themselves, on disk. */
+  /** Memory is above the low watermark: values that no client requested stay on disk. */
   private readonly isFull = (): boolean => this.keeper.usedBytes > this.keeper.lowBytes;
 
   private tick(): void {

@@ -186,7 +186,7 @@ test('after a failed commit writes are refused, reads continue and other files a
   const token = b.result.pending;
   let persisted: boolean | undefined;
   b.bucket.documents.whenPersisted(0, 2, 60_000, (answer) => (persisted = answer));
-  disk.failNextCommit('disk full');
+  disk.failNextWrite('disk full');
   await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual([...b.resolved], [[token, Status.syncWriteAmbiguous]]);
@@ -207,7 +207,7 @@ test('writes to a file are persisted after a commit of another file has failed',
   const b = await onDisk(disk);
   b.store('a', { vb: 1 });
   b.store('b', { vb: 0, durability: persistToMajority });
-  disk.failNextCommit('broken');
+  disk.failNextWrite('broken');
   await new Promise((resolve) => setImmediate(resolve));
   await runBackground(b);
   assert.equal(b.resolved.size, 1);

@@ -17,7 +17,7 @@ test('the next commit fails on request, and later ones of that file, but not of 
   const disk = new MemoryDisk();
   const engine = disk.engine();
   await engine.open(files);
-  disk.failNextCommit('disk full');
+  disk.failNextWrite('disk full');
   await assert.rejects(engine.commit(files.bucketUuid, 0, commitOf('a', 1)), /disk full/);
   await assert.rejects(engine.commit(files.bucketUuid, 0, commitOf('a', 1)), /no more commits: disk full/);
   await engine.commit(files.bucketUuid, 1, commitOf('b', 1));

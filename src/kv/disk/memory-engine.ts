@@ -23,6 +23,9 @@ import {
 import type { DocumentKey } from '../data/document-keys.ts';
 import { MemoryFile } from './memory-file.ts';
 
+/** The time that each commit reports. */
+const commitMs = 0;
+
 interface StoredBucket {
   bucketUuid: string;
   incarnation: number;
@@ -41,7 +44,7 @@ export interface MemoryDiskOptions {
 export class MemoryDisk {
   /** By folder. */
   readonly buckets = new Map<string, StoredBucket>();
-  /** Number of crashes: an engine started before one is stopped. */
+  /** Number of crashes. A crash stops the engines that were started before. */
   crashes = 0;
   readonly read: () => Promise<void>;
   readonly load: () => Promise<void>;
@@ -64,8 +67,8 @@ export class MemoryDisk {
     return new MemoryEngine(this);
   }
 
-  /** Makes the next commit to any file fail with this reason; null cancels that. */
-  failNextCommit(reason: string | null): void {
+  /** Makes the next write to any file fail with this reason, be it a commit or another change; null cancels that. */
+  failNextWrite(reason: string | null): void {
     this.nextFailure = reason;
   }
 
@@ -96,14 +99,15 @@ export class MemoryDisk {
   }
 }
 
-/** An open file; its commits are serial. */
+/** An open file; its writes are serial. */
 interface Handle {
   stored: MemoryFile;
   path: string;
   failure: string | null;
   /** The last commit found the disk full. */
   isFull: boolean;
-  last: Promise<void>;
+  /** Ends with the newest write: the next one waits for it. */
+  lastWrite: Promise<void>;
 }
 
 interface OpenBucket {
@@ -126,7 +130,7 @@ class MemoryEngine implements DiskEngine {
   }
 
   async open(files: BucketFiles): Promise<OpenResult> {
-    this.refuseWhenDead();
+    this.throwIfStopped();
     const { bucketUuid } = files;
     if (this.buckets.get(bucketUuid)?.isIncomplete === false)
       throw new Error(`bucket ${bucketUuid} is open already`);
@@ -136,8 +140,8 @@ class MemoryEngine implements DiskEngine {
     const bucket = { files, stored, handles: new Map<number, Handle>(), isIncomplete };
     this.buckets.set(bucketUuid, bucket);
     if (isIncomplete) {
-      const { path } = damagedOf(files, 0, '');
-      return { opened: [], damaged: [], noSpace: { path, reason: 'no space left on device' } };
+      const noSpace = { path: pathOf(files, 0), reason: 'no space left on device' };
+      return { opened: [], damaged: [], noSpace };
     }
     if (conflict !== null)
       return { opened: [], damaged: stored.files.map((_, file) => damagedOf(files, file, conflict)) };
@@ -168,10 +172,10 @@ class MemoryEngine implements DiskEngine {
 
   async commit(bucketUuid: string, file: number, cuts: CutBuffer): Promise<number> {
     const handle = this.usable(bucketUuid, file);
-    const written = handle.last.then(() => this.write(handle, cuts));
-    handle.last = written.catch(() => {});
+    const written = handle.lastWrite.then(() => this.write(handle, cuts));
+    handle.lastWrite = written.catch(() => {});
     await written;
-    return 0;
+    return commitMs;
   }
 
   drop(bucketUuid: string, file: number, vbs: readonly number[]): Promise<void> {
@@ -188,14 +192,14 @@ class MemoryEngine implements DiskEngine {
   private async change<T>(bucketUuid: string, file: number, act: (stored: MemoryFile) => T): Promise<T> {
     const handle = this.usable(bucketUuid, file);
     let result: T | undefined;
-    const changed = handle.last.then(() => {
+    const changed = handle.lastWrite.then(() => {
       // The disk may have crashed while this change waited.
-      this.refuseWhenDead();
+      this.throwIfStopped();
       return this.disk.write(() => {
         result = act(handle.stored);
       });
     });
-    handle.last = changed.catch(() => {});
+    handle.lastWrite = changed.catch(() => {});
     await changed;
     return result as T;
   }
@@ -211,14 +215,14 @@ class MemoryEngine implements DiskEngine {
   ): Promise<DocumentKey[]> {
     const { stored } = this.readable(bucketUuid, file);
     await this.disk.read();
-    this.refuseWhenDead();
+    this.throwIfStopped();
     return stored.collectionKeys(request);
   }
 
   async fetchItems(bucketUuid: string, file: number, keys: readonly DocumentKey[]): Promise<FetchedItems> {
     const { stored } = this.readable(bucketUuid, file);
     await this.disk.read();
-    this.refuseWhenDead();
+    this.throwIfStopped();
     if (stored.damage !== null) throw new Error(stored.damage);
     return { batch: stored.fetchItems(keys), damaged: [] };
   }
@@ -237,7 +241,7 @@ class MemoryEngine implements DiskEngine {
   }
 
   async reset(bucketUuid: string, incarnation: number): Promise<void> {
-    this.refuseWhenDead();
+    this.throwIfStopped();
     const bucket = this.find(bucketUuid);
     bucket.files = { ...bucket.files, incarnation };
     await this.disk.write(() => Object.assign(bucket.stored, emptyBucket(bucket.files)));
@@ -264,18 +268,18 @@ class MemoryEngine implements DiskEngine {
   }
 
   async close(bucketUuid: string, clean = true, by?: string): Promise<void> {
-    this.refuseWhenDead();
+    this.throwIfStopped();
     const { handles } = this.find(bucketUuid);
     this.buckets.delete(bucketUuid);
     for (const handle of handles.values()) {
-      await handle.last;
+      await handle.lastWrite;
       handle.stored.clean = clean && handle.failure === null && !handle.isFull;
       handle.stored.closedBy = handle.stored.clean ? (by ?? null) : null;
     }
   }
 
   async destroy(files: BucketFiles): Promise<void> {
-    this.refuseWhenDead();
+    this.throwIfStopped();
     this.buckets.delete(files.bucketUuid);
     this.disk.buckets.delete(files.folder);
   }
@@ -286,7 +290,7 @@ class MemoryEngine implements DiskEngine {
   }
 
   private async write(handle: Handle, cuts: CutBuffer): Promise<void> {
-    this.refuseWhenDead();
+    this.throwIfStopped();
     refuseAfterFailure(handle);
     if (this.disk.isFull) {
       handle.isFull = true;
@@ -309,7 +313,7 @@ class MemoryEngine implements DiskEngine {
 
   /** A file that takes no more commits can still be read. */
   private readable(bucketUuid: string, file: number): Handle {
-    this.refuseWhenDead();
+    this.throwIfStopped();
     const handle = this.find(bucketUuid).handles.get(file);
     if (handle === undefined) throw new Error(`file ${file} of bucket ${bucketUuid} is not open`);
     return handle;
@@ -321,7 +325,7 @@ class MemoryEngine implements DiskEngine {
     return bucket;
   }
 
-  private refuseWhenDead(): void {
+  private throwIfStopped(): void {
     if (this.isStopped || this.disk.crashes !== this.crashes) throw new Error('the disk engine is stopped');
   }
 }
@@ -347,8 +351,8 @@ function openAll({ files, stored, handles }: OpenBucket): OpenResult {
       result.damaged.push(damagedOf(files, file, data.damage));
       return;
     }
-    const { path } = damagedOf(files, file, '');
-    handles.set(file, { stored: data, path, failure: null, isFull: false, last: Promise.resolve() });
+    const path = pathOf(files, file);
+    handles.set(file, { stored: data, path, failure: null, isFull: false, lastWrite: Promise.resolve() });
     result.opened.push({ file, clean: data.clean, closedBy: data.closedBy, vbuckets: data.records() });
     data.clean = false;
     data.closedBy = null;
@@ -356,9 +360,11 @@ function openAll({ files, stored, handles }: OpenBucket): OpenResult {
   return result;
 }
 
+const pathOf = (files: BucketFiles, file: number): string => `${files.folder}/${file}`;
+
 const damagedOf = (files: BucketFiles, file: number, reason: string): DamagedFile => ({
   file,
-  path: `${files.folder}/${file}`,
+  path: pathOf(files, file),
   reason,
 });
 

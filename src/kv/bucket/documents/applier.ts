@@ -25,7 +25,7 @@ export interface ApplierOptions extends WriteRoomOptions {
   /** Called when a vbucket has a change to write. */
   onDirty: (vb: number) => void;
   /** Called when a client waits until the changes of a vbucket are on disk. */
-  onAwaited: (vb: number) => void;
+  onPersistenceAwaited: (vb: number) => void;
 }
 
 /** The first and the last seqno of a snapshot of the active. */
@@ -113,7 +113,7 @@ export class Applier {
 
   /** Has the disk write the changes of the vbucket at once. */
   writeSoon(vb: number): void {
-    this.options.onAwaited(vb);
+    this.options.onPersistenceAwaited(vb);
   }
 
   awaitDisk(done: WhenFetched): void {
@@ -131,7 +131,7 @@ export class Applier {
     const hash = vbuckets.hash(buffer, keyStart, keyEnd);
     if (vbuckets.locate(this.position, vb, hash, buffer, keyStart, keyEnd) !== 0) return Status.success;
     if (!residency.mayBeOnDisk(vb, hash, buffer, keyStart, keyEnd)) return Status.success;
-    this.fetched.requestFetch(this.position, buffer, keyStart, keyEnd);
+    this.fetched.prepareFetch(this.position, buffer, keyStart, keyEnd);
     return notResident;
   }
 

@@ -29,6 +29,6 @@ export interface MemoryDocumentsOptions {
   reads: DiskReads | null;
   /** Called when a vbucket has a change to write; `isUrgent` when a client waits for it. */
   onDirty: (vb: number, isUrgent: boolean) => void;
-  /** Called when a client polls how far this vbucket is persisted. */
-  onWatched: (vb: number) => void;
+  /** Called when a client polls how far this vbucket is persisted, waiting for its changes. */
+  onPersistenceAwaited: (vb: number) => void;
 }

@@ -144,7 +144,7 @@ export class MemoryDocuments implements Documents {
     const { items, now } = this.vbuckets;
     const status = checkStore(request, items, this.position.address, now);
     if (status !== Status.success) return status;
-    if (request.keepXattrs && this.areXattrsNonResident()) return this.requestFetchOf(request);
+    if (request.keepXattrs && this.areXattrsNonResident()) return this.prepareFetchOf(request);
     draftOf(request, this.draft);
     if (request.mode === StoreMode.remove) this.markDeleted();
     else this.completeStore(request);
@@ -157,7 +157,7 @@ export class MemoryDocuments implements Documents {
     const { position, vbuckets } = this;
     const status = checkExisting(request, vbuckets.items, position.address, vbuckets.now);
     if (status !== Status.success) return status;
-    if (this.areXattrsNonResident()) return this.requestFetchOf(request);
+    if (this.areXattrsNonResident()) return this.prepareFetchOf(request);
     draftOf(request, this.draft);
     keepForTombstone(this.draft, vbuckets.items, position.address);
     this.markDeleted();
@@ -189,7 +189,7 @@ export class MemoryDocuments implements Documents {
     const { position, vbuckets } = this;
     const status = checkExisting(request, vbuckets.items, position.address, vbuckets.now);
     if (status !== Status.success) return status;
-    if (this.isValueNonResident()) return this.requestFetchOf(request);
+    if (this.isValueNonResident()) return this.prepareFetchOf(request);
     const expiry = this.expiryOf(request);
     if (this.progress.mustWait(position.vb, this.levelOf(request)))
       return this.touchDurably(request, expiry, result, view);
@@ -215,7 +215,7 @@ export class MemoryDocuments implements Documents {
     if (isInFlight(items, address)) return Status.syncWriteInProgress;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (items.isLocked(address, now)) return Status.locked;
-    if (this.isValueNonResident()) return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
+    if (this.isValueNonResident()) return this.fetched.prepareFetch(this.position, key, keyStart, keyEnd);
     this.peekNext(result);
     result.seqno = items.seqno(address);
     if (!items.lockItem(address, now.lockEnd(lockSeconds(seconds)), result, now))
@@ -276,7 +276,7 @@ export class MemoryDocuments implements Documents {
   }
 
   watchPersisted(vb: number): number {
-    this.options.onWatched(vb);
+    this.options.onPersistenceAwaited(vb);
     return this.safePersistedSeqno(vb);
   }
 
@@ -325,13 +325,13 @@ export class MemoryDocuments implements Documents {
 
   /** Shows the item at `position`, whose value is on disk, if that was read. */
   private showNonResident(key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {
-    this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
+    this.fetched.prepareFetch(this.position, key, keyStart, keyEnd);
     return this.fetched.showWithValue(this.position, view);
   }
 
   /** Requests the value of the expired item at `position`: the tombstone keeps a part of the value. The item stays if memory had no room for the value. */
   private fetchToExpire(key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
-    this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
+    this.fetched.prepareFetch(this.position, key, keyStart, keyEnd);
     return this.fetched.hasVersion() ? Status.keyNotFound : notResident;
   }
 
@@ -355,7 +355,7 @@ export class MemoryDocuments implements Documents {
     if (this.vbuckets.locate(this.position, memoryVb, hash, key, keyStart, keyEnd) !== 0)
       return Status.success;
     if (!this.residency.mayBeOnDisk(memoryVb, hash, key, keyStart, keyEnd)) return Status.success;
-    return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
+    return this.fetched.prepareFetch(this.position, key, keyStart, keyEnd);
   }
 
   /** Whether the value of the item at `position` is on disk only. */
@@ -368,8 +368,8 @@ export class MemoryDocuments implements Documents {
     return this.position.address !== 0 && this.expirer.needsValue(this.position.address);
   }
 
-  private requestFetchOf({ key, keyStart, keyEnd }: MutationRequest): DocumentResult {
-    return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
+  private prepareFetchOf({ key, keyStart, keyEnd }: MutationRequest): DocumentResult {
+    return this.fetched.prepareFetch(this.position, key, keyStart, keyEnd);
   }
 
   /** As `locateForChange`, for changes by clients: the level must be one this node can meet. */

@@ -97,7 +97,7 @@ test('a commit that fails for another reason while the disk is full ends writing
   b.store('k');
   await runBackground(b);
   disk.isFull = false;
-  disk.failNextCommit('fsync failed');
+  disk.failNextWrite('fsync failed');
   await runBackground(b, 600);
   assert.match(b.bucket.writeFailure ?? '', /fsync failed/);
   await runBackground(b, 600);

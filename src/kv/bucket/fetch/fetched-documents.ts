@@ -1,6 +1,6 @@
-// Documents that a call did not find in memory: requests the read from disk and holds the document that was read while the waiting frame runs
-// again, since memory may have had no room for the document or have evicted it by then. Only reads use a held document, and only where memory has
-// no version of its own.
+// What a request for a document needs from disk: notes what the request did not find in memory, starts the read, and provides the document that
+// was read when the request runs again, since memory may have had no room for the document or have evicted it by then. Only requests
+// that read use a provided document, and only where memory has no version of its own.
 import { Status } from '#wire/status.ts';
 import { type CutItem, isDeleted, isExpired } from '../../data/cut.ts';
 import {
@@ -15,7 +15,7 @@ import type { ItemPosition } from '../../vbucket/item-position.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { FetchRequest } from './background-fetches.ts';
 
-/** Loads a document into memory, or reads it without loading it; null in buckets without a disk. */
+/** Loads a document into memory, or reads it without loading it. */
 export interface DiskReads {
   load(request: FetchRequest, done: WhenFetched): void;
   read(request: FetchRequest, done: WhenFetched): void;
@@ -23,9 +23,10 @@ export interface DiskReads {
 
 export class FetchedDocuments {
   private readonly vbuckets: Vbuckets;
+  /** Null in buckets without a disk. */
   private readonly reads: DiskReads | null;
-  /** The read that the last call requested. */
-  private requested: FetchRequest = { vb: 0, key: Buffer.alloc(0), seqno: 0 };
+  /** The document that the last `prepareFetch` noted. */
+  private wanted: FetchRequest = { vb: 0, key: Buffer.alloc(0), seqno: 0 };
   private provided: FetchedDocument | null = null;
 
   constructor(vbuckets: Vbuckets, reads: DiskReads | null) {
@@ -33,23 +34,24 @@ export class FetchedDocuments {
     this.reads = reads;
   }
 
-  /** Records that the key at `position`, or its value, is not in memory. */
-  requestFetch(position: ItemPosition, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
+  /** Notes which document `load` or `read` will read: the key at `position`, or its value, is not in memory. */
+  prepareFetch(position: ItemPosition, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     const { items } = this.vbuckets;
+    // 0: the whole item is on disk only.
     const seqno = position.address === 0 ? 0 : items.seqno(position.address);
-    this.requested = { vb: position.vb, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
+    this.wanted = { vb: position.vb, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
     return notResident;
   }
 
-  /** Starts the read that the last call requested, loading the document into memory. */
+  /** Reads the wanted document and loads it into memory. */
   load(done: WhenFetched): void {
-    this.reads?.load(this.requested, done);
+    this.reads?.load(this.wanted, done);
   }
 
-  /** Starts the read that the last call requested, without loading the document into memory. */
+  /** Reads the wanted document without loading it into memory. */
   read(done: (found: StoredDocument | null | Status) => void): void {
     const { now } = this.vbuckets;
-    this.reads?.read(this.requested, (fetched) => {
+    this.reads?.read(this.wanted, (fetched) => {
       if (typeof fetched === 'number') done(fetched);
       else {
         const { item } = fetched;
@@ -62,9 +64,9 @@ export class FetchedDocuments {
     this.provided = fetched;
   }
 
-  /** Shows the requested document, which is not in memory; `notResident` unless it was provided. */
+  /** Shows the wanted document, which is not in memory; `notResident` unless it was provided. */
   show(view: ItemView): DocumentResult {
-    const provided = this.providedNow();
+    const provided = this.providedDocument();
     if (provided === null) return notResident;
     if (provided.item === null || isExpired(provided.item, this.vbuckets.now.seconds))
       return Status.keyNotFound;
@@ -72,7 +74,7 @@ export class FetchedDocuments {
     return Status.success;
   }
 
-  /** Shows the item at `position`, whose value was requested. */
+  /** Shows the item at `position` with the value of the wanted document; `notResident` unless it was provided. */
   showWithValue({ address }: ItemPosition, view: ItemView): DocumentResult {
     const item = this.providedVersion();
     if (item === null) return notResident;
@@ -81,19 +83,20 @@ export class FetchedDocuments {
     return Status.success;
   }
 
-  /** Whether the requested version was provided. */
+  /** Whether the wanted version was provided. */
   hasVersion(): boolean {
     return this.providedVersion() !== null;
   }
 
   private providedVersion(): CutItem | null {
-    const item = this.providedNow()?.item ?? null;
-    return item?.seqno === this.requested.seqno ? item : null;
+    const item = this.providedDocument()?.item ?? null;
+    return item?.seqno === this.wanted.seqno ? item : null;
   }
 
-  private providedNow(): FetchedDocument | null {
-    const { requested, provided } = this;
-    return provided !== null && provided.vb === requested.vb && provided.key.equals(requested.key)
+  /** The provided document, if it is the wanted one. */
+  private providedDocument(): FetchedDocument | null {
+    const { wanted, provided } = this;
+    return provided !== null && provided.vb === wanted.vb && provided.key.equals(wanted.key)
       ? provided
       : null;
   }

@@ -29,7 +29,7 @@ for (const kind of ['that cannot be written', 'of an ephemeral bucket'] as const
     const storage = { disk: disk.engine(), files };
     const isOnDisk = kind === 'that cannot be written';
     const b = await new BucketUnderTest({ clock, rules, ...(isOnDisk && { storage }) }).start();
-    if (isOnDisk) disk.failNextCommit('broken');
+    if (isOnDisk) disk.failNextWrite('broken');
     // Holes everywhere, but no page that is worth emptying.
     for (let i = 0; i < 4000; i++)
       assert.equal(b.store(`k${i}`, { value: 'v'.repeat(1000) }), Status.success);

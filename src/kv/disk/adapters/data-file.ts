@@ -21,7 +21,7 @@ import { checkSpace, isSqliteFull, lacksSpace } from './no-space.ts';
 import { PageCounts } from './page-counts.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
 import { RowWriter } from './row-writer.ts';
-import { readChanged } from './transaction.ts';
+import { readAfterChange } from './transaction.ts';
 
 /** Another process that opened the file may hold a lock this long before a commit fails. */
 const busyTimeoutMs = 2000;
@@ -120,7 +120,7 @@ export class DataFile {
   readWithLogged<T>(vbs: ReadonlySet<number> | null, read: (db: DatabaseSync) => T): T {
     this.refuseAfterFailure();
     const { db } = this;
-    return readChanged(
+    return readAfterChange(
       db,
       () => this.writer.writeAll(this.log?.cuts() ?? [], vbs),
       () => read(db),

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { shrinkSql } from '../schema.ts';
 
-/** All that `read` finds is of one moment. Within a transaction of the caller it finds the caller's changes too. */
+/** `read` sees one snapshot of the file. Within a transaction of the caller it sees the caller's changes too. */
 export function inOneTransaction<T>(db: DatabaseSync, read: () => T): T {
   if (db.isTransaction) return read();
   db.exec('begin');
@@ -13,8 +13,8 @@ export function inOneTransaction<T>(db: DatabaseSync, read: () => T): T {
   }
 }
 
-/** `read` finds what `change` wrote, which is taken back afterwards: changed pages stay in memory, so that a full disk does not matter. */
-export function readChanged<T>(db: DatabaseSync, change: () => void, read: () => T): T {
+/** Calls `read` after `change` and rolls back. Changed pages stay in memory, so that a full disk does not matter. */
+export function readAfterChange<T>(db: DatabaseSync, change: () => void, read: () => T): T {
   db.exec('pragma cache_spill=off; begin immediate');
   try {
     change();
