@@ -111,7 +111,7 @@ test('an ALL array has a row for each element, however often one is repeated', (
   const keys = maker.keysOf(documentOf({ t: Array.from({ length: 70_000 }, () => 7) }), Buffer.from('d'));
   assert.equal(new Set(keys.map((key) => key.toString('hex'))).size, 70_000);
   const decoder = new RowDecoder([0], []);
-  assert.deepEqual([...new Set(keys.map((key) => decoder.keysOf(key)[0]))], [7]);
+  assert.deepEqual([...new Set(keys.map((key) => decoder.decode(key)[0]))], [7]);
 });
 
 test('documents above a limit are left out and counted', () => {

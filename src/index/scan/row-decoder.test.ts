@@ -25,7 +25,7 @@ test('a row has the values of its key, whatever rows came before', () => {
         const writer = new KeyWriter(1_000);
         for (const [at, value] of row.entries()) writer.write(value, descending[at]);
         assert.deepEqual(
-          decoder.keysOf(writer.copy()),
+          decoder.decode(writer.copy()),
           decodedPositions.map((at) => row[at]),
         );
       }

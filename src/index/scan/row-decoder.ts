@@ -1,4 +1,4 @@
-// Decodes the values of a key that a scan returns.
+// Decodes those components of an index key that a scan returns.
 import type { Value } from '#sqlpp/values/value.ts';
 import { KeyReader } from '../keys/key-reader.ts';
 import type { KeyDirections } from '../spans/intervals.ts';
@@ -7,6 +7,7 @@ const none: readonly Value[] = [];
 const emptyBytes = new Uint8Array(0);
 
 export class RowDecoder {
+  /** The positions in the key of the components to return, in the order of the result. */
   private readonly positions: readonly number[];
   private readonly directions: KeyDirections;
   /** The highest of the positions; -1: the scan returns no values. */
@@ -32,12 +33,12 @@ export class RowDecoder {
     this.resultIndexes = resultIndexes;
   }
 
-  keysOf(key: Uint8Array): readonly Value[] {
+  decode(key: Uint8Array): readonly Value[] {
     if (this.last < 0) return none;
     // Not `new Array(n).fill(undefined)`: V8 would convert such an array when the first value is set, which takes as long as decoding a number.
     const values: Value[] = [];
     for (let index = this.positions.length; index > 0; index--) values.push(undefined);
-    const reader = this.reader.reset(key, this.first(key));
+    const reader = this.reader.reset(key, this.readLeading(key));
     const [index = -1] = this.resultIndexes;
     if (index >= 0) values[index] = this.leading.value;
     for (let position = 1; position <= this.last; position++) {
@@ -50,7 +51,7 @@ export class RowDecoder {
   }
 
   /** Reads the leading component, if it is not that of the row before; returns where it ends. */
-  private first(key: Uint8Array): number {
+  private readLeading(key: Uint8Array): number {
     const { leading } = this;
     const { bytes, end } = leading;
     let at = 0;

@@ -47,7 +47,7 @@ export class ScanRows {
         continue;
       }
       this.toAnswer--;
-      rows.push({ id, keys: this.decoder.keysOf(key) });
+      rows.push({ id, keys: this.decoder.decode(key) });
     }
     this.answered += rows.length;
     return rows;
