@@ -1,4 +1,5 @@
-// How Vite builds the console of a node and that of the cloud together, so that code of both is in common files; tools/build-console.ts runs Vite.
+// How Vite builds the console of a node and that of the cloud in one build, so that both load the same files for the code that they share;
+// tools/build-console.ts runs Vite.
 import { defineConfig } from 'vite';
 
 // biome-ignore lint/style/noDefaultExport: Vite reads its configuration from the default export.
@@ -7,7 +8,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2023',
-    // The content policy allows no images and fonts inside of style sheets.
+    // The Content-Security-Policy allows no images and fonts inside of style sheets.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {

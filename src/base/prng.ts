@@ -1,7 +1,7 @@
 // A seeded generator of numbers for tests and simulations (mulberry32). Never for secrets.
 
 export interface Prng {
-  /** From 0 (inclusive) to 1. */
+  /** A number from 0 to below 1. */
   next(): number;
   /** An integer from 0 to below `limit`. */
   below(limit: number): number;

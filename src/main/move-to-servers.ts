@@ -14,11 +14,11 @@ import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 
 /** The time limit of the start: new servers choose a leader before they store anything. */
 const startMs = 60_000;
-/** The time limit of copying, shorter than the present store may delay changes. */
+/** The time limit of copying: shorter than the time for which the present store makes changes wait (`hold`). */
 const copyMs = 8_000;
 const writesAtOnce = 16;
 
-/** A new store on the servers, above the revision that the present one has. */
+/** A new store on the servers. Its revisions begin above `revision`, that of the present store. */
 export async function newStoreOn(
   source: NatsSource,
   revision: number,

@@ -18,8 +18,8 @@ export class SimulatedServers {
   log: StoredRecord[] = [];
   readonly feeds = new Set<(record: StoredRecord) => void>();
 
-  newest(key: string, below = Number.POSITIVE_INFINITY): StoredRecord | null {
-    return this.log.findLast((record) => record.key === key && record.revision <= below) ?? null;
+  newest(key: string, upTo = Number.POSITIVE_INFINITY): StoredRecord | null {
+    return this.log.findLast((record) => record.key === key && record.revision <= upTo) ?? null;
   }
 
   get revision(): number {
@@ -32,7 +32,7 @@ export class SimulatedServers {
     return this.#store(record);
   }
 
-  /** Null: refused. */
+  /** As `write`, on condition that the newest change of all has this revision. Null: refused. */
   writeLast(record: Omit<StoredRecord, 'revision'>, newest: number): number | null {
     return this.revision === newest ? this.#store(record) : null;
   }
@@ -47,13 +47,15 @@ export class SimulatedServers {
 
 export interface LinkFaults {
   delayMaxMs: number;
-  /** The following faults are percentages of requests, answers, changes, reads and records of a feed. */
+  /** Percent of the writes whose request is lost; in the same way the answer is lost, and the request arrives twice. */
   lostRequest: number;
   lostAnswer: number;
   doubled: number;
-  /** Changes that are refused, but made some seconds later. */
+  /** Percent of the writes that are refused, but made some seconds later. */
   refusedThenMade: number;
+  /** Percent of the reads that an earlier state answers. */
   stale: number;
+  /** Percent of the records at which their feed breaks. */
   brokenFeed: number;
 }
 
@@ -93,8 +95,8 @@ export class FaultyConfigLink implements ConfigLink {
 
   async read(key: string): Promise<StoredRecord | null> {
     await this.#transmit();
-    const below = this.#stale() ? this.#random(this.#servers.revision + 1) : undefined;
-    return this.#servers.newest(key, below);
+    const upTo = this.#stale() ? this.#random(this.#servers.revision + 1) : undefined;
+    return this.#servers.newest(key, upTo);
   }
 
   async follow(feed: RecordFeed): Promise<{ stop(): void }> {

@@ -42,9 +42,9 @@ export class MapWriter {
   /** A request without changes writes the map as it is: the outcome then shows what the map contains. */
   async change({ bucketUuid, changes }: MapChange): Promise<MapOutcome> {
     const problem = this.#store.problem ?? null;
-    // Does not wait for a store that cannot be written: the outcome could stay unknown for long. After a pause the data service requests
-    // the change again if it is still needed: a copy that answers by then need not leave the set, and a shard is served meanwhile.
-    if (problem !== null && changes.every(mayWait)) return { kind: 'notMade', reason: problem };
+    // Nothing is sent to a store that cannot be written now, since the outcome could stay unknown for long. The data service requests the
+    // change again after a pause, if it is still needed. Until then the shard is served, and a copy that answers again need not leave the set.
+    if (problem !== null && changes.every(isServedWithout)) return { kind: 'notMade', reason: problem };
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       if (attempt > 0) await this.#clock.sleep(pauseMs * attempt);
       const outcome = await this.#attempt(mapKey(bucketUuid), changes);
@@ -115,6 +115,7 @@ export class MapWriter {
       const restarted = named.map((node) => nodes.indexOf(node));
       const served = confirmed(placement, ownIndex, bootId, { ...change, restarted });
       if (served === null) return null;
+      // The disk of this node lacks some of the shard: the earlier active stays the last active.
       if (change.isUnwritten && last !== nodeId && isInSync(served, nodes.indexOf(last)))
         return { ...served, lastActive: { node: last, epoch: change.epoch } };
       const isMove = isHandedOver(placement) && change.epoch === placement.epoch && restarted.length === 0;
@@ -133,6 +134,7 @@ export class MapWriter {
       return promotedShard(stopped, successor, goal[0] === successor ? goal : placement.chain);
     }
     if (placement.confirmed !== bootId) return null;
+    // Without `lastActive` the active is the last active: its disk has the whole shard.
     const { lastActive: _, ...written } = placement;
     if (change.kind === 'written') {
       if (change.by === undefined) return written;
@@ -160,8 +162,8 @@ export class MapWriter {
   }
 }
 
-/** Whether this process serves the shard and goes on until the change is made, unless its outcome is unknown. */
-const mayWait = (change: ShardChange): boolean =>
+/** Whether this process serves the shard although the change is not made. A complete handover that is not stored ends, and begins again later. */
+const isServedWithout = (change: ShardChange): boolean =>
   change.kind === 'stop' ? change.isComplete === true : change.kind !== 'confirm';
 
 /** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */
@@ -188,8 +190,8 @@ function confirmed(
 }
 
 /**
- * The confirmed shard after its move, without the nodes that no longer have the shard in its in-sync set: the other members have all of their
- * changes. Unchanged if too few members would remain.
+ * The confirmed shard after its move. Removes from the in-sync set the nodes that are not in the new chain: its other members have all changes
+ * of the shard. Unchanged if no majority of the new chain would remain in the set.
  */
 function movedTo(shard: ShardPlacement, goal: readonly number[]): ShardPlacement {
   const { incoming: _, ...rest } = shard;

@@ -83,14 +83,14 @@ function start(
   const salt = form.salt ?? random.bytes(32).toString('base64');
   const wanted = { id: random.uuid(), logDir, redaction, salt, auditLog };
   const wantedNodes = view.cluster.nodes.filter(({ otpNode }) => form.nodes.includes(otpNode));
-  const nodes = wantedNodes.map(({ otpNode, uuid }) => {
+  const collectors = wantedNodes.map(({ otpNode, uuid }) => {
     const collect = ({ startedMs, ...run }: NodeRun): Promise<string> =>
       otpNode === view.self.otpNode
         ? writeBundle(deps, { ...wanted, startedMs }, run, context)
         : bundles.collect(uuid, { ...wanted, startedMs }, run.signal);
     return [otpNode, collect] as const;
   });
-  return logCollection.start({ otpNode: view.self.otpNode, nodes: Object.fromEntries(nodes) });
+  return logCollection.start({ otpNode: view.self.otpNode, collectors: Object.fromEntries(collectors) });
 }
 
 /**

@@ -1,4 +1,5 @@
-// The collection of support bundles of nodes: one at a time, in the background, with its state for the list of tasks.
+// Collects support bundles from nodes in the background, from all of them at the same time. There is one collection at a time; its state is shown in
+// the list of tasks.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 
@@ -32,8 +33,8 @@ export interface NodeRun {
 
 export interface CollectionRequest {
   readonly otpNode: string;
-  /** By name of a node: writes its bundle and resolves with the path there. */
-  readonly nodes: Readonly<Record<string, (run: NodeRun) => Promise<string>>>;
+  /** By name of a node: writes the bundle of that node and resolves with its path on the node. */
+  readonly collectors: Readonly<Record<string, (run: NodeRun) => Promise<string>>>;
 }
 
 export class LogCollection {
@@ -49,13 +50,13 @@ export class LogCollection {
     return this.#state;
   }
 
-  /** False if one is running. */
+  /** False if another collection is running. */
   start(request: CollectionRequest): boolean {
     if (this.#running) return false;
     const startedMs = this.#deps.clock.wallMs();
     const cancel = new AbortController();
     const perNode = Object.fromEntries(
-      Object.keys(request.nodes).map((name) => [name, { status: 'started', progress: 0 } as const]),
+      Object.keys(request.collectors).map((name) => [name, { status: 'started', progress: 0 } as const]),
     );
     this.#state = { otpNode: request.otpNode, startedMs, status: 'running', perNode };
     const ended = this.#run(request, startedMs, cancel.signal).finally(() => {
@@ -71,8 +72,8 @@ export class LogCollection {
     await this.#running?.ended;
   }
 
-  async #run({ nodes }: CollectionRequest, startedMs: number, signal: AbortSignal): Promise<void> {
-    const collecting = Object.entries(nodes).map(async ([name, collect]) => {
+  async #run({ collectors }: CollectionRequest, startedMs: number, signal: AbortSignal): Promise<void> {
+    const collecting = Object.entries(collectors).map(async ([name, collect]) => {
       const report: NodeRun['report'] = (changes) => this.#change(name, changes);
       try {
         const path = await collect({ startedMs, signal, report });

@@ -1,4 +1,4 @@
-// The records of a store as this node last saw them, and whether the state that a server shows now can follow them.
+// The mirror's records: those of the configuration store as this node last saw them. Checks that a state that a server shows now is not older.
 import type { Entry } from '../config-store.ts';
 import type { ConfigLink, StoredRecord, StoreHead } from './config-link.ts';
 
@@ -37,8 +37,8 @@ export class Records {
   }
 
   /**
-   * Makes this mirror accept the whole state of a founder that took over: keys that the state lacks are deleted, and no record here counts
-   * as newer.
+   * Makes this mirror accept the whole state of a founder that took over: adds to the state a deletion of each key that it lacks, and removes
+   * the mirror's records that would count as newer.
    */
   prepareFor(state: Map<string, StoredRecord>, revision: number): void {
     for (const { key } of this.missingFrom(state))
@@ -50,7 +50,7 @@ export class Records {
 
   /**
    * Adds to a state of the store the deletions that the servers do not show.
-   * @throws OlderStoreError when that state cannot follow this one.
+   * @throws OlderStoreError when that state is older than this mirror, or has another history.
    */
   async complete(
     state: Map<string, StoredRecord>,
@@ -58,7 +58,7 @@ export class Records {
     { keepsDeletions, read }: Pick<ConfigLink, 'keepsDeletions' | 'read'>,
   ): Promise<void> {
     for (const record of this.missingFrom(state)) {
-      // The deletion of a key has a later revision than its record: one of the newest revision, or above it, was not deleted.
+      // The deletion of a key has a later revision than its record: a record of the store's newest revision, or a later one, was not deleted.
       if (!keepsDeletions && (record.json === null || record.revision < head.revision)) {
         const revision = Math.max(record.revision, head.revision);
         state.set(record.key, { key: record.key, json: null, revision, writes: null });
@@ -69,7 +69,7 @@ export class Records {
       if (record.json !== null) throw new OlderStoreError(`"${record.key}" is missing`);
       this.discard(record.key);
     }
-    this.#checkFollowedBy(state);
+    this.#checkNotOlder(state);
   }
 
   /** Records that the given state of the store does not contain. */
@@ -77,7 +77,7 @@ export class Records {
     return [...this.#byKey.values()].filter(({ key }) => !state.has(key));
   }
 
-  #checkFollowedBy(state: ReadonlyMap<string, StoredRecord>): void {
+  #checkNotOlder(state: ReadonlyMap<string, StoredRecord>): void {
     for (const record of state.values()) {
       const existing = this.#byKey.get(record.key);
       if (existing === undefined || existing.revision < record.revision) continue;

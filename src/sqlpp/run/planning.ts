@@ -15,7 +15,7 @@ import type { PrepareContext } from './engine.ts';
 export interface StatementPlanning extends PlanningContext {
   /** Plans of subqueries in expressions, in the order in which they were found. */
   readonly subqueries: QueryPlan[];
-  /** The parameters that the statement names. */
+  /** The parameters that the statement uses: names without `$`, and positions as digits. */
   parameters(tree: Statement): string[];
   /** Call after planning: plans refer to this object, and are used longer than the parameters of the request. */
   releaseValues(): void;
@@ -23,7 +23,7 @@ export interface StatementPlanning extends PlanningContext {
 
 export type KnownValues = Pick<PrepareContext, 'positional' | 'named' | 'onParameterRead'>;
 
-/** Plans refer to the returned object, so that it must not refer to the request's datastore, which has the session. */
+/** Plans keep the returned object, so it must not refer to the datastore of the request, which refers to the request's session. */
 export function planningOf(text: string, context: PrepareContext): StatementPlanning {
   const { sequentialScans, datastore, statistics } = context;
   let values: KnownValues = context;
@@ -79,7 +79,7 @@ export function parsed(text: string): Expression {
 /** Searching the text takes far less time than visiting the tree, which is large for long statements. */
 export const mayHaveParameters = (text: string): boolean => text.includes('$') || text.includes('?');
 
-/** Names of all parameters in a tree, without `$`; positions as numbers. */
+/** All parameters in a tree: names without `$`, and positions as digits. */
 function parametersOf(tree: Statement): string[] {
   const names = new Set<string>();
   const visit = (node: unknown): void => {

@@ -13,7 +13,7 @@ const openingBrace = 0x7b;
 
 /** The fields to extract: one slot per path. */
 export class FieldTree {
-  /** One entry per wanted member, or member with wanted fields. */
+  /** The members to look for: those that are extracted, and those with nested fields that are. The other lists have the same order. */
   readonly names: readonly Uint8Array[];
   /** Absent: only nested fields are wanted. */
   readonly slots: readonly (number | undefined)[];
