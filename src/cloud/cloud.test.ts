@@ -6,11 +6,13 @@ import { realClock } from '#ports/clock.ts';
 import { handleShares } from '#ports/handles.ts';
 import { realRandom } from '#ports/random.ts';
 import { aCloud } from '../../test/support/a-cloud.ts';
+import { aClusterRow } from '../../test/support/cluster-row.ts';
 import { signatureOf, timestampHeader } from './access/signature.ts';
 import { TokenStore } from './access/tokens.store.ts';
 import { OperationsStore } from './operations/operations.store.ts';
 import { migrate } from './store/migrations.ts';
 import { openSqlite } from './store/sqlite.adapter.ts';
+import type { TokenRow } from './store/tables.ts';
 
 test('the cloud answers 500 without details for every operation once its database is closed', async () => {
   const { store, cloud, errors } = await aCloud();
@@ -90,6 +92,42 @@ test('keeps of the tokens of starts only the valid one and the one that it repla
   assert.deepEqual(new Set(kept), new Set([previous, { id: cloud.startToken.id, isValid: true }]));
   assert.equal((await get('/v3/caller')).status, 200);
   assert.equal((await get('/v3/caller', { token: issued[2]?.token ?? '' })).status, 401);
+});
+
+test('deletes the tokens of starts of other servers that have not come back', async (t) => {
+  const { store, state } = openSqlite(':memory:');
+  await migrate(store);
+  const secrets = new SecretBox(realRandom.bytes(secretKeyBytes), realRandom);
+  const tokens = new TokenStore({ store, secrets, clock: realClock, random: realRandom });
+  const issue = async (origin: string, days: number, values: Partial<TokenRow> = {}): Promise<void> => {
+    const { id } = await tokens.issue({ role: 'reader', projectId: null, origin, expiresAt: null });
+    const created_at = realClock.wallMs() - days * 86_400_000;
+    await store
+      .updateTable('tokens')
+      .set({ created_at, ...values })
+      .where('id', '=', id)
+      .execute();
+  };
+  await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
+  await store
+    .insertInto('clusters')
+    .values(aClusterRow({ home: 'busy' }))
+    .execute();
+  await issue('start:gone', 91);
+  await issue('start:revoked', 200, { revoked_at: realClock.wallMs() - 100 * 86_400_000 });
+  await issue('start:busy', 200);
+  await issue('start:used', 91, { last_used_at: realClock.wallMs() });
+  await issue('start:new', 89);
+  await issue('operator', 200);
+  const { cloud } = await aCloud({ store, state, secrets });
+  t.after(() => cloud.stop());
+  assert.deepEqual((await tokens.list()).map(({ origin }) => origin).sort(), [
+    'operator',
+    'start:busy',
+    'start:here',
+    'start:new',
+    'start:used',
+  ]);
 });
 
 test('shows operations whose kind or step only a newer version knows', async (t) => {

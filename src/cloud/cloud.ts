@@ -10,7 +10,7 @@ import { RateLimit } from './access/rate-limit.ts';
 import { timestampHeader } from './access/signature.ts';
 import { findSubject } from './access/subjects.ts';
 import { TokenUses } from './access/token-uses.ts';
-import { type NewToken, TokenStore } from './access/tokens.store.ts';
+import { type NewToken, startOrigin, TokenStore } from './access/tokens.store.ts';
 import { allowlistOperations } from './allowlist/allowlist.routes.ts';
 import { AllowlistService } from './allowlist/allowlist.service.ts';
 import { AllowlistStore } from './allowlist/allowlist.store.ts';
@@ -168,11 +168,12 @@ async function stopAll(
   await store.destroy();
 }
 
-/** Issues the token of this start, after it has revoked that of the start before, and deleted those of earlier ones. */
+/** Issues the token of this start, after it has revoked that of the start before, and deleted those of earlier ones and of servers that are gone. */
 async function startTokenOf(tokens: TokenStore, home: string): Promise<NewToken> {
-  const origin = `start:${home}`;
+  const origin = startOrigin(home);
   await tokens.deleteRevoked(origin);
   await tokens.revoke({ origin });
+  await tokens.deleteAbandonedStarts(origin);
   return await tokens.issue({ role: 'organizationOwner', projectId: null, origin, expiresAt: null });
 }
 

@@ -1,5 +1,6 @@
 // Stores tokens as hashes, and signing secrets encrypted under the key file.
 import { hash } from 'node:crypto';
+import { sql } from 'kysely';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -10,6 +11,11 @@ import { openSealed } from './sealed.ts';
 const tokenBytes = 32;
 const accessKeyBytes = 18;
 const sealPurpose = 'cloud token secret';
+/** Without a use for this long, the token of a start is taken for abandoned. */
+const abandonedMs = 90 * 86_400_000;
+
+/** The origin of the tokens that the process with this home issues at its starts. */
+export const startOrigin = (home: string): string => `start:${home}`;
 
 /** A new token with its secrets, which are shown once. */
 export interface NewToken {
@@ -141,6 +147,27 @@ export class TokenStore {
       .deleteFrom('tokens')
       .where('origin', '=', origin)
       .where('revoked_at', 'is not', null)
+      .execute();
+  }
+
+  /**
+   * Deletes tokens of earlier starts of servers that share this store and have not come back: revoked ones, and those that were not used
+   * for long of homes that run no cluster.
+   */
+  async deleteAbandonedStarts(own: string): Promise<void> {
+    const untilMs = this.options.clock.wallMs() - abandonedMs;
+    await this.options.store
+      .deleteFrom('tokens')
+      .where('origin', 'like', `${startOrigin('')}%`)
+      .where('origin', '!=', own)
+      .where('created_at', '<', untilMs)
+      .where((e) => e.or([e('last_used_at', 'is', null), e('last_used_at', '<', untilMs)]))
+      .where((e) =>
+        e.or([
+          e('revoked_at', '<', untilMs),
+          e('origin', 'not in', e.selectFrom('clusters').select(sql<string>`'start:' || home`.as('origin'))),
+        ]),
+      )
       .execute();
   }
 
