@@ -1,4 +1,5 @@
 // The steps that spread the documents over the nodes that stay, and remove those that leave once they hold none.
+import type { Clock } from '#ports/clock.ts';
 import { placementOf } from '../clusters/cluster-nodes.ts';
 import {
   type ClusterMembers,
@@ -7,6 +8,7 @@ import {
   membershipOf,
   rebalanceProblem,
   recoverNode,
+  shownProgress,
   startRebalance,
 } from '../node-client/membership.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
@@ -14,6 +16,9 @@ import type { ClusterRow, NodeRow } from '../store/tables.ts';
 import { changeNode, noAddress, type PlanParts } from './plan-parts.ts';
 
 const pollMs = 250;
+const progressEveryMs = 30_000;
+/** A rebalance whose progress has not changed for this long may never end: the step fails, so that other operations get its place. */
+const stalledMinutes = 30;
 
 /** Repeatable: a rebalance that an earlier attempt started is waited for. */
 export async function balanceNodes(
@@ -25,9 +30,11 @@ export async function balanceNodes(
   if (rows.length === 1) return;
   const client = await nodes.founderClient(cluster);
   const untilIdle = async (): Promise<ClusterMembers> => {
+    const progress = new ProgressCheck(client, clock);
     for (;;) {
       const membership = await membershipOf(client);
       if (membership.rebalanceStatus === 'none') return membership;
+      await progress.check();
       await clock.sleep(pollMs, cancellation);
     }
   };
@@ -38,6 +45,33 @@ export async function balanceNodes(
   await startRebalance(client, before, leaving);
   if (!isBalanced(await untilIdle(), rows))
     throw new Error((await rebalanceProblem(client)) ?? 'the cluster is not balanced yet');
+}
+
+class ProgressCheck {
+  private readonly client: NodeClient;
+  private readonly clock: Pick<Clock, 'monotonicMs'>;
+  private progress = '';
+  private readMs: number;
+  private changedMs: number;
+
+  constructor(client: NodeClient, clock: Pick<Clock, 'monotonicMs'>) {
+    this.client = client;
+    this.clock = clock;
+    this.readMs = clock.monotonicMs();
+    this.changedMs = this.readMs;
+  }
+
+  /** Throws if the rebalance has made no progress for long. */
+  async check(): Promise<void> {
+    const now = this.clock.monotonicMs();
+    if (now - this.readMs < progressEveryMs) return;
+    this.readMs = now;
+    const progress = await shownProgress(this.client);
+    if (progress !== this.progress) this.changedMs = now;
+    else if (now - this.changedMs >= stalledMinutes * 60_000)
+      throw new Error(`the rebalance has made no progress for ${stalledMinutes} minutes`);
+    this.progress = progress;
+  }
 }
 
 export async function removeLeaving(parts: PlanParts, cluster: ClusterRow): Promise<void> {

@@ -73,6 +73,10 @@ export async function rebalanceProblem(founder: NodeClient): Promise<string | un
   return progress.errorMessage;
 }
 
+/** Differs after each step of the rebalance. */
+export const shownProgress = (founder: NodeClient): Promise<string> =>
+  founder.request('GET', '/pools/default/rebalanceProgress');
+
 export async function setMemoryQuota(founder: NodeClient, memoryQuota: number): Promise<void> {
   await founder.request('POST', '/pools/default', { memoryQuota });
 }
