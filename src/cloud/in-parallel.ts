@@ -1,9 +1,13 @@
 // Applies a function to many items, a few at a time.
 
-const concurrentMax = 4;
+const fewAtOnce = 4;
 
 /** Begins in the order of the items. Throws the first error once all have ended. */
-export async function inParallel<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+export async function inParallel<T>(
+  items: readonly T[],
+  act: (item: T) => Promise<void>,
+  concurrentMax = fewAtOnce,
+): Promise<void> {
   const waiting = items.values();
   const errors: unknown[] = [];
   const next = async (): Promise<void> => {

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { deferred } from '#base/deferred.ts';
 import { type Log, silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { aUsersService, newUser, passTime } from '../../../test/support/users-service.ts';
 import { UnresponsiveNodeError } from '../node-client/refusals.ts';
 import { DatabaseUsersService } from './database-users.service.ts';
@@ -160,6 +161,36 @@ test('confirms the users of a cluster one after the other, and asks a node that 
   gate.resolve();
   await passTime(clock, 2_000);
   assert.deepEqual(begun, ['a', ...names]);
+});
+
+test('confirms a limited number of users of each of several clusters at a time', async (t) => {
+  const { store, clock, unconfirmed, row } = await aUsersService(t);
+  const clusters = ['many', ...Array.from({ length: 40 }, (_, i) => `c${i}`)];
+  await store
+    .insertInto('clusters')
+    .values(clusters.map((id) => aClusterRow({ id, name: id, phase: 'ready', home: row.home })))
+    .execute();
+  for (const id of clusters) await unconfirmed.note(id, 'u');
+  const users = Array.from({ length: 119 }, (_, i) => ({
+    cluster_id: 'many',
+    username: `u${i}`,
+    told_at: null,
+  }));
+  await store.insertInto('user_doubts').values(users).execute();
+  let [confirmed, most, running] = [0, 0, 0];
+  unconfirmed.start(async () => {
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running--;
+    confirmed++;
+  });
+  t.after(() => unconfirmed.stop());
+  clock.advance(2_000);
+  for (let turn = 0; turn < 5_000; turn++) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual([confirmed, most], [140, 32]);
+  clock.advance(2_000);
+  for (let turn = 0; turn < 1_000; turn++) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(confirmed, 160);
 });
 
 test('forgets the unconfirmed changes of a deleted cluster', async (t) => {

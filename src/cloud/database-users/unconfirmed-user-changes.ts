@@ -6,6 +6,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
 import { servingPhases } from '../clusters/phase.ts';
+import { inParallel } from '../in-parallel.ts';
 import { isRefusal, UnresponsiveNodeError } from '../node-client/refusals.ts';
 import type { ClusterRow, Store, UnconfirmedUserChangeRow } from '../store/tables.ts';
 
@@ -16,6 +17,10 @@ const pauseMaxMs = 300_000;
 const refusalsMax = 8;
 /** The delay between the first and the second confirmation. */
 const secondConfirmationMs = 30_000;
+/** The most users of a cluster that one check confirms: the next check also finds those that became due meanwhile. */
+const usersPerCheck = 100;
+/** How many clusters a check works on at a time. More than in other work, since a node that does not answer keeps its place for long. */
+const clustersAtOnce = 32;
 
 export interface UnconfirmedUserChangesOptions {
   store: Store;
@@ -123,7 +128,9 @@ export class UnconfirmedUserChanges {
       return !isOrphan(change) && (last === undefined || last.notBeforeMs <= nowMs);
     });
     const byCluster = Map.groupBy(ready, ({ cluster_id }) => cluster_id);
-    await Promise.all([...byCluster.values()].map((changes) => this.confirmInOrder(changes, confirm)));
+    const confirmSome = (changes: readonly DueChange[]): Promise<void> =>
+      this.confirmInOrder(changes.slice(0, usersPerCheck), confirm);
+    await inParallel([...byCluster.values()], confirmSome, clustersAtOnce);
   }
 
   /** Changes that are due, also of clusters that were deleted since, which have no phase. */
