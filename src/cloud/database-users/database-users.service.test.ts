@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { deferred } from '#base/deferred.ts';
+import { realRandom } from '#ports/random.ts';
 import { aUsersService, newUser } from '../../../test/support/users-service.ts';
-import { usersMax } from './database-users.service.ts';
+import { accessEntriesMax, DatabaseUsersService, usersMax } from './database-users.service.ts';
 
 const minuteMs = 60_000;
 
@@ -37,6 +38,49 @@ test('the service of database users creates users up to the limit of a cluster, 
   assert.deepEqual([...node.roles.keys()], ['u']);
   await server().delete(cluster, 'u');
   await server().create(cluster, { ...newUser, username: 'more' });
+});
+
+test('the service of database users limits the access entries of all users together', async (t) => {
+  const { store, cluster, server } = await aUsersService(t);
+  const users = server();
+  const entry = { bucketName: 'b', bucketAccess: ['data_reader' as const] };
+  await users.create(cluster, newUser);
+  const access = JSON.stringify(Array.from({ length: accessEntriesMax - 1 }, () => entry));
+  const many = { cluster_id: 'c', username: 'many', user_id: 'many', access, created_at: 0 };
+  await store.insertInto('database_users').values(many).execute();
+  const other = { ...newUser, username: 'other', access: [entry, entry] };
+  const tooMany =
+    /^.*buckets: the users of cluster c would have 20001 entries of access in all, and can have/;
+  await assert.rejects(users.create(cluster, other), tooMany);
+  await assert.rejects(users.update(cluster, 'u', { access: [entry, entry] }), tooMany);
+  await users.update(cluster, 'u', { access: [entry] });
+  // A cluster of an earlier version may have more than the limit.
+  await store
+    .insertInto('database_users')
+    .values({ ...many, username: 'more' })
+    .execute();
+  await users.update(cluster, 'u', { password: 'new', access: [entry] });
+  await assert.rejects(users.create(cluster, { ...other, access: [entry] }), /would have 40000 entries/);
+});
+
+test('the removal of access keeps what another server stores meanwhile', async (t) => {
+  const { store, cluster, clock, unconfirmed, server } = await aUsersService(t);
+  const access = (...names: string[]) =>
+    names.map((bucketName) => ({ bucketName, bucketAccess: ['data_reader' as const] }));
+  const other = server();
+  await other.create(cluster, { ...newUser, access: access('b') });
+  let reads = 0;
+  const slowStore = store.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      // After the list of users and the user of this removal were read.
+      if (++reads === 2) await other.update(cluster, 'u', { access: access('b', 'B') });
+      return result;
+    },
+  });
+  const removing = new DatabaseUsersService({ store: slowStore, unconfirmed, clock, random: realRandom });
+  await removing.removeBucketAccess(cluster, 'b');
+  assert.deepEqual((await other.list(cluster))[0]?.access, access('B'));
 });
 
 test('the service of database users deletes the row of a user whose creation failed at the node', async (t) => {

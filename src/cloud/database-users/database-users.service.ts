@@ -17,6 +17,10 @@ import type { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
 const cloudFieldOf = { name: 'username', roles: 'buckets', _: 'username' };
 const allBuckets = '*';
 export const usersMax = 1_000;
+/** The most access entries of all users of a cluster: its list of users shows all of them. */
+export const accessEntriesMax = 20_000;
+/** How often a removal of access is tried again because another server has changed the access meanwhile. */
+const attemptsMax = 20;
 /** A creation that began longer ago than this has ended. */
 const leftoverMs = 60_000;
 
@@ -135,7 +139,8 @@ export class DatabaseUsersService {
       const valid = access.filter(({ bucketName }) => bucketName === allBuckets || names.has(bucketName));
       if (valid.length === access.length) throw error;
       await this.putToNode(cluster, username, { access: valid });
-      await this.storeAccess(cluster, username, valid);
+      // A change of another server is kept: that server has noted it, so that it is confirmed as well.
+      await this.storeAccess(cluster, username, valid, { before: user.access });
     }
   }
 
@@ -153,6 +158,7 @@ export class DatabaseUsersService {
       created_at: this.options.clock.wallMs(),
     };
     await this.refuseTooMany(cluster);
+    await this.refuseTooMuchAccess(cluster, user.username, request.access);
     if (!(await this.insert(user)) && !(await this.takeOver(cluster, user)))
       throw invalid(`username: cluster ${cluster.row.id} has a user "${request.username}" already`);
     try {
@@ -171,6 +177,19 @@ export class DatabaseUsersService {
     if (Number(count) >= usersMax)
       throw invalid(
         `username: cluster ${id} has ${usersMax} users, which is the most it can have; delete others first`,
+      );
+  }
+
+  private async refuseTooMuchAccess(
+    { row: { id } }: ReadyCluster,
+    username: string,
+    access: readonly Access[],
+  ): Promise<void> {
+    const others = await this.rows(id).where('username', '!=', username).execute();
+    const entries = others.reduce((sum, user) => sum + accessIn(user).length, access.length);
+    if (entries > accessEntriesMax)
+      throw invalid(
+        `buckets: the users of cluster ${id} would have ${entries} entries of access in all, and can have at most ${accessEntriesMax}; give fewer, or access to all buckets`,
       );
   }
 
@@ -206,12 +225,13 @@ export class DatabaseUsersService {
     if (change.userId !== undefined && change.userId !== user.user_id)
       throw invalid('userId: cannot be changed');
     const access = change.access ?? accessIn(user);
+    if (access.length > accessIn(user).length) await this.refuseTooMuchAccess(cluster, username, access);
     const toNode = () => this.putToNode(cluster, username, { password: change.password, access });
     // A change of the password alone leaves the access as it is stored. It needs no write, which a full disk would refuse.
     if (change.access === null && this.options.unconfirmed.isHomeOf(cluster.row)) return toNode();
-    await this.recorded(cluster, username, toNode, (transaction) =>
-      this.storeAccess(cluster, username, access, transaction),
-    );
+    await this.recorded(cluster, username, toNode, async (transaction) => {
+      await this.storeAccess(cluster, username, access, { store: transaction });
+    });
   }
 
   private async deleteNow(cluster: ReadyCluster, username: string): Promise<void> {
@@ -245,10 +265,13 @@ export class DatabaseUsersService {
   }
 
   private async removeAccess(cluster: ReadyCluster, username: string, bucketName: string): Promise<void> {
-    const user = await this.find(cluster.row.id, username);
-    if (user === undefined) return;
-    const access = accessIn(user).filter((entry) => entry.bucketName !== bucketName);
-    await this.storeAccess(cluster, username, access);
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const user = await this.find(cluster.row.id, username);
+      if (user === undefined) return;
+      const access = accessIn(user).filter((entry) => entry.bucketName !== bucketName);
+      if (await this.storeAccess(cluster, username, access, { before: user.access })) return;
+    }
+    throw new Error(`other servers change the access of user "${username}" at the same time`);
   }
 
   private async applyRolesOf(cluster: ReadyCluster, username: string): Promise<void> {
@@ -287,18 +310,20 @@ export class DatabaseUsersService {
     }
   }
 
+  /** `before`: the stored access that is replaced, and no other. Resolves with whether it was replaced. */
   private async storeAccess(
     { row }: ReadyCluster,
     username: string,
     access: readonly Access[],
-    store: Store = this.options.store,
-  ): Promise<void> {
-    await store
+    { before, store = this.options.store }: { before?: string; store?: Store },
+  ): Promise<boolean> {
+    const update = store
       .updateTable('database_users')
       .set({ access: JSON.stringify(access) })
       .where('cluster_id', '=', row.id)
-      .where('username', '=', username)
-      .execute();
+      .where('username', '=', username);
+    const compared = before === undefined ? update : update.where('access', '=', before);
+    return (await compared.executeTakeFirst()).numUpdatedRows > 0n;
   }
 
   /** Leaves the row of a user that another server has created under the same name since. */
