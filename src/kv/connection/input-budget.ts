@@ -15,10 +15,10 @@ export interface RoomWaiter {
 export class InputBudget {
   private readonly limits: InputLimits;
   private readonly byUser = new Map<string, number>();
-  private readonly waiting = new Set<RoomWaiter>();
-  /** Users whose waiting requests exceed their own limit, and whether some exceed that of all. */
-  private readonly waitingUsers = new Set<string>();
-  private isTotalExceeded = false;
+  /** The user whose own limit the request exceeds; null: it exceeds the limit of all. */
+  private readonly waiting = new Map<RoomWaiter, string | null>();
+  /** How many requests wait by user, and under null for the memory of all. */
+  private readonly waitingFor = new Map<string | null, number>();
   private reservedBytes = 0;
 
   constructor(limits: InputLimits) {
@@ -34,20 +34,19 @@ export class InputBudget {
   reserve(user: string, bytes: number, waiter: RoomWaiter): boolean {
     const ofUser = this.byUser.get(user) ?? 0;
     const { perUser, total } = this.limits;
-    if (ofUser + bytes > perUser) this.waitingUsers.add(user);
-    else if (this.reservedBytes + bytes > total) this.isTotalExceeded = true;
+    if (ofUser + bytes > perUser) this.wait(waiter, user);
+    else if (this.reservedBytes + bytes > total) this.wait(waiter, null);
     else {
       this.byUser.set(user, ofUser + bytes);
       this.reservedBytes += bytes;
       return true;
     }
-    this.waiting.add(waiter);
     return false;
   }
 
   /** Whether a request waits for memory that this user has reserved. */
   isWantedFrom(user: string): boolean {
-    return this.waiting.size > 0 && (this.isTotalExceeded || this.waitingUsers.has(user));
+    return this.waitingFor.has(null) || this.waitingFor.has(user);
   }
 
   release(user: string, bytes: number): void {
@@ -55,15 +54,25 @@ export class InputBudget {
     const left = (this.byUser.get(user) ?? 0) - bytes;
     if (left > 0) this.byUser.set(user, left);
     else this.byUser.delete(user);
-    const waiting = [...this.waiting];
+    const waiting = [...this.waiting.keys()];
     this.waiting.clear();
-    this.waitingUsers.clear();
-    this.isTotalExceeded = false;
+    this.waitingFor.clear();
     for (const waiter of waiting) waiter.roomFreed();
   }
 
   /** The connection waits no longer. */
   discard(waiter: RoomWaiter): void {
+    const key = this.waiting.get(waiter);
+    if (key === undefined) return;
     this.waiting.delete(waiter);
+    const left = (this.waitingFor.get(key) ?? 0) - 1;
+    if (left > 0) this.waitingFor.set(key, left);
+    else this.waitingFor.delete(key);
+  }
+
+  private wait(waiter: RoomWaiter, key: string | null): void {
+    this.discard(waiter);
+    this.waiting.set(waiter, key);
+    this.waitingFor.set(key, (this.waitingFor.get(key) ?? 0) + 1);
   }
 }
