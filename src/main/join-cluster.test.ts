@@ -35,7 +35,7 @@ interface Rebalanced {
   readonly nodes?: readonly Answer[];
 }
 
-/** What a joining node prints about its rebalance. */
+/** What a joining node prints about its rebalance; it asks every five seconds of its clock. */
 async function printed(t: TestContext, { started, progress = [], nodes }: Rebalanced): Promise<string[]> {
   const target = await aServer(t, {
     '/pools/default': nodes ?? [added, active],
@@ -43,7 +43,9 @@ async function printed(t: TestContext, { started, progress = [], nodes }: Rebala
     '/pools/default/rebalanceProgress': [...progress, none],
   });
   const lines: string[] = [];
-  await rebalanceIn(target, (line) => lines.push(line));
+  let ms = 0;
+  const sleep = async (delayMs: number): Promise<void> => void (ms += 10 * delayMs);
+  await rebalanceIn(target, (line) => lines.push(line), { monotonicMs: () => ms, sleep });
   return lines;
 }
 
@@ -93,6 +95,29 @@ describe('the rebalance of a node that joins', () => {
     ];
     const nodes = [added, added, added, active];
     assert.deepEqual(await printed(t, { started, nodes }), ['Rebalance: done']);
+  });
+
+  it('is requested again for two minutes of each node that is being added', async (t) => {
+    const refused = (node: string): Answer => [
+      400,
+      `The node ${node} is still being added. Try again once it`,
+    ];
+    const times = (count: number, answer: Answer): Answer[] => Array.from({ length: count }, () => answer);
+    const each = [...times(20, refused('n_2@c')), ...times(20, refused('n_3@d'))];
+    const nodes = [...times(each.length + 1, added), active];
+    assert.deepEqual(await printed(t, { started: [...each, [200, '']], nodes }), ['Rebalance: done']);
+    const [line = '', ...more] = await printed(t, { started: [refused('n_2@c')], nodes: [added] });
+    assert.match(line, /^The node holds no documents until a rebalance: The node n_2@c is still being added/);
+    assert.deepEqual(more, []);
+  });
+
+  it('is missing where the end of another rebalance cannot be seen', async (t) => {
+    const progress = Array.from({ length: 20 }, (): Answer => [503, '']);
+    const lines = await printed(t, { started: [[200, '']], nodes: [added], progress });
+    assert.deepEqual(lines, [
+      'Waiting for another rebalance: its progress cannot be read; see the console',
+      'The node holds no documents until a rebalance: the end of the one that runs was not seen',
+    ]);
   });
 });
 

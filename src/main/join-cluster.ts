@@ -19,12 +19,14 @@ interface Credentials {
   password: string;
 }
 
+type JoinClock = Pick<Clock, 'monotonicMs' | 'sleep'>;
+
 const joinTimeoutMs = 120_000;
 const pollMs = 500;
 const pauseMaxMs = 8_000;
 /** How long the progress of the rebalance may be unreadable before the start goes on without it. */
 const unreadableMs = 60_000;
-/** How long a rebalance is requested again while other nodes are being added. */
+/** How long a rebalance is requested again for one reason: another node is being added, or was added meanwhile. */
 const addedMs = 120_000;
 
 /** The refusals of a cluster that adds another node or changes now, and can add this one later. */
@@ -89,29 +91,44 @@ export async function requestJoin(
  * Rebalances the cluster and prints the progress; waits for the end of another rebalance. Without a rebalance the node is a member that holds no
  * documents. The node serves in any case, also if the cluster refuses the rebalance or does not tell its progress.
  */
-export async function rebalanceIn(own: RestTarget, print = printToUser): Promise<void> {
-  const problem = await rebalanced(own, print).catch((error: Error) => error.message);
+export async function rebalanceIn(
+  own: RestTarget,
+  print = printToUser,
+  clock: JoinClock = realClock,
+): Promise<void> {
+  const problem = await rebalanced(own, print, clock).catch((error: Error) => error.message);
   if (problem !== null) print(`The node holds no documents until a rebalance: ${problem}`);
 }
 
 const printToUser = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Resolves with the reason if there was no rebalance of this node. */
-async function rebalanced(own: RestTarget, print: (line: string) => void): Promise<string | null> {
-  const untilMs = realClock.monotonicMs() + addedMs;
+async function rebalanced(
+  own: RestTarget,
+  print: (line: string) => void,
+  clock: JoinClock,
+): Promise<string | null> {
+  // The limit begins anew with each further node: otherwise a node of many that join at the same time could be left without a rebalance.
+  let reason = '';
+  let untilMs = 0;
   for (;;) {
     const { known } = await membersOf(own);
     const fields = { knownNodes: known.join(','), ejectedNodes: '' };
     const started = await rest(own, 'POST', '/controller/rebalance', fields);
     if (started.status !== 200) {
-      const isLate = realClock.monotonicMs() >= untilMs;
-      if (isLate || !isWhileOthersJoin(started)) return textOf(started.body);
+      if (!isWhileOthersJoin(started)) return textOf(started.body);
+      const now = clock.monotonicMs();
+      const found = `${fields.knownNodes} ${started.body}`;
+      if (found !== reason) untilMs = now + addedMs;
+      else if (now >= untilMs) return textOf(started.body);
+      reason = found;
     } else if ((await membersOf(own)).isActive) {
-      await showProgress(own, 'Rebalance', print);
+      await showProgress(own, 'Rebalance', print, clock);
       return null;
       // The cluster ignores the request while another rebalance runs, which may have begun before this node joined.
-    } else if (!(await showProgress(own, 'Waiting for another rebalance', print))) return null;
-    await realClock.sleep(pollMs);
+    } else if (!(await showProgress(own, 'Waiting for another rebalance', print, clock)))
+      return 'the end of the one that runs was not seen';
+    await clock.sleep(pollMs);
   }
 }
 
@@ -132,13 +149,18 @@ async function membersOf(own: RestTarget): Promise<{ known: string[]; isActive: 
 }
 
 /** False: the progress cannot be read, which is printed. */
-async function showProgress(own: RestTarget, what: string, print: (line: string) => void): Promise<boolean> {
+async function showProgress(
+  own: RestTarget,
+  what: string,
+  print: (line: string) => void,
+  clock: JoinClock,
+): Promise<boolean> {
   let shown = '';
-  let readMs = realClock.monotonicMs();
-  while (realClock.monotonicMs() - readMs < unreadableMs) {
+  let readMs = clock.monotonicMs();
+  while (clock.monotonicMs() - readMs < unreadableMs) {
     const progress = await progressOf(own);
     if (progress !== null) {
-      readMs = realClock.monotonicMs();
+      readMs = clock.monotonicMs();
       if (progress.status !== 'running') {
         print(`${what}: ${progress.errorMessage ?? 'done'}`);
         return true;
@@ -147,7 +169,7 @@ async function showProgress(own: RestTarget, what: string, print: (line: string)
       if (text !== shown) print(`${what}: ${text}`);
       shown = text;
     }
-    await realClock.sleep(pollMs);
+    await clock.sleep(pollMs);
   }
   print(`${what}: its progress cannot be read; see the console`);
   return false;
