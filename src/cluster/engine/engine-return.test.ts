@@ -9,7 +9,7 @@ import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import { laterPlaceRequest } from '../peers/inter-node.ts';
 import { engineKey } from './engine-record.ts';
-import { EngineReturn } from './engine-return.ts';
+import { EngineReturn, type EngineReturnDeps } from './engine-return.ts';
 
 const three = [node('a'), node('b'), node('c')];
 const servers = ['a', 'b', 'c'];
@@ -81,11 +81,12 @@ test('of four nodes, one with a server cannot leave while the fourth may still r
 });
 
 test('a node with a server cannot leave while no other node starts one, and the refusal has the reason', async () => {
-  const nodes = [...three, node('d')];
+  const nodes = [...three, node('d'), node('e')];
   const store = new MemoryConfigStore();
   await store.put(engineKey, recordOf(servers), 0);
-  const ask = () => Promise.reject(new Error('no request is expected'));
-  const returning = new EngineReturn({
+  const ask = () =>
+    Promise.reject(new Error('it does not answer, and may have been started to run a server'));
+  const deps: Omit<EngineReturnDeps, 'replacement'> = {
     store,
     clock: new SimulatedClock(),
     log: silentLog,
@@ -97,14 +98,24 @@ test('a node with a server cannot leave while no other node starts one, and the 
       isFounder: false,
       natsSource: () => someServers,
     },
-    replacement: { replace: () => Promise.reject(new Error('its program does not start.')) },
     places: { announce: async () => {} },
     peers: { answer: () => {}, ask },
-  });
-  await assert.rejects(returning.prepareDeparture([node('c')]), {
-    status: 503,
-    message: /ns_1@c runs one of the three .* cannot move .*: its program does not start\.$/,
-  });
+  };
+  const cases: [EngineReturnDeps['replacement']['replace'], object][] = [
+    [
+      () => Promise.reject(new Error('its program does not start.')),
+      { status: 503, message: /ns_1@c runs one .* cannot move .*: its program does not start\.$/ },
+    ],
+    [
+      async () => ({ isDone: false, obstacle: 'the servers have just changed' }),
+      { status: 503, message: /ns_1@c runs one .* cannot move .*: the servers have just changed\.$/ },
+    ],
+    [async () => ({ isDone: false }), { status: 400, message: /ns_1@c runs one .* no node that stays can/ }],
+  ];
+  for (const [replace, refusal] of cases) {
+    const returning = new EngineReturn({ ...deps, replacement: { replace } });
+    await assert.rejects(returning.prepareDeparture([node('c')]), refusal);
+  }
 });
 
 test('once no node is configured to run a server, the first that runs one becomes the founder, and removes its server', async () => {

@@ -83,15 +83,19 @@ export class EngineReturn {
       return;
     }
     for (const { otpNode, uuid } of running) {
-      if (await this.#replaced(uuid, otpNode, leaving)) continue;
-      if ((await this.#wanting(stays)) >= serversWanted) throw rebalanceRefusals.server({ otpNode });
+      const { isDone, obstacle } = await this.#replacement(uuid, otpNode, leaving);
+      if (isDone) continue;
+      if ((await this.#wanting(stays)) >= serversWanted)
+        throw obstacle === undefined
+          ? rebalanceRefusals.server({ otpNode })
+          : rebalanceRefusals.serversStay({ otpNode, reason: withoutStop(obstacle) });
       await this.#returnBefore(running, stays);
       return;
     }
   }
 
-  /** Whether another node runs a server in place of that of the node. @throws a refusal where all that offer to run one fail */
-  async #replaced(id: string, otpNode: string, leaving: readonly NodeState[]): Promise<boolean> {
+  /** Has another node run a server in place of that of the node. @throws a refusal where all that offer to run one fail */
+  async #replacement(id: string, otpNode: string, leaving: readonly NodeState[]) {
     try {
       return await this.#deps.replacement.replace(id, leaving);
     } catch (error) {
@@ -206,4 +210,5 @@ export class EngineReturn {
   }
 }
 
-const reasonOf = (error: unknown): string => (error as Error).message.replace(/\.$/, '');
+const reasonOf = (error: unknown): string => withoutStop((error as Error).message);
+const withoutStop = (text: string): string => text.replace(/\.$/, '');

@@ -30,14 +30,23 @@ export class ServerOffers {
   }
 
   /** Null: the node cannot run one, or does not answer. */
-  async offerOf({ uuid, otpNode }: NodeState, taken: readonly number[]): Promise<ServerPorts | null> {
-    const { identity, peers, log } = this.#deps;
-    if (uuid === identity.nodeId) return await this.#own(taken);
+  async offerOf(node: NodeState, taken: readonly number[]): Promise<ServerPorts | null> {
     try {
+      return await this.answerOf(node, taken);
+    } catch {
+      return null;
+    }
+  }
+
+  /** Null: the node cannot run one. Rejects where it does not answer. */
+  async answerOf({ uuid, otpNode }: NodeState, taken: readonly number[]): Promise<ServerPorts | null> {
+    const { identity, peers, log } = this.#deps;
+    try {
+      if (uuid === identity.nodeId) return await this.#own(taken);
       return await peers.ask(uuid, 'engine/offer', { taken } satisfies OfferRequest, offerMs);
     } catch (error) {
       log.warn('engine.no_server_there', { node: otpNode, reason: (error as Error).message });
-      return null;
+      throw error;
     }
   }
 

@@ -73,10 +73,12 @@ async function aNode({ self, active, members = [], able = ['d', 'e'], failing = 
       remove: async (id) => void events.push(`removed ${id}`),
     }),
   };
+  const silent = new Set<string>();
   const membership = { engineTransfer, natsSource: () => source };
   const peers = {
     answer: (name: string, answer: unknown) => void own.set(name, answer as never),
     async ask<Value>(to: string, name: string, body: unknown) {
+      if (silent.has(to)) throw new Error(`${to} does not answer`);
       if (name === 'engine/replace' && failing.includes(to)) throw new Error('the program does not start');
       if (name === 'engine/replace') tasks.set(to, body as ServerTask);
       return (name === 'engine/offer' ? offer(to) : name === 'engine/server' ? `of ${to}` : null) as Value;
@@ -98,7 +100,7 @@ async function aNode({ self, active, members = [], able = ['d', 'e'], failing = 
   replacement.start();
   const record = async (): Promise<EngineRecord> =>
     (await store.get<EngineRecord>(engineKey))?.value ?? unexpected();
-  return { clock, events, tasks, own, record, replacement, source: () => source };
+  return { clock, events, tasks, own, record, replacement, silent, source: () => source };
 }
 
 test('the first node with a server chooses a node that runs one in place of a lost server, and all nodes get its address', async () => {
@@ -185,14 +187,18 @@ test('a node that returns removes its server when another one has its place, and
 
 test('a server goes to a node that stays when its node leaves', async () => {
   const fixture = await aNode({ self: 'b', active: ['a', 'b', 'c', 'd', 'e'] });
-  assert.equal(await fixture.replacement.replace('a', [node('a'), node('d')]), true);
+  assert.deepEqual(await fixture.replacement.replace('a', [node('a'), node('d')]), { isDone: true });
   assert.deepEqual((await fixture.record()).nodes, ['e', 'b', 'c']);
-  assert.equal(
+  assert.deepEqual(
     await fixture.replacement.replace('c', [node('c'), node('d')]),
-    false,
+    { isDone: false },
     'no other node is left',
   );
-  assert.equal(await fixture.replacement.replace('x'), false);
+  const changed = { isDone: false, obstacle: 'the servers have just changed' };
+  assert.deepEqual(await fixture.replacement.replace('x'), changed);
+  fixture.silent.add('d');
+  const silent = { isDone: false, obstacle: 'd does not answer' };
+  assert.deepEqual(await fixture.replacement.replace('c', [node('c')]), silent);
   await fixture.replacement.stop();
 });
 

@@ -44,6 +44,14 @@ const runMs = 60_000;
 /** The time limit for another node to name its server. */
 const askMs = 5_000;
 
+interface Replacement {
+  readonly isDone: boolean;
+  /** Where it is not done: why another attempt may succeed; absent: no node can run a server. */
+  readonly obstacle?: string;
+}
+
+const changed: Replacement = { isDone: false, obstacle: 'the servers have just changed' };
+
 export class ServerReplacement {
   readonly #deps: ServerReplacementDeps;
   readonly #checks: PeriodicTask;
@@ -75,19 +83,24 @@ export class ServerReplacement {
   }
 
   /**
-   * Starts a server in place of that of the node `lost`, on the first node that can start one, has none and is not among `leaving`. False: no
-   * node offers to run one, or the record has changed. Rejects where all that offer to run one fail.
+   * Starts a server in place of that of the node `lost`, on the first node that can start one, has none and is not among `leaving`. Rejects where
+   * all that offer to run one fail.
    */
-  async replace(lost: string, leaving: readonly NodeState[] = []): Promise<boolean> {
+  async replace(lost: string, leaving: readonly NodeState[] = []): Promise<Replacement> {
     const { log, offers, secrets, store, view } = this.#deps;
     const entry = await store.get<EngineRecord>(engineKey);
     const servers = entry && serversIn(entry.value, secrets);
-    if (!entry || !servers?.places.some(({ nodeId }) => nodeId === lost)) return false;
+    if (!entry || !servers) return { isDone: false };
+    if (!servers.places.some(({ nodeId }) => nodeId === lost)) return changed;
     let failure: unknown = null;
+    let silence: string | undefined;
     for (const node of view.activeNodes) {
       if (entry.value.nodes.includes(node.uuid) || leaving.some(({ uuid }) => uuid === node.uuid)) continue;
       const { host } = nodeAddressOf(node);
-      const offer = await offers.offerOf(node, takenPorts(host, servers.places));
+      const offer = await offers.answerOf(node, takenPorts(host, servers.places)).catch((error: Error) => {
+        silence = error.message;
+        return null;
+      });
       if (offer === null) continue;
       const place = { nodeId: node.uuid, host, ...offer };
       const { task, servers: next } = await planReplacement(servers, { lost, place }, this.#deps);
@@ -98,13 +111,13 @@ export class ServerReplacement {
         failure = error;
         continue;
       }
-      if (!(await this.#recordServers(entry, next))) return false;
+      if (!(await this.#recordServers(entry, next))) return changed;
       log.info('engine.server_replaced', { lost, node: node.otpNode });
       this.#groupAtMs = -Infinity;
-      return true;
+      return { isDone: true };
     }
     if (failure !== null) throw failure;
-    return false;
+    return { isDone: false, ...(silence !== undefined && { obstacle: silence }) };
   }
 
   async #startOn(nodeId: string, task: ServerTask): Promise<void> {
