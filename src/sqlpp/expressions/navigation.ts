@@ -15,6 +15,7 @@ import { itemOf, memberOf, nameBytes } from '../values/json-scan.ts';
 import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray } from '../values/types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
+import { wholeValue } from '../values/whole-number.ts';
 import type { Evaluate, ExpressionCompiler } from './evaluate.ts';
 import { inSteps } from './paused-work.ts';
 
@@ -60,12 +61,13 @@ function fieldWithoutCase(value: Value, name: string): Value {
 
 export function compileElement(node: Element, compiler: ExpressionCompiler): Evaluate {
   const base = compiler.compile(node.of);
-  const index = compiler.compileParsed(node.index);
+  const position = compiler.compileParsed(node.index);
   return (row, context) => {
     const value = base(row, context);
-    const position = index(row, context);
-    if (typeof position === 'number' && Number.isInteger(position)) return itemAt(value, position);
-    return position === undefined || value === undefined ? undefined : null;
+    const index = position(row, context);
+    const whole = wholeValue(index);
+    if (whole !== undefined) return itemAt(value, whole);
+    return index === undefined || value === undefined ? undefined : null;
   };
 }
 
@@ -86,14 +88,11 @@ export function compileSlice(node: Slice, compiler: ExpressionCompiler): Evaluat
     const end = endOf === undefined ? null : endOf(row, context);
     if (value === undefined || start === undefined || end === undefined) return undefined;
     const items = itemsOfValue(value);
-    if (items === undefined || !isInteger(start)) return null;
-    if (endOf === undefined) return slice(items, start, items.length);
-    return isInteger(end) ? slice(items, start, end) : null;
+    const from = wholeValue(start);
+    if (items === undefined || from === undefined) return null;
+    const to = endOf === undefined ? items.length : wholeValue(end);
+    return to === undefined ? null : slice(items, from, to);
   };
-}
-
-function isInteger(value: Value): value is number {
-  return typeof value === 'number' && Number.isInteger(value);
 }
 
 function slice(items: readonly Value[], start: number, end: number): Value {

@@ -271,7 +271,7 @@ function among(value: Value, items: readonly Value[]): boolean | null | undefine
     }
     countText(items.length);
   }
-  if (value === null && items.length > 0) return null;
+  if (value === null && items.some((item) => item !== undefined)) return null;
   return noneOf(items);
 }
 

@@ -2,12 +2,13 @@
 import { sortInSteps } from '#base/sort-steps.ts';
 import type { WorkSteps } from '#base/steps.ts';
 import { sqlError } from '../errors/sql-error.ts';
-import { add, divide } from '../values/arithmetic.ts';
+import { add, divide, subtract } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
 import { equal } from '../values/comparison.ts';
 import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray, isNumber } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
+import { finiteWholeValue, wholeValue } from '../values/whole-number.ts';
 import { arrayStar, mayBeLong } from './array-star.ts';
 import { Declarations, type Implementation, type StepsOf } from './declaration.ts';
 import { repeatMax } from './strings.ts';
@@ -43,10 +44,6 @@ function positionOf(items: Items, value: Value): number {
 const has = (items: Items, value: Value): boolean => positionOf(items, value) >= 0;
 const isKnown = (value: Value): boolean => value !== null && value !== undefined;
 
-function isInteger(value: Value): value is number {
-  return typeof value === 'number' && Number.isInteger(value);
-}
-
 const isPresent = (item: Value): boolean => item !== undefined;
 
 /** JavaScript sorts `undefined` to the end, whereas MISSING collates first. */
@@ -80,8 +77,14 @@ function flattened(items: Items, depth: number, list: Value[] = []): Items {
   return list;
 }
 
-const insert: Implementation = ([items, position, ...values]) => {
-  if (!isArray(items) || !isInteger(position)) return null;
+const flatten: Implementation = ([items, levels]) => {
+  const depth = wholeValue(levels);
+  return isArray(items) && depth !== undefined ? flattened(items, depth) : null;
+};
+
+const insert: Implementation = ([items, place, ...values]) => {
+  const position = wholeValue(place);
+  if (!isArray(items) || position === undefined) return null;
   const at = position < 0 ? items.length + position : position;
   if (at < 0 || at > items.length) return null;
   return [...items.slice(0, at), ...values, ...items.slice(at)];
@@ -102,25 +105,34 @@ const extreme = (items: Items, sign: 1 | -1): Value => {
 
 const range: Implementation = ([start, end, step = 1]) => {
   if (!isNumber(start) || !isNumber(end) || !isNumber(step)) return null;
-  const [from, to, by] = [Number(start), Number(end), Number(step)];
-  if (by === 0 || from === to || by > 0 !== from < to) return [];
-  if (!(Math.abs(to - from) / Math.abs(by) <= repeatMax)) throw sqlError(5035, 'ARRAY_RANGE()');
-  const items: number[] = [];
-  for (let value = from; by > 0 ? value < to : value > to; value += by) items.push(value);
+  const isUp = step > 0;
+  if (Number(step) === 0 || !(isUp ? start < end : start > end)) return [];
+  if (!(Math.abs(Number(subtract(end, start))) / Math.abs(Number(step)) <= repeatMax))
+    throw sqlError(5035, 'ARRAY_RANGE()');
+  const items: Value[] = [];
+  for (let value = start; isUp ? value < end : value > end; ) {
+    items.push(value);
+    const next = add(value, step) as number | bigint;
+    // A step below the precision of large numbers leads nowhere.
+    if (next === value) throw sqlError(5035, 'ARRAY_RANGE()');
+    value = next;
+  }
   return items;
 };
 
-const repeat: Implementation = ([value, count]) => {
-  if (!isInteger(count) || count < 0) return null;
+const repeat: Implementation = ([value, number]) => {
+  const count = finiteWholeValue(number);
+  if (count === undefined || count < 0) return null;
   if (count > repeatMax) throw sqlError(5035, 'ARRAY_REPEAT()');
   return new Array<Value>(count).fill(value);
 };
 
 /** Replaces all where the count is no positive integer. */
-const replace: Implementation = ([items, searched, by, count]) => {
+const replace: Implementation = ([items, searched, by, number]) => {
   if (items === undefined || searched === undefined || by === undefined) return undefined;
   if (!isArray(items) || searched === null) return null;
-  let left = isInteger(count) && count > 0 ? count : Infinity;
+  const count = wholeValue(number) ?? 0;
+  let left = count > 0 ? count : Infinity;
   return items.map((item) => (equal(searched, item) === true && left-- > 0 ? by : item));
 };
 
@@ -135,10 +147,12 @@ const put = (items: Items, values: Items): Items => [
 /** Two positions within the array, counted from the end if negative. */
 function twoPositions(
   items: Value,
-  first: Value,
-  second: Value,
+  one: Value,
+  other: Value,
 ): readonly [items: Items, one: number, other: number] | null {
-  if (!isArray(items) || !isInteger(first) || !isInteger(second)) return null;
+  const first = wholeValue(one);
+  const second = wholeValue(other);
+  if (!isArray(items) || first === undefined || second === undefined) return null;
   const { length } = items;
   if (first < -length || first >= length || second < -length || second >= length) return null;
   return [items, (first + length) % length, (second + length) % length];
@@ -224,7 +238,7 @@ export const arrays = new Declarations('array')
     'array_flatten',
     'array, depth',
     'The array with nested arrays replaced by their items, down to a depth; negative: all depths.',
-    ([items, depth]) => (isArray(items) && isInteger(depth) ? flattened(items, depth) : null),
+    flatten,
   )
   .add(
     'array_ifnull',

@@ -4,6 +4,7 @@ import { compare, equal } from '../values/comparison.ts';
 import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray, isObject, isTrue } from '../values/types.ts';
 import { Binary, newObject, type Value } from '../values/value.ts';
+import { wholeValue } from '../values/whole-number.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { escapeCharacter, likePattern } from './like-patterns.ts';
 
@@ -191,8 +192,9 @@ export const operators = new Declarations('operator')
   .add('slice', 'array [, start, end]', 'As `array[start:end]`.', slice);
 
 function element([items, position]: readonly Value[]): Value {
-  if (typeof position !== 'number' || !Number.isInteger(position)) return null;
-  return isArray(items) ? items.at(position) : undefined;
+  const at = wholeValue(position);
+  if (at === undefined) return null;
+  return isArray(items) ? items.at(at) : undefined;
 }
 
 function field([object, name]: readonly Value[]): Value {
@@ -201,9 +203,11 @@ function field([object, name]: readonly Value[]): Value {
 }
 
 function slice([items, start = 0, end]: readonly Value[]): Value {
-  if (!isArray(items) || typeof start !== 'number' || !Number.isInteger(start)) return null;
-  if (end !== undefined && (typeof end !== 'number' || !Number.isInteger(end))) return null;
-  const from = start < 0 ? items.length + start : start;
-  const to = end === undefined ? items.length : end < 0 ? items.length + end : end;
+  const first = wholeValue(start);
+  if (!isArray(items) || first === undefined) return null;
+  const last = end === undefined ? items.length : wholeValue(end);
+  if (last === undefined) return null;
+  const from = first < 0 ? items.length + first : first;
+  const to = last < 0 ? items.length + last : last;
   return from < 0 || from > to || to > items.length ? undefined : items.slice(from, to);
 }

@@ -1,6 +1,7 @@
 // Functions of regular expressions and of LIKE patterns.
 import { sqlError } from '../errors/sql-error.ts';
 import type { Value } from '../values/value.ts';
+import { wholeValue } from '../values/whole-number.ts';
 import { byteOffset } from './bytes.ts';
 import { Declarations, type Implementation, type Memo } from './declaration.ts';
 import { escapeCharacter, likePrefix, likeSuffix } from './like-patterns.ts';
@@ -25,8 +26,9 @@ const position = (from: number): Implementation =>
 
 const replace: Implementation = ([text, pattern, by, count], _, memo) => {
   if (typeof text !== 'string' || typeof pattern !== 'string' || typeof by !== 'string') return null;
-  if (count !== undefined && (typeof count !== 'number' || !Number.isInteger(count))) return null;
-  let left = count ?? Infinity;
+  const wanted = count === undefined ? Infinity : wholeValue(count);
+  if (wanted === undefined) return null;
+  let left = wanted;
   const replaced = new TextParts();
   let at = 0;
   for (const { start, end } of regularExpression(pattern, memo).matches(text)) {

@@ -3,6 +3,7 @@
 import { sqlError } from '../errors/sql-error.ts';
 import { countSteps, writtenSteps } from '../values/step-limit.ts';
 import type { Value } from '../values/value.ts';
+import { finiteWholeValue, wholeValue } from '../values/whole-number.ts';
 import { byteLength, byteOffset, byteSlice, isAscii } from './bytes.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { lowerCase, titleLetter, upperCase } from './letter-case.ts';
@@ -75,32 +76,32 @@ const trim =
 const position = (from: number): Implementation =>
   ofTexts((text, searched) => byteOffset(text, indexOfText(text, searched)) + from);
 
-function isInteger(value: Value): value is number {
-  return typeof value === 'number' && Number.isInteger(value);
-}
-
-/** `from` is the position of the first byte. */
+/** `first` is the position of the first byte. */
 const substring =
-  (from: 0 | 1): Implementation =>
-  ([text, start, length]) => {
-    if (typeof text !== 'string' || !isInteger(start) || (length !== undefined && !isInteger(length)))
-      return null;
+  (first: 0 | 1): Implementation =>
+  ([text, from, count]) => {
+    const start = finiteWholeValue(from);
+    const length = finiteWholeValue(count);
+    if (typeof text !== 'string' || start === undefined) return null;
+    if (count !== undefined && length === undefined) return null;
     const size = byteLength(text);
-    const at = start < 0 ? size + start : start > 0 ? start - from : start;
+    const at = start < 0 ? size + start : start > 0 ? start - first : start;
     if (at < 0 || at >= size || (length !== undefined && length < 0)) return null;
     return byteSlice(text, at, length === undefined ? size : Math.min(size, at + length));
   };
 
-const repeat: Implementation = ([text, count]) => {
-  if (typeof text !== 'string' || !isInteger(count) || count < 0) return null;
+const repeat: Implementation = ([text, number]) => {
+  const count = finiteWholeValue(number);
+  if (typeof text !== 'string' || count === undefined || count < 0) return null;
   if (count > repeatMax || count * text.length > textMax) throw sqlError(5035, 'REPEAT()');
   return text.repeat(count);
 };
 
 const replace: Implementation = ([text, searched, by, count]) => {
   if (typeof text !== 'string' || typeof searched !== 'string' || typeof by !== 'string') return null;
-  if (count !== undefined && !isInteger(count)) return null;
-  const times = count === undefined || count < 0 ? Infinity : count;
+  const wanted = count === undefined ? Infinity : wholeValue(count);
+  if (wanted === undefined) return null;
+  const times = wanted < 0 ? Infinity : wanted;
   return searched === '' ? inserted(text, by, times) : replaced(text, searched, by, times);
 };
 
@@ -171,15 +172,10 @@ function partsBetween(text: string, separator: string): string[] {
 
 const pad =
   (isRight: boolean): Implementation =>
-  ([text, length, filler = ' ']) => {
-    if (
-      typeof text !== 'string' ||
-      !isInteger(length) ||
-      length < 0 ||
-      typeof filler !== 'string' ||
-      filler === ''
-    )
-      return null;
+  ([text, width, filler = ' ']) => {
+    const length = finiteWholeValue(width);
+    if (typeof text !== 'string' || length === undefined || length < 0) return null;
+    if (typeof filler !== 'string' || filler === '') return null;
     if (length > textMax) throw sqlError(5035, isRight ? 'RPAD()' : 'LPAD()');
     const missing = length - byteLength(text);
     if (missing <= 0) return byteSlice(text, 0, length);

@@ -1,6 +1,7 @@
 // Frames: the rows of a partition over which a row's window function is computed.
 import { sqlError } from '../errors/sql-error.ts';
 import type { FrameBound, SortTerm, WindowFrame, WindowSpecification } from '../tree/expression.ts';
+import { add } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
 import type { BlockCompiler, Code } from './code.ts';
@@ -111,7 +112,8 @@ function compileBound(
   if (!('distance' in bound)) return async () => ({ kind: bound.kind, distance: 0 });
   const code: Code = compiler.code(bound.distance);
   return async (run, { unit }) => {
-    const value = run.resolve(await run.value(() => code.run([], run.evaluation)));
+    const found = run.resolve(await run.value(() => code.run([], run.evaluation)));
+    const value = typeof found === 'bigint' ? Number(found) : found;
     if (typeof value !== 'number' || value < 0 || (unit !== 'range' && !Number.isInteger(value)))
       throw sqlError(
         5340,
@@ -164,7 +166,7 @@ function rangeIndex(
   // A value that is not a number has no distance.
   if (!isNumber && current !== null && current !== undefined) return side === 'start' ? keys.length : -1;
   if (!isNumber) return groupIndex(partition, peers[at] as number, side);
-  const edge = Number(current) + distance;
+  const edge = add(current, distance);
   // Values of other types are before or after all numbers: NULL and MISSING where NULLS FIRST or LAST puts them.
   const orderAt = (index: number): number => {
     const key = keys[index]?.[0];

@@ -3,8 +3,9 @@ import { sqlError } from '../errors/sql-error.ts';
 import { type AggregateState, aggregateStateOf } from '../functions/aggregate-states.ts';
 import type { WindowColumn } from '../plan/logical.ts';
 import type { Aggregate, Expression } from '../tree/expression.ts';
-import { isTrue } from '../values/types.ts';
+import { isNumber, isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
+import { wholeValue } from '../values/whole-number.ts';
 import { aggregateResult, readsMany } from './aggregate-results.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { firstIndex } from './first-index.ts';
@@ -78,7 +79,7 @@ const tiles: Compile = (compiler, node) => {
     await run.each(partition.rows.slice(0, 1), (row) => {
       value = run.resolve(argument.run(row as Row, run.evaluation));
     });
-    const count = typeof value === 'number' ? Math.trunc(value) : null;
+    const count = isNumber(value) ? Math.trunc(Number(value)) : null;
     if (count !== null && !(count >= 1)) throw sqlError(5340, 'NTILE() needs a number of 1 or more');
     await eachInChunks(run, partition.rows, (row, at) => {
       (row as Row)[slot] = count && tileOf(at, size, count);
@@ -114,8 +115,8 @@ function neighbours(direction: 1 | -1): Compile {
       });
       const known = skipsNull ? [...values.keys()].filter((at) => isKnown(values[at])) : [];
       await run.each(partition.rows, (row, at) => {
-        const steps = offset ? run.resolve(offset.run(row as Row, run.evaluation)) : 1;
-        if (typeof steps !== 'number' || !Number.isInteger(steps) || steps < 1)
+        const steps = offset ? wholeValue(run.resolve(offset.run(row as Row, run.evaluation))) : 1;
+        if (steps === undefined || steps < 1)
           throw sqlError(
             5340,
             `${node.name.toUpperCase()}() needs a whole number of 1 or more as its second argument`,
@@ -172,12 +173,13 @@ function valueInFrame(which: 'first' | 'last' | 'nth'): Compile {
 
 /** @throws SqlError 5340 */
 function positionOf(value: Value, node: Aggregate): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
+  const position = wholeValue(value);
+  if (position === undefined || position < 1)
     throw sqlError(
       5340,
       `${node.name.toUpperCase()}() needs a whole number of 1 or more as its second argument`,
     );
-  return value;
+  return position;
 }
 
 /** NULL if the frame has fewer rows; MISSING if the row has no value. */
