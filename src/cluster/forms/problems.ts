@@ -2,10 +2,15 @@ import { generalRefusals } from '#contract/general.refusals.ts';
 
 /** All problems of one request by parameter; the first one of each counts. */
 export class Problems {
-  readonly fields: Record<string, string> = {};
+  /** A map, because clients name the parameters: an object has properties that nobody added. */
+  readonly #texts = new Map<string, string>();
+
+  get fields(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#texts);
+  }
 
   add(key: string, text: string): void {
-    this.fields[key] ??= text;
+    if (!this.#texts.has(key)) this.#texts.set(key, text);
   }
 
   addAll(fields: Readonly<Record<string, string>>): void {
@@ -13,7 +18,7 @@ export class Problems {
   }
 
   get any(): boolean {
-    return Object.keys(this.fields).length > 0;
+    return this.#texts.size > 0;
   }
 
   /** Refuses the request if there are problems. */
