@@ -36,6 +36,12 @@ export const userRefusals = defineRefusals('users', {
     text: 'Changing of password is not allowed for this user.',
     published: true,
   },
+  passwordChanged: {
+    status: 409,
+    as: 'text',
+    text: 'The password was changed meanwhile.',
+    when: 'Another password was set while a user changed the own one.',
+  },
   changedMeanwhile: {
     status: 412,
     as: 'text',

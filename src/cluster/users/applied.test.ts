@@ -8,7 +8,7 @@ const users = '/settings/rbac/users/local';
 const externals = '/settings/rbac/users/external';
 const groups = '/settings/rbac/groups';
 
-test('answers changes of users and groups once the data service applies them, or after ten seconds', async (t) => {
+test('answers changes of users, groups and the administrator once the data service applies them, or after ten seconds', async (t) => {
   const { request, kv, clock } = await aManager();
   const form = { password: 'secret1', roles: 'bucket_full_access[*]' };
   await request(`${groups}/crew`, { method: 'PUT', form: { roles: 'ro_admin' } });
@@ -22,6 +22,19 @@ test('answers changes of users and groups once the data service applies them, or
     {
       url: `${externals}/eva`,
       sent: { method: 'PUT', form: { roles: 'ro_admin' } },
+      seen: ['Administrator', 'eva', 'joe', 'max'],
+    },
+    {
+      url: '/controller/changePassword',
+      sent: { form: { password: 'another1' } },
+      seen: ['Administrator', 'eva', 'joe', 'max'],
+    },
+    {
+      url: '/settings/web',
+      sent: {
+        as: 'Administrator:another1',
+        form: { port: 'SAME', username: 'Administrator', password: 'password' },
+      },
       seen: ['Administrator', 'eva', 'joe', 'max'],
     },
     { url: `${externals}/eva`, sent: { method: 'DELETE' }, seen: ['Administrator', 'joe', 'max'] },

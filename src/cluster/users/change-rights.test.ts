@@ -76,3 +76,24 @@ test('a password is not set for another account that got the name while it was h
   assert.equal((await request('/controller/changePassword', sent)).status, 404);
   assert.equal((await request('/whoami', { as: 'joe:another1' })).status, 200);
 });
+
+test('a user who changes the own password does not replace one that was set while the new one was hashed', async () => {
+  const store = new RacedStore();
+  const { request } = await aManager({ store });
+  const joe = `${rbac}/users/local/joe`;
+  await request(joe, { method: 'PUT', form: { password, roles: 'ro_admin' } });
+  store.first = () => request(joe, { method: 'PATCH', form: { password: 'reset12' } });
+  const sent = { form: { password: 'stolen1' }, as: `joe:${password}` };
+  assert.equal((await request('/controller/changePassword', sent)).status, 409);
+  assert.equal((await request('/whoami', { as: 'joe:reset12' })).status, 200);
+});
+
+test('an administrator who changes the own password does not replace a new administrator', async () => {
+  const store = new RacedStore();
+  const { request } = await aManager({ store });
+  const next = { port: 'SAME', username: 'next', password: 'reset12' };
+  store.first = () => request('/settings/web', { form: next });
+  const sent = { form: { password: 'stolen1' } };
+  assert.equal((await request('/controller/changePassword', sent)).status, 409);
+  assert.equal((await request('/pools/default', { as: 'next:reset12' })).status, 200);
+});

@@ -59,3 +59,22 @@ test('shows the origins of a role in the same order, however the groups were sen
     ]);
   }
 });
+
+test('a group does not show roles for a deleted bucket', async () => {
+  const { request } = await aManager();
+  const readers = '/settings/rbac/groups/readers';
+  for (const name of ['travel', 'gone'])
+    await request('/pools/default/buckets', { form: { name, ramQuota: 100 } });
+  const roles = 'data_reader[travel],bucket_admin[gone],data_reader[gone]';
+  await request(readers, { method: 'PUT', form: { roles } });
+  const before = (await request(readers)).body;
+  assert.equal(before.roles.length, 3);
+  await request('/pools/default/buckets/gone', { method: 'DELETE' });
+  const one = (await request(readers)).body;
+  const [listed] = (await request('/settings/rbac/groups')).body;
+  const page = (await request('/settings/rbac/groups?pageSize=2')).body;
+  assert.deepEqual(
+    [one.roles, listed.roles, page.groups[0].roles],
+    Array.from({ length: 3 }, () => before.roles.slice(0, 1)),
+  );
+});

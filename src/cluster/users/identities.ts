@@ -7,7 +7,14 @@ import type { GrantedRole } from '#auth/role-rules.ts';
 import type { ServiceLimits, UserLimits } from '#auth/user-limits.ts';
 import type { ChangeNotifier } from '../config/until.ts';
 import { type RoleTargets, targetsExist } from './role-targets.ts';
-import type { StoredCredentials, StoredExternal, StoredUser, UsersState, UsersStore } from './users.store.ts';
+import type {
+  StoredCredentials,
+  StoredExternal,
+  StoredRole,
+  StoredUser,
+  UsersState,
+  UsersStore,
+} from './users.store.ts';
 
 const administratorRoles: readonly GrantedRole[] = [{ role: 'admin', names: [] }];
 
@@ -111,6 +118,11 @@ export class Identities implements IdentitySource, ChangeNotifier {
       .map(({ id }) => id);
   }
 
+  /** The roles whose bucket, scope and collection exist. */
+  applicable(roles: readonly StoredRole[]): readonly StoredRole[] {
+    return roles.filter((role) => targetsExist(role, this.#targets));
+  }
+
   rolesOf(
     user: Pick<StoredUser, 'roles' | 'groups'>,
     directoryGroups: readonly string[] = [],
@@ -123,7 +135,7 @@ export class Identities implements IdentitySource, ChangeNotifier {
     }
     const byText = new Map<string, { role: GrantedRole; origins: (string | null)[] }>();
     for (const [origin, roles] of sources) {
-      for (const role of roles.filter((candidate) => targetsExist(candidate, this.#targets))) {
+      for (const role of this.applicable(roles)) {
         const key = JSON.stringify([role.role, role.names]);
         const entry = byText.get(key) ?? { role: { role: role.role, names: role.names }, origins: [] };
         entry.origins.push(origin);

@@ -8,6 +8,7 @@ import { type BoundRoute, bind, type Context, type Reply, reply } from '#contrac
 import type { Clock } from '#ports/clock.ts';
 import { userRefusals } from '../refusals/users.refusals.ts';
 import { checkedPermissions } from './checked-permissions.ts';
+import { changeOwnPassword } from './own-password.ts';
 import type { RoleTargets } from './role-targets.ts';
 import { isSecurityRole, maySeeSecurityRoles, permissionOf } from './users.access.ts';
 import * as contract from './users.contract.ts';
@@ -30,8 +31,7 @@ export function identityRoutes(deps: IdentityRoutesDeps): BoundRoute[] {
       if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
       const password = service.readPassword(body);
       if (identity.domain === 'external') throw userRefusals.passwordOfExternalUser();
-      if (identity.domain === 'admin') await service.setAdministrator(identity.name, password);
-      else await service.changePassword(identity.name, password);
+      await changeOwnPassword(service, identity, password);
       return reply.empty();
     }),
   ];

@@ -154,6 +154,7 @@ export const ChangeOwnPassword = defineRoute({
   path: '/controller/changePassword',
   access: { kind: 'authenticated' },
   bodyKind: 'form',
+  otherStatuses: { 409: 'Another password was set meanwhile.' },
   doc: "Changes the caller's own password.",
 });
 
@@ -218,9 +219,10 @@ export const userRecord = (
 const originRecord = (group: string | null) =>
   group === null ? { type: 'user' } : { type: 'group', name: group };
 
-export const groupRecord = (group: StoredGroup) => ({
+/** `roles`: those of the group that apply. */
+export const groupRecord = (group: StoredGroup, roles: readonly GrantedRole[]) => ({
   id: group.id,
-  roles: group.roles.map(roleRecord),
+  roles: roles.map(roleRecord),
   ...(group.description !== null && { description: group.description }),
   ...(group.ldapRef !== undefined && { ldap_group_ref: group.ldapRef }),
 });

@@ -57,7 +57,7 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
       const change = local ?? externalChange(deps, id, body);
       const permit = (state: UsersState): void => {
         const joined = state.groups.filter((group) => change.groups.includes(group.id));
-        const groupRoles = joined.flatMap(({ roles }) => roles);
+        const groupRoles = joined.flatMap(({ roles }) => identities.applicable(roles));
         requireChangeRight(context, [...rolesOf(domain, id, state), ...change.roles, ...groupRoles]);
       };
       permit(service.state);
@@ -92,26 +92,27 @@ function externalChange({ service, edition }: UsersRoutesDeps, id: string, body:
   return service.readExternal(id, body);
 }
 
-function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
+function groupRoutes({ service, identities, edition }: UsersRoutesDeps): BoundRoute[] {
   const requireEnterprise = () => {
     if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
   };
   const requireGroupRight = (context: Context, id: string, state: UsersState, change?: GroupChange): void => {
     const present = state.groups.find((group) => group.id === id);
-    requireChangeRight(context, [...(present?.roles ?? []), ...(change?.roles ?? [])]);
+    const presentRoles = present ? identities.applicable(present.roles) : [];
+    requireChangeRight(context, [...presentRoles, ...(change?.roles ?? [])]);
     if (isOfDirectory(present) || isOfDirectory(change)) requireDomainRight('external', context);
   };
   return [
     bind(contract.ListGroups, ({ query }, context) => {
       requireEnterprise();
-      return listGroups(service, query, context);
+      return listGroups({ service, identities }, query, context);
     }),
     bind(contract.ReadGroup, ({ params }, context) => {
       requireEnterprise();
       const group = service.group(params['group'] ?? '');
       if (!group) throw userRefusals.unknownGroup();
       requireVisible(context, group.roles);
-      return reply.json(contract.groupRecord(group), 200, { ETag: tagOf(group) });
+      return reply.json(groupRecordOf(identities, group), 200, { ETag: tagOf(group) });
     }),
     bind(contract.PutGroup, async ({ params, body }, context) => {
       requireEnterprise();
@@ -152,6 +153,9 @@ function recordOf(identities: Identities, user: contract.AnyUser) {
   const groups = directoryGroups(identities, user);
   return contract.userRecord(user, identities.rolesOf(user, groups), groups);
 }
+
+const groupRecordOf = (identities: Identities, group: StoredGroup) =>
+  contract.groupRecord(group, identities.applicable(group.roles));
 
 function knownDomain(domain: string | undefined): 'local' | 'external' {
   if (domain !== 'local' && domain !== 'external') throw userRefusals.unknownDomain();
@@ -214,12 +218,17 @@ function userSortKey(by: contract.UserListQuery['sortBy']): ((user: contract.Any
   return undefined;
 }
 
-function listGroups(service: UsersService, query: contract.GroupListQuery, context: Context): Reply {
+function listGroups(
+  { service, identities }: Pick<UsersRoutesDeps, 'service' | 'identities'>,
+  query: contract.GroupListQuery,
+  context: Context,
+): Reply {
+  const recordOfGroup = (group: StoredGroup) => groupRecordOf(identities, group);
   const groups = service
     .groups()
     .filter((group) => maySeeRoles(context, group.roles) && matches(group.description, query.substr));
   const { pageSize } = query;
-  if (pageSize === undefined) return reply.json(groups.map(contract.groupRecord));
+  if (pageSize === undefined) return reply.json(groups.map(recordOfGroup));
   const page = pageOf(
     groups,
     { ...query, pageSize },
@@ -229,7 +238,7 @@ function listGroups(service: UsersService, query: contract.GroupListQuery, conte
       startParams: (group) => ({ startFrom: group.id }),
     },
   );
-  const records = page.items.map(contract.groupRecord);
+  const records = page.items.map(recordOfGroup);
   return reply.json({ total: page.total, links: page.links, skipped: page.skipped, groups: records });
 }
 

@@ -104,15 +104,23 @@ export class UsersService {
    * Sets or replaces the administrator; from then on requests need credentials. The same credentials again change nothing. With `first` an
    * administrator is set only if there is none.
    */
-  async setAdministrator(name: string, password: string, which: 'first' | 'any' = 'any'): Promise<void> {
+  async setAdministrator(
+    name: string,
+    password: string,
+    which: 'first' | 'any' = 'any',
+    permit?: PermitChange,
+  ): Promise<void> {
     const problems = this.administratorProblems(name, password);
     throwIfAny(problems);
     const current = this.state.administrator;
     const credentials = await this.#credentials(name, password, current?.id === name ? current : null);
     await this.#deps.store.change((state) => {
       if (which === 'first' && state.administrator !== null) throw nodeRefusals.alreadyProvisioned();
+      permit?.(state);
       return { ...state, administrator: credentials };
     });
+    // A first start need not wait: there is no earlier password that the data port could still accept.
+    if (current) await this.#deps.applied?.();
     this.#deps.passwordSet?.(name, credentials.credentialId, password);
   }
 
