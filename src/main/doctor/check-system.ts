@@ -1,6 +1,7 @@
 // Checks of `divan doctor` about Node, the system and its limits.
 import { existsSync, readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
+import { dirname, join } from 'node:path';
 import { sizeText } from '../terminal.ts';
 import { type Finding, good, warning } from './finding.ts';
 
@@ -41,7 +42,7 @@ function checkHandles(): Finding {
 /** The memory that a process can get: that of the machine, or less in a container. */
 function checkMemory(): Finding {
   const available = Number(/^MemAvailable:\s+(\d+) kB/m.exec(systemText('/proc/meminfo'))?.[1]) * 1_024;
-  const free = Math.min(Number.isNaN(available) ? freemem() : available, containerFreeBytes());
+  const free = Math.min(Number.isNaN(available) ? freemem() : available, containerFreeBytes('/'));
   if (free >= freeBytesAdvised) return good('memory', `${sizeText(free)} are available`);
   return warning(
     'memory',
@@ -50,13 +51,22 @@ function checkMemory(): Finding {
   );
 }
 
-/** The memory that the control group of this process may still get; infinity without a limit. */
-function containerFreeBytes(): number {
-  const group = /^0::(\/.*)$/m.exec(systemText('/proc/self/cgroup'))?.[1] ?? '/';
-  const folder = ['/sys/fs/cgroup', group === '/' ? '' : group].join('');
-  const textOf = (name: string): string => systemText(`${folder}/memory.${name}`);
-  return freeBytesInGroup({ max: textOf('max'), current: textOf('current'), stat: textOf('stat') });
+/**
+ * The memory that the control group of this process and all groups around it may still get; infinity without a limit. `root` is the root of the
+ * file system, except in tests.
+ */
+export function containerFreeBytes(root: string): number {
+  const group = /^0::(\/.*)$/m.exec(systemText(join(root, 'proc/self/cgroup')))?.[1] ?? '/';
+  const freeBytes = groupsAround(group).map((path) => {
+    const textOf = (name: string): string => systemText(join(root, 'sys/fs/cgroup', path, `memory.${name}`));
+    return freeBytesInGroup({ max: textOf('max'), current: textOf('current'), stat: textOf('stat') });
+  });
+  return Math.min(...freeBytes);
 }
+
+/** The group and those around it: `/a/b`, `/a` and `/`. */
+const groupsAround = (group: string): string[] =>
+  group === '/' ? ['/'] : [group, ...groupsAround(dirname(group))];
 
 /**
  * The bytes that a control group may still get, by the texts of its files `memory.max`, `memory.current` and `memory.stat`. Inactive pages of
