@@ -231,6 +231,7 @@ export class BucketParts {
       timings: this.timings,
       tick: () => this.tick(),
       take: (request, item) => takeFetched(intake, request, item),
+      isCurrent: ({ clears, vb }) => clears === vbuckets.columns.clears[vb],
       noteAbsent: (vb, key) => residency.noteAbsent(vb, key),
       noteDamaged: (vb) => this.noteDamagedRow(files, fileOf(vb, files.fileCount)),
     });

@@ -49,7 +49,7 @@ export class VbucketColumns {
    * from before the start, or of an item that was discarded.
    */
   readonly uncountedSeqno: Float64Array;
-  /** Raised each time that the vbucket is emptied: its seqnos start again. */
+  /** Raised each time that the vbucket is emptied or rolled back: seqnos get other changes. */
   readonly clears: Uint32Array;
   /** Items that no cut holds yet, linked through their headers in the order of their seqnos. */
   readonly dirtyHead: Uint32Array;

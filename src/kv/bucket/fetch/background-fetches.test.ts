@@ -26,11 +26,17 @@ async function fetchesOf({
   await disk.commit('f', 0, writer.take());
   const clock = new ManualClock();
   const timings = new Timings();
-  const rest = { bucketUuid: 'f', fileCount: 1, tick: () => {}, noteAbsent: () => {}, noteDamaged: () => {} };
+  const noted = { noteAbsent: () => {}, noteDamaged: () => {} };
+  const rest = { bucketUuid: 'f', fileCount: 1, tick: () => {}, isCurrent: () => true, ...noted };
   return { disk, clock, fetches: new BackgroundFetches({ disk, clock, timings, ...rest, ...options }) };
 }
 
-const request = (key: string, seqno = 0): FetchRequest => ({ vb: 0, key: Buffer.from(key), seqno });
+const request = (key: string, seqno = 0): FetchRequest => ({
+  vb: 0,
+  key: Buffer.from(key),
+  seqno,
+  clears: 0,
+});
 
 const fetch = (fetches: BackgroundFetches, seqno = 0) =>
   new Promise<FetchedDocument | Status>((resolve) => fetches.load(request('\0k', seqno), resolve));

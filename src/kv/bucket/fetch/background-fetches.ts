@@ -17,6 +17,8 @@ export interface FetchRequest {
   key: Buffer;
   /** Seqno of the version whose value is on disk only; 0 when the whole item is. */
   seqno: number;
+  /** `VbucketColumns.clears` at the time of the request. */
+  clears: number;
 }
 
 export interface BackgroundFetchesOptions {
@@ -29,6 +31,8 @@ export interface BackgroundFetchesOptions {
   tick: () => void;
   /** Stores an item in memory; false when there is no room for it. */
   take: (request: FetchRequest, item: CutItem) => boolean;
+  /** False where the vbucket was emptied or rolled back since the request: what was read may be a row that was removed. */
+  isCurrent: (request: FetchRequest) => boolean;
   /** Called when the disk has no such key. */
   noteAbsent: (vb: number, key: Buffer) => void;
   /** Called when a row fails its check. */
@@ -158,15 +162,24 @@ export class BackgroundFetches {
   }
 
   private deliverItem(pending: PendingFetch, item: CutItem): void {
+    if (this.failOutdated(pending)) return;
     const lacksRoom = pending.loads && !this.options.take(pending, item);
     answerAll(pending, fetchedOf(pending, item, lacksRoom));
   }
 
   private deliverNone(pending: PendingFetch, isDamaged: boolean): void {
+    if (this.failOutdated(pending)) return;
     if (!isDamaged) this.options.noteAbsent(pending.vb, pending.key);
     else this.options.noteDamaged(pending.vb);
     // Not a temporary failure, since a retry would fail again.
     answerAll(pending, isDamaged ? Status.internalError : fetchedOf(pending, null, false));
+  }
+
+  /** Fails the request, and returns true, if its vbucket was emptied or rolled back since. */
+  private failOutdated(pending: PendingFetch): boolean {
+    if (this.options.isCurrent(pending)) return false;
+    answerAll(pending, Status.temporaryFailure);
+    return true;
   }
 }
 
@@ -181,7 +194,7 @@ function answerAll({ done }: PendingFetch, fetched: FetchedDocument | Status): v
   for (const answer of done) answer(fetched);
 }
 
-const nameOf = ({ vb, key }: FetchRequest): string => `${vb} ${key.toString('latin1')}`;
+const nameOf = ({ clears, vb, key }: FetchRequest): string => `${vb} ${clears} ${key.toString('latin1')}`;
 
 const emptyQueue = (): FileQueue => ({ waiting: new Map(), reading: new Map(), isBusy: false });
 

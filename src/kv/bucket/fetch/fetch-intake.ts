@@ -3,6 +3,7 @@ import type { CutItem } from '../../data/cut.ts';
 import { emptyPosition } from '../../vbucket/item-position.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import type { Residency } from '../../vbucket/residency.ts';
+import { makesSeqnos } from '../../vbucket/serving.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { MemoryKeeper } from '../quota/memory-keeper.ts';
 import type { FetchRequest } from './background-fetches.ts';
@@ -15,8 +16,8 @@ export interface FetchIntakeOptions {
 }
 
 /**
- * Returns false when there is no room. Two kinds of items are not stored: an item whose collection was dropped during the read, which the sweep
- * removes from disk; and an item that was evicted while only its value was read, since a newer version may have been evicted too.
+ * Returns false when there is no room. Two kinds of items are not stored: an item whose collection was dropped during the read, where the sweep of this
+ * node removes it from disk; and an item that was evicted while only its value was read, since a newer version may have been evicted too.
  */
 export function takeFetched(
   options: FetchIntakeOptions,
@@ -26,15 +27,15 @@ export function takeFetched(
   const { collections, keeper, residency, vbuckets } = options;
   const { buffer, keyStart, keyEnd } = item;
   const hash = vbuckets.hash(buffer, keyStart, keyEnd);
-  // The item was read before a rollback removed it.
-  if (item.seqno > (vbuckets.columns.highSeqno[vb] as number)) return true;
+  // Before the look-up, since it may evict a newer version of this item.
+  keeper.makeRoom();
+  keeper.relievePressure();
   const isAbsent = vbuckets.locate(emptyPosition(), vb, hash, buffer, keyStart, keyEnd) === 0;
   if (isAbsent && seqno !== 0) return true;
-  if (isAbsent && collections.isGone(buffer, keyStart, vb)) {
+  const isSwept = makesSeqnos(vbuckets.columns, vb) && collections.isGone(buffer, keyStart, vb);
+  if (isAbsent && isSwept) {
     residency.noteAbsent(vb, buffer.subarray(keyStart, keyEnd));
     return true;
   }
-  keeper.makeRoom();
-  keeper.relievePressure();
   return keeper.admitsValues && residency.restore(vb, item);
 }

@@ -26,7 +26,7 @@ export class FetchedDocuments {
   /** Null in buckets without a disk. */
   private readonly reads: DiskReads | null;
   /** The document that the last `prepareFetch` noted. */
-  private wanted: FetchRequest = { vb: 0, key: Buffer.alloc(0), seqno: 0 };
+  private wanted: FetchRequest = { vb: 0, key: Buffer.alloc(0), seqno: 0, clears: 0 };
   private provided: FetchedDocument | null = null;
 
   constructor(vbuckets: Vbuckets, reads: DiskReads | null) {
@@ -36,10 +36,12 @@ export class FetchedDocuments {
 
   /** Notes which document `load` or `read` will read: the key at `position`, or its value, is not in memory. */
   prepareFetch(position: ItemPosition, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
-    const { items } = this.vbuckets;
+    const { columns, items } = this.vbuckets;
+    const { address, vb } = position;
     // 0: the whole item is on disk only.
-    const seqno = position.address === 0 ? 0 : items.seqno(position.address);
-    this.wanted = { vb: position.vb, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
+    const seqno = address === 0 ? 0 : items.seqno(address);
+    const clears = columns.clears[vb] as number;
+    this.wanted = { vb, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno, clears };
     return notResident;
   }
 
