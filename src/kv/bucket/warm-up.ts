@@ -139,9 +139,9 @@ export class WarmUp {
     const { state } = this.options.vbuckets.columns;
     this.expectedKeys = 0;
     this.expectedItems = 0;
-    for (const { vb, items, deleted } of records) {
-      this.expectedKeys += items + deleted;
-      if (state[vb] === VbucketState.active) this.expectedItems += items;
+    for (const record of records) {
+      this.expectedKeys += keysOf(record);
+      if (state[record.vb] === VbucketState.active) this.expectedItems += record.items;
     }
     const result: WarmUpResult = { damaged: [...damaged], readable: [], changed: [], stoppedBoots: [] };
     const read = Promise.all(opened.map((file) => this.readFile(file, result))).then(() => {
@@ -193,7 +193,7 @@ export class WarmUp {
     const ofFile = vbucketsOfFile(file.file, files.fileCount, vbuckets.columns.count);
     const records = new Map(file.vbuckets.map((record) => [record.vb, record]));
     const changed = ofFile.filter((vb) => restoreState(this.options, vb, records.get(vb), file.clean));
-    for (const { vb, items, deleted } of file.vbuckets) this.loader.expect(vb, items + deleted);
+    for (const record of file.vbuckets) this.loader.expect(record.vb, keysOf(record));
     try {
       await this.load(file.file);
     } catch (error) {
@@ -215,6 +215,9 @@ export class WarmUp {
     await disk.load(files.bucketUuid, file, take, () => (isFull() ? 'none' : 'small'));
   }
 }
+
+/** Files of earlier versions may have a count of tombstones that fell below zero: it is then near 2^32. */
+const keysOf = ({ deleted, items }: VbucketRecord): number => items + (deleted < 2 ** 31 ? deleted : 0);
 
 /** What the files note when this process stops cleanly. */
 export function closedBy(boot: string | undefined, earlier: readonly string[]): string | undefined {

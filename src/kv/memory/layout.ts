@@ -48,5 +48,7 @@ export const vbIn = (state: number): number => (state >>> 11) & 0x3ff;
 export const stateOf = (bits: number, vb: number, datatype: number, keyBytes: number): number =>
   bits | (vb << 11) | (datatype << 8) | keyBytes;
 
+/** Revisions have 48 bits. */
+export const revMax = 2 ** 48 - 1;
 export const vbucketsMax = 1024;
 export const keyBytesMax = 255;

@@ -99,6 +99,15 @@ export class VbucketColumns {
   }
 
   /**
+   * Removes one from the count of tombstones. A purge counts without knowing which of the tombstones on disk were counted, so that a tombstone that is read
+   * from disk later may not be.
+   */
+  uncountTombstone(vb: number): void {
+    const count = this.tombstones[vb] as number;
+    if (count > 0) this.tombstones[vb] = count - 1;
+  }
+
+  /**
    * Resets what depends on the documents of a vbucket; keeps its state, its epoch, whether it is served and in sync, its CAS clock, and
    * counters that only grow.
    */

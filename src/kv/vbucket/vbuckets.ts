@@ -7,7 +7,7 @@ import { hashKey } from '../memory/hash.ts';
 import { Heap } from '../memory/heap.ts';
 import { KeyFilter } from '../memory/key-filter.ts';
 import { KeyIndex, slotWords } from '../memory/key-index.ts';
-import { Bit, vbucketsMax, Word } from '../memory/layout.ts';
+import { Bit, revMax, vbucketsMax, Word } from '../memory/layout.ts';
 import { advanceCas, raiseCas } from './cas-clock.ts';
 import { VbucketColumns } from './columns.ts';
 import { appendDirty, supersedeDirty, unlinkDirty } from './dirty-list.ts';
@@ -186,7 +186,7 @@ export class Vbuckets {
     supersedeDirty(this.columns, this.items, vb, address, (this.columns.highSeqno[vb] as number) + 1);
     this.items.setWord(address, Word.expiry, expiry);
     this.items.unlockItem(address);
-    this.stamp(position, address, this.items.rev(address) + 1, result);
+    this.stamp(position, address, this.nextRev(vb, address), result);
   }
 
   /** Writes the draft as a pending version beside the one at `position`; false when there is no memory. */
@@ -237,7 +237,7 @@ export class Vbuckets {
     const { items, columns } = this;
     const { vb, address } = position;
     const isEvent = isEventKey(items.page(address), items.keyStart(address));
-    if (!isEvent && (items.state(address) & Bit.deleted) !== 0) (columns.tombstones[vb] as number) -= 1;
+    if (!isEvent && (items.state(address) & Bit.deleted) !== 0) columns.uncountTombstone(vb);
     else if (!isEvent) (columns.items[vb] as number) -= 1;
     if ((items.state(address) & Bit.dirty) !== 0) unlinkDirty(columns, items, vb, address);
     this.noteReplaced(vb, address);
@@ -317,7 +317,9 @@ export class Vbuckets {
   }
 
   private nextRev(vb: number, old: number): number {
-    return 1 + (old === 0 ? (this.columns.maxDeletedRev[vb] as number) : this.items.rev(old));
+    const before = old === 0 ? (this.columns.maxDeletedRev[vb] as number) : this.items.rev(old);
+    // Another cluster may have given the highest revision: then the CAS decides conflicts.
+    return Math.min(before + 1, revMax);
   }
 
   private noteDeletedRev(vb: number, rev: number): void {
@@ -379,7 +381,7 @@ export class Vbuckets {
     if (before === after) return;
     if (isEventKey(key, keyStart)) return;
     if (before === Kind.live) (columns.items[vb] as number) -= 1;
-    if (before === Kind.tombstone) (columns.tombstones[vb] as number) -= 1;
+    if (before === Kind.tombstone) columns.uncountTombstone(vb);
     if (after === Kind.live) (columns.items[vb] as number) += 1;
     else (columns.tombstones[vb] as number) += 1;
     if (before !== Kind.live && after !== Kind.live) return;

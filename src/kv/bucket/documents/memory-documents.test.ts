@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { snappyCompress } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
-import { BucketUnderTest, withXattrs } from '../../../../test/support/a-bucket.ts';
+import { aRequest, BucketUnderTest, withXattrs } from '../../../../test/support/a-bucket.ts';
 import { DurabilityLevel, StoreMode } from '../../data/documents.ts';
 
 const aBucket = (options = {}): Promise<BucketUnderTest> => new BucketUnderTest(options).start();
@@ -215,6 +215,25 @@ test('a touch changes the expiry, with a new seqno and revision', async () => {
   assert.equal(b.view.expiry, b.nowSeconds + 5);
   b.tick(5000);
   assert.equal(b.touch('k', { expiry: 5 }), Status.keyNotFound);
+});
+
+test('after the highest revision, which another cluster may give, revisions do not begin again', async () => {
+  const b = await aBucket();
+  const version = { casHi: 5, casLo: 5, rev: 2 ** 48 - 1, isDeletion: false, isExpiration: false };
+  const incoming = { ...version, mustBeNew: false, rule: null, regeneratesCas: false };
+  const { documents } = b.bucket;
+  assert.equal(documents.storeIncoming(aRequest('k'), incoming, b.result), Status.success);
+  assert.equal(
+    documents.storeIncoming(aRequest('gone'), { ...incoming, isDeletion: true }, b.result),
+    Status.success,
+  );
+  assert.equal(b.touch('k', { expiry: 1000 }), Status.success);
+  assert.equal(b.view.rev, version.rev);
+  for (const key of ['k', 'gone', 'new']) {
+    assert.equal(b.store(key), Status.success);
+    assert.equal(b.find(key), Status.success);
+    assert.equal(b.view.rev, version.rev, key);
+  }
 });
 
 test('the maximum time to live of the collection, else of the bucket, caps every expiry', async () => {

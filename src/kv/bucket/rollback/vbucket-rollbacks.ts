@@ -184,7 +184,7 @@ export class VbucketRollbacks {
     const { columns } = vbuckets;
     const hash = vbuckets.hash(key, 0, key.length);
     if (vbuckets.locate(position, vb, hash, key, 0, key.length) !== 0) vbuckets.discardCounted(position);
-    else if (isDeleted) (columns.tombstones[vb] as number) -= 1;
+    else if (isDeleted) columns.uncountTombstone(vb);
     else {
       (columns.items[vb] as number) -= 1;
       (columns.nonResidentItems[vb] as number) -= 1;

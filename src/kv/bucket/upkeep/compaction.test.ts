@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Log, silentLog } from '#ports/log.ts';
 import { Status } from '#wire/status.ts';
-import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { BucketUnderTest, keyOf } from '../../../../test/support/a-bucket.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
@@ -100,12 +100,13 @@ test('a purge of every tombstone follows the compaction under way; a cancellatio
   assert.equal(b.bucket.compaction.progress, null);
 });
 
+const manifestOf = (uid: string, ...ids: string[]) => ({
+  uid,
+  scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
+});
+
 test('a purge of tombstones of dropped collections does not change the count of other tombstones', async () => {
   const storage = { disk: new MemoryDisk().engine(), files };
-  const manifestOf = (uid: string, ...ids: string[]) => ({
-    uid,
-    scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
-  });
   const b = await new BucketUnderTest({ storage, manifest: manifestOf('1', '0', '8') }).start();
   b.store('8:dropped');
   b.bucket.applyManifest(manifestOf('2', '0'));
@@ -117,4 +118,37 @@ test('a purge of tombstones of dropped collections does not change the count of 
   assert.equal(b.findAny('k'), Status.success, 'a tombstone was purged that was not on disk yet');
   assert.equal(b.bucket.stats().tombstones, 1);
   await b.bucket.stop();
+});
+
+test('the count of tombstones does not fall below zero, and a bucket whose files have such a count starts', async () => {
+  const disk = new MemoryDisk();
+  const manifest = manifestOf('1', '0', '8');
+  const options = {
+    storage: { disk: disk.engine(), files },
+    manifest,
+    evictionPolicy: 'fullEviction',
+  } as const;
+  const b = await new BucketUnderTest(options).start();
+  for (const key of ['8:a', '8:b']) b.store(key);
+  b.bucket.applyManifest(manifestOf('2', '0'));
+  await runBackground(b);
+  b.tick(100_000);
+  b.store('k');
+  b.remove('k');
+  await runBackground(b);
+  assert.equal(b.bucket.keys.evict(0, keyOf('k')), Status.success);
+  // The file counts the two tombstones of the dropped collection, memory does not.
+  b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: b.nowSeconds - 50 });
+  await runBackground(b);
+  assert.equal(await b.whenResident(() => b.store('k')), Status.success);
+  assert.equal(b.bucket.stats().tombstones, 0);
+  // As earlier versions wrote it.
+  b.bucket.columns.tombstones[0] = -1;
+  assert.deepEqual(await b.bucket.writeStates([0]), [0]);
+  disk.crash();
+  const storage = { disk: disk.engine(), files };
+  const after = await new BucketUnderTest({ storage, manifest, evictionPolicy: 'valueOnly' }).start();
+  assert.equal(after.find('k'), Status.success);
+  assert.equal(after.bucket.stats().tombstones, 0);
+  await after.bucket.stop();
 });
