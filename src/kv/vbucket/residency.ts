@@ -187,8 +187,9 @@ export class Residency {
     if (target === 0) return false;
     items.copy(address, target, false);
     items.setWord(target, Word.valueBytes, valueBytes);
-    items.clearBits(target, Bit.valueNonResident);
-    items.setBits(target, Bit.used);
+    // The value may have been compressed in memory after it was written.
+    const state = (items.state(address) & ~Bit.valueNonResident) | Bit.used;
+    items.setWord(target, Word.state, withDatatype(state, stored.datatype));
     stored.buffer.copy(items.page(target), items.valueStart(target), stored.valueStart, stored.valueEnd);
     (columns.nonResidentValues[position.vb] as number) -= 1;
     index.replace(position.vb, position.slot, target);

@@ -110,11 +110,12 @@ function showParts(item: CutItem, view: ItemView): void {
   view.keyEnd = item.keyEnd;
   view.valueStart = item.valueStart;
   view.valueEnd = item.valueEnd;
+  // Memory may have had the value compressed.
+  view.datatype = item.datatype;
 }
 
 function showItem(item: CutItem, view: ItemView): void {
   showParts(item, view);
-  view.datatype = item.datatype;
   view.flags = item.flags;
   view.expiry = item.expiry;
   view.casHi = item.casHi;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
-import { BucketUnderTest, withXattrs } from '../../../../test/support/a-bucket.ts';
-import { DurabilityLevel } from '../../data/documents.ts';
+import { BucketUnderTest, keyOf, withXattrs } from '../../../../test/support/a-bucket.ts';
+import { DurabilityLevel, type FetchedDocument, notResident } from '../../data/documents.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
 
 const rules = {
@@ -113,6 +113,36 @@ describe('background compression of values', () => {
     bucket.tick(5_000);
     assert.deepEqual(bucket.bucket.activity().compression, { visited: 20, compressed: 20 });
     await bucket.bucket.stop();
+  });
+
+  it('gives an evicted value back as the disk has it, also where memory has no room for it', async () => {
+    for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
+      const disk = new MemoryDisk().engine();
+      const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
+      const bucketRules = { ...rules, compresses: true };
+      const bucket = new BucketUnderTest({ storage: { disk, files }, rules: bucketRules, evictionPolicy });
+      await bucket.start();
+      const { documents, keys } = bucket.bucket;
+      bucket.store('k', { value: text, datatype: Datatype.json });
+      const persisted = new Promise((done) => documents.whenPersisted(0, 1, 10_000, done));
+      bucket.tick(200);
+      await persisted;
+      bucket.tick(5_000);
+      assert.deepEqual(bucket.bucket.activity().compression, { visited: 1, compressed: 1 });
+      assert.equal(keys.evict(0, keyOf('k')), Status.success);
+      bucket.bucket.rules.quotaBytes = 0;
+      assert.equal(bucket.find('k'), notResident);
+      const found = await new Promise<FetchedDocument | Status>((done) => documents.awaitDisk(done));
+      assert.ok(typeof found === 'object' && found.lacksRoom);
+      documents.provideFetched(found);
+      assert.equal(bucket.find('k'), Status.success);
+      assert.deepEqual([bucket.view.datatype, bucket.value], [Datatype.json, text]);
+      documents.provideFetched(null);
+      bucket.bucket.rules.quotaBytes = rules.quotaBytes;
+      assert.equal(await bucket.whenResident(() => bucket.find('k')), Status.success);
+      assert.deepEqual([bucket.view.datatype, bucket.value], [Datatype.json, text]);
+      await bucket.bucket.stop();
+    }
   });
 
   it('compresses at most 512 KiB of values in a turn', async () => {
