@@ -121,7 +121,7 @@ export class UsersService {
     });
     // A first start need not wait: there is no earlier password that the data port could still accept.
     if (current) await this.#deps.applied?.();
-    this.#deps.passwordSet?.(name, credentials.credentialId, password);
+    this.#passwordSet(credentials, password);
   }
 
   user(id: string): StoredUser | undefined {
@@ -236,7 +236,7 @@ export class UsersService {
         }),
       };
     });
-    this.#passwordSet(id, change.password);
+    if (credentials) this.#passwordSet(credentials, change.password as string);
   }
 
   readPassword(form: Form): string {
@@ -258,7 +258,7 @@ export class UsersService {
       if (present?.uuid !== existing.uuid) throw userRefusals.userNotFound();
       return { ...state, users: withEntry(state.users, { ...present, ...credentials }) };
     });
-    this.#passwordSet(id, password);
+    this.#passwordSet(credentials, password);
   }
 
   async deleteUser(id: string, permit?: PermitChange): Promise<void> {
@@ -336,9 +336,9 @@ export class UsersService {
     return { id, password: stored, credentialId: hexId(random), passwordChangedMs: clock.wallMs() };
   }
 
-  #passwordSet(id: string, password: string | null): void {
-    const existing = this.user(id);
-    if (existing && password !== null) this.#deps.passwordSet?.(id, existing.credentialId, password);
+  /** Not with the id of the credentials that are stored by now: those may have another password. */
+  #passwordSet({ id, credentialId }: StoredCredentials, password: string): void {
+    this.#deps.passwordSet?.(id, credentialId, password);
   }
 
   #checkUserName(id: string): void {
