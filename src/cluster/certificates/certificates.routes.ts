@@ -5,6 +5,7 @@ import type { Edition, NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { nodeAddress } from '../nodes/node-record.ts';
 import { certificateRefusals } from '../refusals/certificates.refusals.ts';
+import type { EncryptionLevel } from '../security/security-state.ts';
 import * as contract from './certificates.contract.ts';
 import type { Certificates } from './certificates.feature.ts';
 import { ofThisVersion, readClientAuth } from './client-auth.ts';
@@ -14,6 +15,7 @@ interface Deps {
   certificates: Certificates;
   view: ClusterView;
   edition: Edition;
+  security: { readonly encryptionLevel: EncryptionLevel | null };
 }
 
 export function certificateRoutes(deps: Deps): BoundRoute[] {
@@ -70,11 +72,13 @@ function rootRoutes({ certificates }: Deps): BoundRoute[] {
   ];
 }
 
-function clientRoutes({ certificates: { clientAuth } }: Deps): BoundRoute[] {
+function clientRoutes({ certificates: { clientAuth }, security }: Deps): BoundRoute[] {
   return [
     bind(contract.GetClientAuth, () => reply.json(ofThisVersion(clientAuth.value))),
     bind(contract.SetClientAuth, async ({ body }) => {
-      const wanted = readClientAuth(body.toString('utf8'));
+      const { encryptionLevel } = security;
+      const isAllEncrypted = encryptionLevel === 'all' || encryptionLevel === 'strict';
+      const wanted = readClientAuth(body.toString('utf8'), { isAllEncrypted });
       const isNew = JSON.stringify(wanted) !== JSON.stringify(ofThisVersion(clientAuth.value));
       if (isNew) await clientAuth.change((before) => ({ ...before, ...wanted }));
       return reply.empty(isNew ? 202 : 200);

@@ -28,8 +28,11 @@ export const clientCertificates = (
 ): ClientCertificates | undefined =>
   state === 'disable' ? undefined : { demanded: state === 'mandatory', authorities, names: prefixes };
 
-/** Reads a request; clients know the texts of the refusals. */
-export function readClientAuth(body: string): ClientAuth {
+/**
+ * Reads a request; clients know the texts of the refusals. `isAllEncrypted`: whether the cluster's encryption level is `all` or `strict`, at which
+ * published servers demand no certificates; conversely, no such level can be set while certificates are demanded.
+ */
+export function readClientAuth(body: string, { isAllEncrypted }: { isAllEncrypted: boolean }): ClientAuth {
   const sent = parsed(body);
   const { state, prefixes } = sent;
   if (state === undefined || prefixes === undefined) {
@@ -43,6 +46,7 @@ export function readClientAuth(body: string): ClientAuth {
     throw certificateRefusals.tooManyPrefixes({ limit: prefixesMax });
   }
   const problems = [...stateProblems(state, prefixes.length), ...prefixes.flatMap(prefixProblems)];
+  if (state === 'mandatory' && prefixes.length > 0 && isAllEncrypted) problems.push(notMandatory);
   if (problems.length === 0) problems.push(...repeated(prefixes as CertificateNameRule[]));
   if (problems.length > 0) throw certificateRefusals.invalidClientAuth(problems);
   return { state: state as ClientAuth['state'], prefixes: prefixes.map(ruleOf) };
@@ -64,6 +68,9 @@ function stateProblems(state: string, prefixes: number): string[] {
     ? [`'prefixes' cannot be empty when the 'state' is '${state}'`]
     : [];
 }
+
+/** The published text, which names one of the levels only. */
+const notMandatory = "Cannot set 'state' to 'mandatory' when cluster encryption level has been set to 'all'";
 
 function prefixProblems(prefix: unknown): string[] {
   const isWhole =

@@ -232,6 +232,26 @@ describe('the level of encryption in a cluster', () => {
     assert.equal((await level('control')).status, 200);
   });
 
+  it('keeps clients from having to show certificates unless it is control', async () => {
+    const { post, level, request, manager } = await aNetwork();
+    await manager.certificates.ready;
+    await post('setupNetConfig', { nodeEncryption: 'on' });
+    const prefixes = [{ path: 'subject.cn', prefix: '', delimiter: '' }];
+    const set = async (state: string) => {
+      const json = { state, prefixes };
+      const answer = await request('/settings/clientCertAuth', { method: 'POST', json });
+      return [answer.status, answer.body];
+    };
+    for (const name of ['all', 'strict']) {
+      await level(name);
+      const text = "Cannot set 'state' to 'mandatory' when cluster encryption level has been set to 'all'";
+      assert.deepEqual(await set('mandatory'), [400, [text]], name);
+    }
+    assert.equal((await set('enable'))[0], 202);
+    await level('control');
+    assert.equal((await set('mandatory'))[0], 202);
+  });
+
   it('closes plain ports to other machines when it is strict', async () => {
     const { post, level, manager, kv } = await aNetwork();
     await post('enableExternalListener', { nodeEncryption: 'on' });
