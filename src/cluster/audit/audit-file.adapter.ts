@@ -36,8 +36,7 @@ export class FolderAudit implements AuditFile {
 
   append(folder: string, line: string, limits: { rotateSeconds: number; rotateBytes: number }): void {
     const bytes = Buffer.from(`${line}\n`);
-    if (this.#open?.folder !== folder) this.#openIn(folder);
-    let file = this.#open as Open;
+    let file = this.#openedIn(folder) ?? this.#openIn(folder);
     // Also rotates a file that was begun while the clock was far ahead: its age is negative until the clock reaches that time again.
     const isOld = Math.abs(this.#wallMs() - file.startedMs) >= limits.rotateSeconds * 1000;
     const isLarge = limits.rotateBytes > 0 && file.bytes + bytes.length > limits.rotateBytes;
@@ -67,6 +66,11 @@ export class FolderAudit implements AuditFile {
     this.#open = null;
   }
 
+  /** Null also after somebody has deleted the file: what is written to it could not be read. */
+  #openedIn(folder: string): Open | null {
+    return this.#open?.folder === folder && fstatSync(this.#open.fd).nlink > 0 ? this.#open : null;
+  }
+
   #openIn(folder: string): Open {
     this.close();
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -85,11 +89,22 @@ export class FolderAudit implements AuditFile {
   #rotate({ folder }: Open): Open {
     this.close();
     renameSync(join(folder, current), unusedPath(folder, this.#wallMs()));
-    const old = readdirSync(folder)
-      .filter((name) => oldName.test(name))
-      .sort();
-    for (const name of old.slice(0, Math.max(old.length - oldFilesMax, 0))) rmSync(join(folder, name));
+    removeOldFiles(folder);
     return this.#openIn(folder);
+  }
+}
+
+/** Keeps files that cannot be removed: the event for which the file is rotated must be recorded. */
+function removeOldFiles(folder: string): void {
+  const old = readdirSync(folder)
+    .filter((name) => oldName.test(name))
+    .sort();
+  for (const name of old.slice(0, Math.max(old.length - oldFilesMax, 0))) {
+    try {
+      rmSync(join(folder, name));
+    } catch {
+      // The next rotation tries again.
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -211,5 +211,33 @@ describe('the files of the audit log', () => {
       readFileSync(join(folder, name), 'utf8').trim(),
     );
     assert.deepEqual(kept, lines);
+  });
+
+  it('begin anew after an operator has deleted the file, or its folder', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'divan-audit-'));
+    const file = new FolderAudit(() => Date.now());
+    t.after(() => rmSync(folder, { recursive: true }));
+    t.after(() => file.close());
+    const limits = { rotateSeconds: 86_400, rotateBytes: 0 };
+    for (const deleted of [join(folder, 'audit.log'), folder]) {
+      file.append(folder, 'before', limits);
+      rmSync(deleted, { recursive: true });
+      file.append(folder, 'after', limits);
+      assert.equal(readFileSync(join(folder, 'audit.log'), 'utf8'), 'after\n', deleted);
+    }
+  });
+
+  it('keep an event during which an old file cannot be removed', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'divan-audit-'));
+    const file = new FolderAudit(() => 1_700_000_000_000);
+    t.after(() => rmSync(folder, { recursive: true }));
+    t.after(() => file.close());
+    const limits = { rotateSeconds: 86_400, rotateBytes: 1 };
+    // A folder in the place of the oldest of more files than are kept.
+    mkdirSync(join(folder, 'audit-1999-01-01T00-00-00.000Z.log'));
+    for (let year = 2000; year < 2100; year++)
+      writeFileSync(join(folder, `audit-${year}-01-01T00-00-00.000Z.log`), '');
+    for (const line of ['first', 'second']) file.append(folder, line, limits);
+    assert.equal(readFileSync(join(folder, 'audit.log'), 'utf8'), 'second\n');
   });
 });
