@@ -4,6 +4,7 @@ import type { Keyspace } from '../datastore/keyspace.ts';
 import type { LogicalProjection, SlotBinding } from '../plan/logical.ts';
 import type { Fetch, Operator, Unnest } from '../plan/operators.ts';
 import type { NestableBounds } from '../plan/spans.ts';
+import { staticValue } from '../text/static-value.ts';
 import type { Expression } from '../tree/expression.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
@@ -122,6 +123,8 @@ function unlessPushed(
 export function unnest(compiler: BlockCompiler, input: Pull, node: Unnest): Pull {
   const code = compiler.code(node.expression);
   const { slot, positionSlot } = node.source;
+  // An inner UNNEST leaves out MISSING elements, which array indexes lack; those of literal arrays are kept, as published.
+  const keepsMissing = node.isOuter || staticValue(node.expression) !== undefined;
   return async function* pullUnnested(run, seed) {
     for await (const rows of input(run, seed)) {
       const arrays: Value[] = [];
@@ -137,6 +140,7 @@ export function unnest(compiler: BlockCompiler, input: Pull, node: Unnest): Pull
           continue;
         }
         for (const [position, item] of (array as Value[]).entries()) {
+          if (item === undefined && !keepsMissing) continue;
           const next = row.slice();
           next[slot] = item;
           next[positionSlot as number] = position;

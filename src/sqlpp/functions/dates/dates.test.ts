@@ -55,6 +55,19 @@ test('a date is formatted in every style of formats', () => {
   );
 });
 
+test('a date with a fraction and Z as the format writes the minutes of an offset', () => {
+  const zone = zoneNamed('Asia/Kolkata') ?? utc;
+  const cases: [string, string][] = [
+    ['2026-11-22T15:04:05.250Z', '2026-11-22T20:34:05.25+0530'],
+    ['2026-11-22T15:04:05.123456Z', '2026-11-22T20:34:05.25+0530'],
+    ['2026-11-22T15:04:05.250+00:00', '2026-11-22T20:34:05.25+05:30'],
+    ['2026-11-22 15:04:05.250', '2026-11-22 20:34:05.25'],
+    ['2026-11-22T15:04:05+01:00', '2026-11-22T20:34:05+05:30'],
+  ];
+  const { ms } = dateOf('2026-11-22T15:04:05.25Z');
+  for (const [example, expected] of cases) assert.equal(writeDate({ ms, zone }, example), expected, example);
+});
+
 test('a formatted date parses to the same date', () => {
   const formats = [
     '',

@@ -66,15 +66,18 @@ export function readKnown(
   return undefined;
 }
 
-/** The known layout of an example: the layout with the nearest length. */
+/** The known layout of an example: the layout with the nearest length. One without a fraction counts for an example with one, which is then written. */
 export function readClosest(example: string, local: Zone): string | undefined {
+  const hasFraction = /:\d\d\.\d/.test(example);
   let closest: string | undefined;
-  for (let at = 0; at < knownLayouts.length; at++) {
-    const candidate = knownLayouts[at] as string;
-    if (read(example, knownElements[at] as readonly Element[], local) === undefined) continue;
-    if (candidate.length === example.length) return candidate;
-    const distance = (layoutText: string): number => Math.abs(layoutText.length - example.length);
-    if (closest === undefined || distance(candidate) < distance(closest)) closest = candidate;
+  let distance = Infinity;
+  for (const candidate of knownLayouts) {
+    const written = hasFraction ? candidate.replace(/:05(?!\.)/, ':05.999') : candidate;
+    const elements = knownElements[knownLayouts.indexOf(written)] as readonly Element[];
+    if (read(example, elements, local) === undefined) continue;
+    const found = Math.abs(candidate.length - example.length);
+    if (found === 0) return written;
+    if (found < distance) [closest, distance] = [written, found];
   }
   return closest;
 }
