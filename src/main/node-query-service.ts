@@ -99,6 +99,7 @@ export class NodeQueryService {
     });
     this.worker = new WorkerQuery({
       ...deps,
+      clock: realClock,
       functions: definitions.functions,
       libraries: definitions.libraries,
       statistics: definitions.statistics,

@@ -2,33 +2,43 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
+import { callerOf } from '#auth/authenticator.ts';
 import type { Authority } from '#auth/authority.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { silentLog } from '#ports/log.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { KnownCallers } from './known-callers.ts';
 import type { QueryCall } from './query-messages.ts';
 import { WorkerQuery, type WorkerQueryOptions } from './worker-query.ts';
 
-/** Authenticates the user `u` in a query thread, while the authority of the main thread rejects with the error. */
-function aLogin(error: Error, { provisioned = true } = {}) {
+/** The callers that a query thread knows, with this authority in the main thread. */
+function aThread(authority: Partial<Authority>) {
   const thread = Object.assign(new EventEmitter(), {
     postMessage: (call: QueryCall) => {
       if (call.kind === 'caller not checked') callers.fail(call);
+      if (call.kind === 'caller') callers.answer(call.callId, call.caller, call.watch);
+      if (call.kind === 'discard') callers.discard(call.watch);
     },
   });
-  const callers = new KnownCallers(Buffer.alloc(32), (message) => void thread.emit('message', message));
-  const authority: Partial<Authority> = {
-    provisioned: () => provisioned,
-    authenticate: () => Promise.reject(error),
-  };
+  const callers: KnownCallers = new KnownCallers(
+    Buffer.alloc(32),
+    (message) => void thread.emit('message', message),
+  );
+  const clock = new ManualClock();
   const options: Partial<WorkerQueryOptions> = {
     startThread: () => thread as never,
     authority: () => authority as Authority,
+    clock,
     log: silentLog,
   };
   new WorkerQuery(options as WorkerQueryOptions);
-  return callers.authenticate({ user: 'u', password: 'p' }, '127.0.0.1:1');
+  const logIn = () => callers.authenticate({ user: 'u', password: 'p' }, '127.0.0.1:1');
+  return { callers, clock, logIn };
 }
+
+/** Authenticates the user `u` in a query thread, while the authority of the main thread rejects with the error. */
+const aLogin = (error: Error, { provisioned = true } = {}) =>
+  aThread({ provisioned: () => provisioned, authenticate: () => Promise.reject(error) }).logIn();
 
 test('a request whose login cannot be checked is refused with the reason, and the node continues', async () => {
   await assert.rejects(aLogin(generalRefusals.busyHashing()), { code: 1182, status: 503, isRetryable: true });
@@ -39,4 +49,31 @@ test('a request whose login cannot be checked is refused with the reason, and th
 test('a client of a cluster that the node has left may repeat its statement, at another node', async () => {
   const left = aLogin(new Error('has no accounts'), { provisioned: false });
   await assert.rejects(left, { code: 5000, message: /This node is in no cluster/, isRetryable: true });
+});
+
+test('the password of an external user, which the node does not store, is checked again after five seconds', async () => {
+  for (const [domain, checksLater] of [
+    ['external', 2],
+    ['local', 1],
+  ] as const) {
+    let checks = 0;
+    const { callers, clock, logIn } = aThread({
+      provisioned: () => true,
+      whenChanged: () => ({ stop() {} }),
+      authenticate: async () => {
+        checks++;
+        return callerOf({ name: 'u', domain }, []);
+      },
+    });
+    await logIn();
+    clock.advance(4_999);
+    await logIn();
+    assert.equal(checks, 1, domain);
+    const { revision } = callers;
+    clock.advance(1);
+    await logIn();
+    assert.equal(checks, checksLater, domain);
+    // Connections, too, keep a caller only as long as the revision stays.
+    assert.equal(callers.revision !== revision, checksLater > 1, domain);
+  }
 });

@@ -3,6 +3,7 @@ import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { AppError } from '#contract/errors.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { AuditedStatement } from '../audit.contract.ts';
 import type {
@@ -46,12 +47,18 @@ export interface WorkerQueryOptions {
   readonly indexPort: () => MessagePort;
   /** Called when a statement has ended that belongs in the audit log. */
   readonly audited: (statement: AuditedStatement) => void;
+  readonly clock: Pick<Clock, 'after'>;
   readonly log: Log;
   /** Called when the thread ends unexpectedly. */
   readonly onLost: (reason: Error) => void;
 }
 
 const stopMs = 5_000;
+/**
+ * How long the thread keeps an external user, whose password another system has. Then the authority is asked again, which keeps the answers
+ * of that system as long as its settings say. Not shorter, since each end makes all connections authenticate again.
+ */
+const externalMs = 5_000;
 
 type WithoutId<T> = T extends { readonly id: number } ? Omit<T, 'id'> : never;
 
@@ -291,12 +298,24 @@ export class WorkerQuery {
 
   /** The thread caches the caller until its account changes. */
   private watch(caller: Caller, watchId: number): void {
-    const watching = this.options.authority().whenChanged?.(caller, () => {
+    let isDiscarded = false;
+    const discard = (): void => {
+      isDiscarded = true;
+      this.watches.get(watchId)?.stop();
       this.watches.delete(watchId);
       if (this.lost === null && !this.isStopping)
         this.worker.postMessage({ kind: 'discard', watch: watchId } satisfies QueryCall);
+    };
+    const watching = this.options.authority().whenChanged?.(caller, discard);
+    if (isDiscarded) return;
+    const isExternal = caller.identity.domain === 'external';
+    const timer = isExternal ? this.options.clock.after(externalMs, discard) : undefined;
+    this.watches.set(watchId, {
+      stop: () => {
+        watching?.stop();
+        timer?.cancel();
+      },
     });
-    if (watching !== undefined) this.watches.set(watchId, watching);
   }
 
   private lose(reason: Error): void {
