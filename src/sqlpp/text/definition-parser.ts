@@ -300,7 +300,7 @@ export class DefinitionParser {
 
   private string(expected: string): string {
     const { tokens } = this;
-    if (tokens.kind !== 'string') throw tokens.unexpected(expected);
+    if (tokens.kind !== 'string literal') throw tokens.unexpected(expected);
     const { value } = tokens;
     tokens.next();
     return value;

@@ -194,7 +194,7 @@ export class ExpressionParser {
     const { tokens } = this;
     const { at } = tokens;
     tokens.next();
-    const isLiteral = tokens.kind === 'number' && tokens.peek(1) !== '.' && tokens.peek(1) !== '[';
+    const isLiteral = tokens.kind === 'number literal' && tokens.peek(1) !== '.' && tokens.peek(1) !== '[';
     if (isLiteral) return this.literal(numberLiteral(`-${tokens.value}`));
     return { kind: 'negation', of: this.operators(Precedence.sign), at };
   }
@@ -206,9 +206,9 @@ export class ExpressionParser {
         return this.calls.isCall() ? this.calls.call() : this.identifier(false);
       case 'identifier without case':
         return this.identifier(true);
-      case 'string':
+      case 'string literal':
         return this.literal(tokens.value);
-      case 'number':
+      case 'number literal':
         return this.literal(numberLiteral(tokens.value));
       case 'true':
         return this.literal(true);

@@ -87,6 +87,17 @@ test('a syntax error has its line and column, the text before it and the word th
   assert.match(refusal('a +'), /at end of input; expected an expression/);
 });
 
+test('the reserved words STRING and NUMBER are not literals', () => {
+  for (const word of ['string', 'NUMBER', 'boolean', 'binary'])
+    for (const statement of [
+      `SELECT ${word} FROM t`,
+      `SELECT * FROM t WHERE ${word} = 5`,
+      `SELECT * FROM ${word} t`,
+    ])
+      assert.match(refusal(statement), /\(reserved word\)/, statement);
+  assert.match(refusal('SELECT -number'), /at: number \(reserved word\)/);
+});
+
 test('the parser distinguishes the word END from the end of the text', () => {
   assert.match(refusal('SELECT ANY v IN a SATISFIES v'), /at end of input; expected END/);
   parseStatement('SELECT ANY v IN a SATISFIES v END');

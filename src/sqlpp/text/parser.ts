@@ -97,7 +97,7 @@ class StatementParser {
     tokens.next();
     const isForced = tokens.take('force');
     let name: string | undefined;
-    const hasName = tokens.kind === 'identifier' || tokens.kind === 'string';
+    const hasName = tokens.kind === 'identifier' || tokens.kind === 'string literal';
     if (hasName && (tokens.peek(1) === 'from' || tokens.peek(1) === 'as')) {
       name = tokens.value;
       tokens.next();

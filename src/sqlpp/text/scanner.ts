@@ -11,8 +11,9 @@ export type TokenKind =
   | 'identifier'
   /** `` `name`i `` */
   | 'identifier without case'
-  | 'string'
-  | 'number'
+  /** Literals: their kinds differ from the reserved words STRING and NUMBER. */
+  | 'string literal'
+  | 'number literal'
   /** `$name` */
   | 'named parameter'
   /** `$1`; `?` has the value 0. */
@@ -147,7 +148,7 @@ class Scanner implements Tokens {
       const sign = this.text[end + 1] === '+' || this.text[end + 1] === '-' ? 1 : 0;
       if (this.isDigit(end + 1 + sign)) end = this.digitsEnd(end + 1 + sign);
     }
-    this.add('number', end, this.text.slice(this.at, end));
+    this.add('number literal', end, this.text.slice(this.at, end));
   }
 
   private isDigit(at: number): boolean {
@@ -221,7 +222,7 @@ class Scanner implements Tokens {
   /** After `("key",` as in VALUES. */
   private followsKey(): boolean {
     const { kinds } = this;
-    return kinds.at(-1) === ',' && kinds.at(-2) === 'string' && kinds.at(-3) === '(';
+    return kinds.at(-1) === ',' && kinds.at(-2) === 'string literal' && kinds.at(-3) === '(';
   }
 
   private punctuation(code: number): void {
@@ -260,7 +261,7 @@ class Scanner implements Tokens {
 
   private string(quote: number): void {
     const end = this.quotedEnd(quote, quote === 39);
-    this.quoted('string', end, end, 'invalid quoted string');
+    this.quoted('string literal', end, end, 'invalid quoted string');
   }
 
   private quotedName(): void {
