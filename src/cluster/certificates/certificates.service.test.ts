@@ -245,4 +245,35 @@ describe('certificates', () => {
       assert.deepEqual(Object.keys(certificates.state.nodes).toSorted(), ['added', 'again', ownNodeId]);
       await service.stop();
     }));
+
+  it('removes the certificates of nodes that left a minute later, at the first active node', () =>
+    withFolder(async (folder) => {
+      const { service, certificates, clock, store } = await aService(folder);
+      await service.start();
+      const ids = (): string[] => Object.keys(certificates.state.nodes).toSorted();
+      const pass = async (ms: number): Promise<void> => {
+        clock.advance(ms);
+        await new Promise((resolve) => setImmediate(resolve));
+      };
+      const cluster = new ClusterStore(store, ownNodeId);
+      const own = certificates.state.nodes[ownNodeId] ?? assert.fail('no certificate');
+      await certificates.change((state) => ({ ...state, nodes: { [ownNodeId]: own, one: own, two: own } }));
+      await cluster.change((state) => ({ ...state, left: ['one'] }));
+      await pass(59_999);
+      assert.deepEqual(ids(), [ownNodeId, 'one', 'two'].toSorted());
+      await pass(1);
+      assert.deepEqual(ids(), [ownNodeId, 'two'].toSorted());
+      const written = store.revision();
+      await pass(120_000);
+      assert.equal(store.revision(), written, 'it was written again');
+      // A node that has not seen that it was removed generates another certificate.
+      await certificates.change((state) => ({ ...state, nodes: { ...state.nodes, one: own } }));
+      await pass(60_000);
+      assert.deepEqual(ids(), [ownNodeId, 'two'].toSorted());
+      const first = nodeNamed('first');
+      await cluster.change((state) => ({ ...state, left: ['two'], nodes: [first, ...state.nodes] }));
+      await pass(120_000);
+      assert.deepEqual(ids(), [ownNodeId, 'two'].toSorted(), 'another node is the first');
+      await service.stop();
+    }));
 });

@@ -3,7 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { assert } from '#base/assert.ts';
 import type { ClientCertificates } from '#ports/client-certificate.ts';
-import type { Clock } from '#ports/clock.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -71,6 +71,9 @@ export interface Regeneration {
   loaded: boolean;
 }
 
+/** How long the certificate of a node that left is kept: longer than the node needs to see that it was removed, and to stop. */
+const departedKeptMs = 60_000;
+
 const alwaysNamed = ['localhost', '127.0.0.1', '::1'];
 
 export class CertificatesService implements ChangeNotifier {
@@ -84,6 +87,8 @@ export class CertificatesService implements ChangeNotifier {
   #busy = true;
   #started: Promise<void> = Promise.resolve();
   #running: Promise<void> = Promise.resolve();
+  /** Set while certificates of nodes that left are to be removed. */
+  #removal: Timer | null = null;
 
   constructor(deps: CertificatesDeps) {
     this.#deps = deps;
@@ -104,11 +109,13 @@ export class CertificatesService implements ChangeNotifier {
     await this.#renew();
     this.#busy = false;
     const renewing = [view, suites()].map((source) => source.onChange(() => this.#renewIfStale()));
-    this.#following = [...this.#following, ...renewing];
+    this.#following = [...this.#following, ...renewing, view.onChange(() => this.#removeDepartedLater())];
+    this.#removeDepartedLater();
   }
 
   async stop(): Promise<void> {
     for (const subscription of this.#following) subscription.stop();
+    this.#removal?.cancel();
     await this.#running;
     this.#deps.store.stop();
   }
@@ -176,19 +183,47 @@ export class CertificatesService implements ChangeNotifier {
   }
 
   /**
-   * The state without the certificates of nodes that left. Only a write that is made anyway removes them, and only those of nodes that the cluster has
-   * recorded as removed: a node that was just added may not be in this view yet, and nodes that removed each other's would renew them without end.
+   * The state without the certificates of nodes that left: only those that the cluster has recorded as removed, since a node that was just added may
+   * not be in this view yet. Nodes that removed each other's certificates would renew them without end.
    */
   #withoutDeparted(state: CertificatesState): CertificatesState {
-    const { nodes, left = [] } = this.#deps.view.cluster;
-    const departed = new Set(left.filter((id) => !nodes.some(({ uuid }) => uuid === id)));
-    const kept = Object.entries(state.nodes).filter(([uuid]) => !departed.has(uuid));
+    const kept = Object.entries(state.nodes).filter(([uuid]) => !this.#hasLeft(uuid));
     return { ...state, nodes: Object.fromEntries(kept) };
+  }
+
+  #hasLeft(id: string): boolean {
+    const { nodes, left = [] } = this.#deps.view.cluster;
+    return left.includes(id) && !nodes.some(({ uuid }) => uuid === id);
+  }
+
+  /** Only the first active node does this, and after a pause: a node that has not seen that it was removed would generate another certificate. */
+  #removeDepartedLater(): void {
+    if (this.#removal !== null || !this.#mustRemoveDeparted()) return;
+    this.#removal = this.#deps.clock.after(departedKeptMs, () => {
+      this.#removal = null;
+      void this.#removeDeparted();
+    });
+  }
+
+  #mustRemoveDeparted(): boolean {
+    const { store, view } = this.#deps;
+    const isFirst = view.activeNodes[0]?.uuid === view.self.uuid;
+    return isFirst && Object.keys(store.state.nodes).some((id) => this.#hasLeft(id));
+  }
+
+  async #removeDeparted(): Promise<void> {
+    if (!this.#mustRemoveDeparted()) return;
+    try {
+      await this.#deps.store.change((state) => this.#withoutDeparted(state));
+    } catch (error) {
+      this.#deps.log.warn('certificates.departed_kept', { reason: (error as Error).message });
+    }
   }
 
   #changed(): void {
     const { store, view, clientAuth } = this.#deps;
     const node = store.state.nodes[view.self.uuid];
+    if (!this.#busy) this.#removeDepartedLater();
     // Another node has regenerated the certificates: this node generates a new one, and uses its old one until then.
     if (!node) this.#renewIfStale();
     if (!node) return;
