@@ -65,15 +65,16 @@ export async function cluster(names: string, on: string, random: Random = random
   clock.after(100, () => void followMaps());
   const ended: RebalanceOutcome[] = [];
   const retrySettings = { ...retryDefaults };
-  const orchestrator = async (initialTerm: number | null) => {
+  const orchestrator = async (initialTerm: number | null, nodeId = names.split(' ').at(-1) ?? '') => {
     const store = new FaultyConfigStore({ server, history, clock, random });
-    const view = new ClusterView(server, names.split(' ')[0] ?? '');
+    const view = new ClusterView(server, nodeId);
     await view.start();
     const lease = { term: initialTerm };
     const rebalancer = new Rebalancer({
       store,
       view,
       clock,
+      identity: { nodeId },
       log: silentLog,
       term: () => lease.term,
       isDown: (node) => down.has(node),

@@ -57,6 +57,7 @@ export class ScheduleOrchestrators {
       store,
       view,
       clock,
+      identity: { nodeId: name },
       log: silentLog,
       term: () => created.term,
       isDown: (node) => !running.has(node),

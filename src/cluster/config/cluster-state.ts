@@ -106,6 +106,8 @@ export interface RebalanceOutcome {
 
 /** What the report of a plan's end needs. */
 export interface PlanEnd extends RebalanceOutcome {
+  /** The term of the orchestrator that carried the plan out. */
+  readonly term: number;
   /** As in the plan. */
   readonly automatic?: string;
   /** As in the plan. */

@@ -63,7 +63,8 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
   const heartbeats = all.get(ids[0] as string) ?? assert.fail('no node');
   const reports: string[] = [];
   const lease = { term: 1 as number | null };
-  const common = { store, view, clock, random: realRandom, log: silentLog, term: () => lease.term };
+  const identity = { nodeId: ids[0] as string };
+  const common = { identity, store, view, clock, random: realRandom, log: silentLog, term: () => lease.term };
   const rebalancer = new Rebalancer({
     ...common,
     isDown: (node) => heartbeats.isDown(node),

@@ -101,6 +101,7 @@ describe('the positions of copies', () => {
         store,
         view,
         clock,
+        identity: { nodeId: 'a' },
         log: silentLog,
         ended: () => {},
         term: () => 1,

@@ -1,11 +1,16 @@
 // Reports the ends of plans: events, mail, and the count of automatic failovers. The write that ends a plan stores its end in key `cluster` until
-// it was reported, so that the next orchestrator reports it if this one dies in between. An end is reported twice only if the orchestrator
-// dies, or its term ends, between the report and the write that removes it.
+// it was reported, so that the next orchestrator reports it if this one dies in between: after a pause, in which an orchestrator that lives has
+// removed it. An end is reported twice only if the orchestrator dies, or its term ends, between the report and the write that removes it.
+
+import type { Clock } from '#ports/clock.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import { type ClusterState, clusterKey, type PlanEnd } from '../config/cluster-state.ts';
+import { aloneTerm } from './orchestrator-lease.ts';
 
 /** How many ends are kept: the newest. */
 const endsMax = 20;
+/** How long the end of a plan that an earlier orchestrator carried out is left to it. */
+const earlierMs = 5_000;
 
 export interface EndReportsDeps {
   store: ConfigStore;
@@ -14,19 +19,37 @@ export interface EndReportsDeps {
   term: () => number | null;
   /** Called with the end of each plan. */
   ended: (end: PlanEnd) => void;
+  clock: Pick<Clock, 'monotonicMs'>;
 }
 
 export class EndReports {
   readonly #deps: EndReportsDeps;
   /** Ids of the plans that this process has reported and that the configuration may still have. */
   #reported: string[] = [];
+  /** When this process saw the ends of earlier orchestrators, by the ids of the plans. */
+  readonly #seenMs = new Map<string, number>();
 
   constructor(deps: EndReportsDeps) {
     this.#deps = deps;
   }
 
   get areDue(): boolean {
-    return this.#deps.view.cluster.unreported !== undefined && this.#deps.term() !== null;
+    return (this.#deps.view.cluster.unreported ?? []).some((end) => this.#isMine(end));
+  }
+
+  /** Whether this orchestrator reports the end, now or later. */
+  #isMine({ term }: PlanEnd): boolean {
+    const own = this.#deps.term();
+    return own !== null && (term <= own || own === aloneTerm);
+  }
+
+  #isDue(end: PlanEnd): boolean {
+    if (!this.#isMine(end)) return false;
+    if (end.term === this.#deps.term() || this.#reported.includes(end.id)) return true;
+    const now = this.#deps.clock.monotonicMs();
+    const sinceMs = this.#seenMs.get(end.id) ?? now;
+    this.#seenMs.set(end.id, sinceMs);
+    return now - sinceMs >= earlierMs;
   }
 
   /** Reports the ends that are due, in their order. */
@@ -34,8 +57,10 @@ export class EndReports {
     if (!this.areDue) return;
     const found = await this.#deps.store.get<ClusterState>(clusterKey);
     const ends = found?.value.unreported ?? [];
-    this.#reported = this.#reported.filter((reported) => ends.some(({ id }) => id === reported));
-    await this.#reportAll(ends);
+    const isThere = (plan: string): boolean => ends.some(({ id }) => id === plan);
+    this.#reported = this.#reported.filter(isThere);
+    for (const plan of this.#seenMs.keys()) if (!isThere(plan)) this.#seenMs.delete(plan);
+    await this.#reportAll(ends.filter((end) => this.#isDue(end)));
   }
 
   /** Reports an end that this process has just written, unless another node is the orchestrator by now. */

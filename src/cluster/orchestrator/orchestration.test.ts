@@ -5,7 +5,6 @@ import { realRandom } from '#ports/random.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { clusterKey } from '../config/cluster-state.ts';
 import { ClusterView } from '../config/cluster-view.ts';
 import { Orchestration, type OrchestrationDeps } from './orchestration.ts';
@@ -58,21 +57,4 @@ test("the founder's new port is stored with a later heartbeat if it could not be
   isFull = false;
   for (let n = 0; n < 3; n++) receive();
   assert.deepEqual(stored, [21_150]);
-});
-
-test('a node that has left the cluster does not report the end of the rebalance by which it left', async (t) => {
-  for (const [nodeId, events] of [
-    ['left', []],
-    ['a', ['rebalance_ended']],
-  ] as const) {
-    const store = new MemoryConfigStore();
-    const end = { id: 'p', kind: 'rebalance', outcome: 'completed', endedMs: 0, failoversBefore: 0 } as const;
-    await store.put(clusterKey, { ...aCluster({ nodes: [nodeNamed('a')] }), unreported: [end] }, 0);
-    const clock = new SimulatedClock();
-    const { orchestration, recorded } = await anOrchestration(store, nodeId, { clock });
-    t.after(() => orchestration.stop());
-    orchestration.start();
-    await clock.run(20_000);
-    assert.deepEqual(recorded, events);
-  }
 });

@@ -104,7 +104,7 @@ export class Orchestration {
     const positions = new CopyPositions({ ...deps, ...identity, isDown });
     this.#rebalancer = new Rebalancer({
       ...deps,
-      term: () => this.#term,
+      term: () => this.#lease.term,
       isDown,
       copies: (bucket, map, failed) => positions.statesAfter(bucket, map, failed),
       completing: (plan) => this.#autoFailover.completing(plan),
@@ -120,17 +120,10 @@ export class Orchestration {
     this.#retries = new RebalanceRetries({
       ...deps,
       cluster: new ClusterStore(deps.store, identity.nodeId),
-      term: () => this.#term,
+      term: () => this.#lease.term,
       settings: () => view.setting(retrySetting, retryDefaults),
       planned: () => this.wake(),
     });
-  }
-
-  /** Null also on a node that has just left the cluster: the next orchestrator reports the end of the rebalance by which it left. */
-  get #term(): number | null {
-    const { identity, view } = this.#deps;
-    const isMember = view.cluster.nodes.some(({ uuid }) => uuid === identity.nodeId);
-    return isMember ? this.#lease.term : null;
   }
 
   #received(heartbeat: Heartbeat, from: string): void {
@@ -156,7 +149,7 @@ export class Orchestration {
       heartbeats: this.#heartbeats,
       cluster: new ClusterStore(store, identity.nodeId),
       settings: new FailoverSettingsService(new SettingsStore(store)),
-      term: () => this.#term,
+      term: () => this.#lease.term,
       planned: () => this.wake(),
       report({ kind, text }) {
         alerts.raise({ kind, text });

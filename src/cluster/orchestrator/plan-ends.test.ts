@@ -97,10 +97,27 @@ describe('the end of a plan', () => {
     first.lease.term = null;
     assert.deepEqual(ended, []);
     await orchestrator(2);
+    await clock.run(4_900);
+    assert.deepEqual(ended, [], 'the earlier orchestrator may be about to report it');
     await clock.run(1_000);
     const { lastBalance, unreported } = await state();
-    assert.deepEqual(ended, [{ ...lastBalance, automatic: 'It is silent.', failing: ['b'] }]);
+    assert.deepEqual(ended, [{ ...lastBalance, term: 1, automatic: 'It is silent.', failing: ['b'] }]);
     assert.equal(unreported, undefined);
+  });
+
+  it('is reported by the next orchestrator if the plan removes the node that carried it out', async () => {
+    const { clock, orchestrator, change, untilEnded, ended } = await cluster('a b c', 'a b c');
+    await orchestrator(1, 'a');
+    await change({ balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
+    await untilEnded();
+    await clock.run(1_000);
+    assert.deepEqual(ended, []);
+    await orchestrator(2, 'b');
+    await clock.run(6_000);
+    assert.deepEqual(
+      ended.map(({ outcome }) => outcome),
+      ['completed'],
+    );
   });
 
   it('is reported although this node saw it only when the next plan had ended, too', async () => {

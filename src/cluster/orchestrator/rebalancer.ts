@@ -18,6 +18,7 @@ import {
   type ShardPlacement,
   type StoredBucket,
 } from '../config/cluster-state.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
 import { type ChangeNotifier, until } from '../config/until.ts';
 import { planMap } from '../topology/plan-map.ts';
 import { losesVbuckets } from './auto-failover-rules.ts';
@@ -51,6 +52,7 @@ const clientsMs = 3_000;
 
 export interface RebalancerDeps {
   store: ConfigStore;
+  identity: Pick<NodeIdentity, 'nodeId'>;
   /** The newest configuration that this node has seen. */
   view: ChangeNotifier & { readonly cluster: ClusterState; latestRevision(): number };
   /** The term in which this node is the orchestrator; null: it is not. */
@@ -327,10 +329,12 @@ export class Rebalancer {
       if (cluster.balance?.id !== plan.id || cluster.balance.term !== term()) return cluster;
       const reported = { ...outcome, ...reportedPlan(cluster, plan) };
       const ended = withRetry(withoutPlan(cluster, reported), plan, outcome, this.#deps.retries());
-      end = { ...reported, ...failoverOf(plan), ...failovers };
+      end = { ...reported, term: cluster.balance.term, ...failoverOf(plan), ...failovers };
       return withEnd(ended, end);
     });
-    if (end !== null) await this.#reports.reportOwn(end);
+    const hasLeft = outcome.outcome === 'completed' && plan.ejected.includes(this.#deps.identity.nodeId);
+    // A node that has just left cannot write that it has reported the end: the next orchestrator reports it.
+    if (end !== null && !hasLeft) await this.#reports.reportOwn(end);
     return end !== null;
   }
 
