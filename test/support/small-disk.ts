@@ -1,6 +1,6 @@
 // A disk of its own for one test, which can be filled. Needs the right to mount (root on Linux).
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -19,8 +19,11 @@ export class SmallDisk {
     this.folder = folder;
   }
 
-  fill(): void {
-    fillDisk(join(this.folder, 'ballast'));
+  /** Leaves this many bytes. */
+  fill(leftBytes = 0): void {
+    const ballast = join(this.folder, 'ballast');
+    fillDisk(ballast);
+    if (leftBytes > 0) truncateSync(ballast, statSync(ballast).size - leftBytes);
   }
 
   free(): void {

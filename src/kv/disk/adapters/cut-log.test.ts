@@ -303,6 +303,19 @@ test('an urgent commit on a full disk loses nothing and can be retried', {
   assert.deepEqual(docTexts(await loaded(engine, files)), newest(3));
 });
 
+test('an urgent commit becomes rows where the disk has space for them, but not for the log', {
+  skip: needs('mount'),
+}, async (t) => {
+  await using setup = await onSmallDisk(t);
+  const { disk, engine, files, urgent } = setup;
+  disk.fill(300 * 1024);
+  await urgent(1);
+  assert.ok(!existsSync(join(files.folder, logFile)), 'a part of the log takes the space that was left');
+  disk.free();
+  await urgent(2);
+  assert.deepEqual(docTexts(await loaded(engine, files)), newest(2));
+});
+
 test('a stop on a full disk completes, and the log has its commits for the next start', {
   skip: needs('mount'),
 }, async (t) => {

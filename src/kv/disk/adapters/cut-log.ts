@@ -36,7 +36,7 @@ export class CutLog {
   /** The cuts of each frame up to `end`. */
   private frames: Uint8Array[] = [];
 
-  /** Creates the file, or overwrites one whose frames are in rows. */
+  /** Creates the file, or overwrites one whose frames are in rows. If that fails, for lack of space for example, no file is left. */
   constructor(spec: DataFileSpec) {
     const path = cutLogPath(spec);
     this.seed = seedOf(spec);
@@ -47,6 +47,7 @@ export class CutLog {
       syncPath(dirname(path));
     } catch (error) {
       closeSync(this.descriptor);
+      removeCutLog(spec);
       throw error;
     }
   }

@@ -88,11 +88,11 @@ export class DataFile {
 
   /**
    * Makes all the cuts durable with one fsync, in the file that the next start will open: in the log of cuts if a client waits for them
-   * and the log has room, otherwise in a transaction.
+   * and the log and its disk have room, otherwise in a transaction.
    */
   commit(cuts: Uint8Array, isUrgent: boolean): void {
-    if (isUrgent && this.mayLog(cuts)) this.logCuts(cuts);
-    else this.transact(() => this.writer.write(cuts), cuts);
+    if (isUrgent && this.mayLog(cuts) && this.logCuts(cuts)) return;
+    this.transact(() => this.writer.write(cuts), cuts);
   }
 
   /** Removes all rows of vbuckets. */
@@ -132,17 +132,18 @@ export class DataFile {
     return cuts.length <= loggedBytesMax && this.log?.hasRoom(cuts) !== false && this.writer.accepts(cuts);
   }
 
-  private logCuts(cuts: Uint8Array): void {
+  /** False where the disk has no space for the log: it may have enough for rows. */
+  private logCuts(cuts: Uint8Array): boolean {
     this.refuseAfterFailure();
     try {
       this.lock?.check();
-      this.writeToLog(cuts);
+      if (!this.writeToLog(cuts)) return false;
       this.log?.sync();
       this.place.check();
       this.counter?.count(++this.commitsEver);
       this.isFull = false;
+      return true;
     } catch (error) {
-      if (error instanceof DiskFullError) throw error;
       this.failAfterLog(error);
       throw error;
     }
@@ -177,14 +178,14 @@ export class DataFile {
   }
 
   /** If the write fails midway, the incomplete frame is never read, and the next frame overwrites it. */
-  private writeToLog(cuts: Uint8Array): void {
+  private writeToLog(cuts: Uint8Array): boolean {
     try {
       this.log ??= new CutLog(this.spec);
       this.log.write(this.commitsEver + 1, cuts);
+      return true;
     } catch (error) {
-      if (!lacksSpace(error)) throw error;
-      this.isFull = true;
-      throw new DiskFullError(cuts, reasonOf(error), { cause: error });
+      if (lacksSpace(error)) return false;
+      throw error;
     }
   }
 
