@@ -13,10 +13,12 @@ import {
   type MutationResult,
   notResident,
 } from '#kv/data/documents.ts';
+import { valueBytesMax } from '#kv/value/validate-value.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import { Status } from '#wire/status.ts';
+import { snappyInflate } from '#wire/snappy.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import { ManualClock } from './manual-clock.ts';
 
 export type Change = Partial<Omit<MutationRequest, 'key' | 'value'>> & { value?: string | Buffer };
@@ -126,9 +128,13 @@ export class BucketUnderTest {
     assert.fail('memory has had no room for the change during 1,000 attempts');
   }
 
-  /** The value of the document that the last successful call returned in the view. */
+  /** The value of the document that the last successful call returned in the view, not compressed. */
   get value(): string {
-    return this.view.buffer.toString('latin1', this.view.valueStart, this.view.valueEnd);
+    const { buffer, datatype, valueEnd, valueStart } = this.view;
+    if ((datatype & Datatype.snappy) === 0) return buffer.toString('latin1', valueStart, valueEnd);
+    const inflated = snappyInflate(buffer, valueStart, valueEnd, valueBytesMax);
+    assert.ok(inflated, 'a value is not compressed, although its datatype says so');
+    return inflated.toString('latin1');
   }
 
   /** The CAS of the last result, for the next request. */

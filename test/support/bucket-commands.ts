@@ -184,6 +184,7 @@ function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.Async
     command(2, 'wait for disk', { vb: keyPlace.vb, timeoutMs: fc.nat(1000) }, ({ run }, fields) =>
       run.waitForDisk(fields.vb, fields.timeoutMs),
     ),
+    command(8, 'evict', keyPlace, ({ run }, fields) => run.evict(placeOf(run, fields))),
     command(2, 'restart', noFields, ({ run }) => run.restart()),
     command(
       2,

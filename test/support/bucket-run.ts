@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { BucketRules } from '#kv/bucket/rules.ts';
 import { DurabilityLevel, StoreMode } from '#kv/data/documents.ts';
 import { Datatype, Status } from '#wire/status.ts';
+import { keyOf } from './a-bucket.ts';
 import { changeAnswers, plusOne, revAfter, type State, storeAnswers } from './bucket-expectations.ts';
 import { type Doc, hasXattrs, type Place, textOf, tombstoneOf } from './bucket-model.ts';
 import {
@@ -176,6 +177,11 @@ export class BucketRun extends ComparedBucket {
         if (!this.isGone(place)) this.compareFound(place, status, kind, tested.view);
       },
     );
+  }
+
+  /** Evicts the document, or its value, if it is on disk. */
+  evict({ key, vb }: Place): void {
+    this.tested.bucket.keys.evict(vb, keyOf(key));
   }
 
   waitForDisk(vb: number, timeoutMs: number): void {
