@@ -1,8 +1,13 @@
 // Rules for names and passwords. Each returns the text of the first violation, or null.
 
+/** Unicode code points. */
+const nameCharactersMax = 128;
+
+export const isTooLong = (name: string): boolean => [...name].length > nameCharactersMax;
+
 export function nameProblem(name: string, what: 'Username' | 'Group name'): string | null {
   if (name === '') return `${what} must not be empty`;
-  if ([...name].length > 128) return `${what} may not exceed 128 characters`;
+  if (isTooLong(name)) return `${what} may not exceed ${nameCharactersMax} characters`;
   if (name.startsWith('@')) return `${what} cannot start with '@'`;
   if (invisible.test(name)) return `${what} must not contain invisible or combining characters`;
   if (mixesScripts(name)) return `${what} must not mix letters of scripts that look alike`;
@@ -43,7 +48,7 @@ export const defaultPasswordPolicy: PasswordPolicy = {
 const specials = '@%+\\/\'"!#$^?:,(){}[]~`-_.';
 
 /** Bounds the work of hashing. */
-const passwordBytesMax = 4096;
+export const passwordBytesMax = 4096;
 
 export function passwordProblem(password: string, policy: PasswordPolicy): string | null {
   const characters = [...password];

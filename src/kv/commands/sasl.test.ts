@@ -1,6 +1,7 @@
 // Authentication over a real socket; session.test.ts has further tests of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { defaultPasswordPolicy, nameProblem, passwordProblem } from '#auth/identity-rules.ts';
 import { realKdf } from '#auth/kdf.host.ts';
 import type { Kdf } from '#auth/kdf.ts';
 import { Status } from '#wire/status.ts';
@@ -25,6 +26,22 @@ test('a PLAIN login with another authorization identity is refused', async () =>
   }
   for (const ownId of ['', 'admin'])
     assert.equal(await login(`${ownId}\0admin\0password`), Status.success, ownId);
+});
+
+test('a user logs in with every mechanism whose name and password are the longest that the REST API accepts', async () => {
+  // Each character has four bytes in UTF-8 and two code units in a string.
+  const name = '\u{20000}'.repeat(128);
+  const password = 'p'.repeat(4_096);
+  const problems = [nameProblem(name, 'Username'), passwordProblem(password, defaultPasswordPolicy)];
+  assert.deepEqual(problems, [null, null]);
+  await using service = await startService(aDesired({ users: [aUser(name, password)] }));
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  const value = Buffer.from(`${name}\0${name}\0${password}`);
+  const plain = await client.ask({ opcode: Opcode.saslAuth, key: Buffer.from('PLAIN'), value });
+  assert.equal(plain.status, Status.success);
+  const begun = await client.beginScram('SCRAM-SHA512', name, password);
+  assert.equal((await begun.finish()).reply.status, Status.success);
 });
 
 test('a correct login is not delayed by the delays of wrong passwords', async () => {

@@ -1,5 +1,6 @@
 // Authentication: SCRAM uses the stored verifiers; PLAIN derives the same verifier from the password.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { isTooLong, passwordBytesMax } from '#auth/identity-rules.ts';
 import { Status } from '#wire/status.ts';
 import type { Environment } from '../dispatch/environment.ts';
 import { beginReply } from '../dispatch/reply.ts';
@@ -14,12 +15,11 @@ import {
   ScramExchange,
   type ScramHash,
   scramHashes,
-  userNameBytesMax,
   verifierOf,
 } from '../session/scram.ts';
 
-const challengeBytesMax = 4096;
-const passwordBytesMax = 1024;
+/** Enough for PLAIN with the longest password and two names of the longest kind. */
+const challengeBytesMax = 2 * passwordBytesMax;
 const nonceBytes = 24;
 
 /** SASL_LIST_MECHS. */
@@ -139,8 +139,7 @@ function readPlain(request: Request): PlainLogin | null {
   if (parts.length !== 3 || user === undefined || password === undefined) return null;
   const otherId =
     authorization === undefined || authorization === '' || authorization === user ? null : authorization;
-  if (Buffer.byteLength(user) > userNameBytesMax || Buffer.byteLength(password) > passwordBytesMax)
-    return null;
+  if (isTooLong(user) || Buffer.byteLength(password) > passwordBytesMax) return null;
   return { user, password, otherId };
 }
 

@@ -1,5 +1,6 @@
 // The server side of SCRAM (RFC 5802, RFC 7677): the challenge for the client's first message, and the verification of its final one.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { isTooLong } from '#auth/identity-rules.ts';
 import type { ScramVerifier, UserSpec } from '../admin.ts';
 
 export type ScramHash = 'sha1' | 'sha256' | 'sha512';
@@ -11,7 +12,6 @@ export const scramHashes: ReadonlyMap<string, ScramHash> = new Map([
 ]);
 export const mechanismList = 'SCRAM-SHA512 SCRAM-SHA256 SCRAM-SHA1 PLAIN';
 
-export const userNameBytesMax = 128;
 const nonceBytesMax = 256;
 
 /** The parts of a client's first message. */
@@ -30,8 +30,7 @@ export function readClientFirst(text: string): ClientFirst | null {
   if (!match) return null;
   const [, gs2Header = '', bare = '', name = '', nonce = ''] = match;
   const user = unescapeName(name);
-  if (user === null || nonce.length > nonceBytesMax || Buffer.byteLength(user) > userNameBytesMax)
-    return null;
+  if (user === null || nonce.length > nonceBytesMax || isTooLong(user)) return null;
   return { gs2Header, bare, user, nonce };
 }
 
