@@ -28,3 +28,23 @@ test('a user or group that was changed or deleted since it was read is not repla
     assert.equal((await request(url)).status, 404);
   }
 });
+
+test('a user or group that was changed since it was read is not deleted', async (t) => {
+  const { request, manager } = await aManager();
+  t.after(() => manager.stop());
+  for (const path of ['users/local/jane', 'users/external/joe', 'groups/g']) {
+    const url = `/settings/rbac/${path}`;
+    const password = path.startsWith('users/local') && { password: 'password' };
+    const put = (roles: string) => request(url, { method: 'PUT', form: { roles, ...password } });
+    const deleted = async (tags: string) =>
+      (await request(url, { method: 'DELETE', headers: { 'if-match': tags } })).status;
+    await put('ro_admin');
+    const tag = String((await request(url)).headers['etag']);
+    await put('cluster_admin');
+    assert.equal(await deleted(tag), 412, path);
+    assert.equal((await request(url)).status, 200);
+    const latest = String((await request(url)).headers['etag']);
+    assert.equal(await deleted(`${tag}, ${latest}`), 200, `${path}: any of several tags suffices`);
+    assert.equal(await deleted('*'), 412, `${path} is deleted already`);
+  }
+});

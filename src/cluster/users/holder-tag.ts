@@ -12,8 +12,16 @@ export function tagOf(holder: StoredExternal | StoredGroup): string {
   return `"${createHash('sha256').update(text).digest('hex').slice(0, 32)}"`;
 }
 
-/** @throws a refusal unless the stored user or group has the tag. `*` admits any that is stored, and undefined a missing one too. */
-export function requireTag(tag: string | undefined, present: StoredExternal | StoredGroup | undefined): void {
-  if (tag === undefined || (present !== undefined && (tag === '*' || tag === tagOf(present)))) return;
+/**
+ * `tags`: one, or several separated by commas (RFC 9110, 13.1.1); `*` admits any user or group that is stored, and undefined a missing one too.
+ * @throws a refusal unless the stored user or group has one of them
+ */
+export function requireTag(
+  tags: string | undefined,
+  present: StoredExternal | StoredGroup | undefined,
+): void {
+  if (tags === undefined) return;
+  const admitted = tags.split(',').map((tag) => tag.trim());
+  if (present !== undefined && (tags === '*' || admitted.includes(tagOf(present)))) return;
   throw userRefusals.changedMeanwhile();
 }

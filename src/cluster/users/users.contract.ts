@@ -15,7 +15,7 @@ const reads = { kind: 'permission', permission: 'cluster.admin.security!read' } 
 const writes = { kind: 'permission', permission: 'cluster.admin.security!write' } as const;
 
 const changedMeanwhile = {
-  412: 'The request has `If-Match` with an entity tag (`ETag` of the answer to GET), and the user or group has another one by now.',
+  412: 'The request has `If-Match` with entity tags (`ETag` of the answer to GET), and the user or group has another one by now.',
 };
 
 const permission = field
@@ -108,6 +108,7 @@ export const DeleteUser = defineRoute({
   method: 'DELETE',
   path: '/settings/rbac/users/:domain/:user',
   access: writes,
+  otherStatuses: changedMeanwhile,
   doc: 'Deletes a user.',
 });
 
@@ -145,6 +146,7 @@ export const DeleteGroup = defineRoute({
   method: 'DELETE',
   path: '/settings/rbac/groups/:group',
   access: writes,
+  otherStatuses: changedMeanwhile,
   doc: 'Deletes a group; its users lose the roles of the group.',
 });
 

@@ -5,7 +5,7 @@ import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, type Reply, reply } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';
 import { userRefusals } from '../refusals/users.refusals.ts';
-import { tagOf } from './holder-tag.ts';
+import { requireTag, tagOf } from './holder-tag.ts';
 import type { Identities } from './identities.ts';
 import { pageOf } from './page.ts';
 import {
@@ -36,8 +36,7 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
   const find = (domain: Domain, id: string): contract.AnyUser | undefined =>
     domain === 'local' ? service.user(id) : service.externalUser(id);
   const rolesOf = (domain: Domain, id: string, state: UsersState): GrantedRole[] => {
-    const users: readonly contract.AnyUser[] = domain === 'local' ? state.users : (state.external ?? []);
-    const user = users.find((candidate) => candidate.id === id);
+    const user = userIn(domain, id, state);
     return user ? rolesIn(identities, user, state) : [];
   };
   return [
@@ -80,11 +79,20 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
       const permit = (state: UsersState) => requireChangeRight(context, rolesOf(domain, id, state));
       permit(service.state);
       requireDomainRight(domain, context);
-      if (domain === 'local') await service.deleteUser(id, permit);
-      else await service.deleteExternal(id, permit);
+      const permitTagged = (state: UsersState): void => {
+        permit(state);
+        requireTag(tagIn(context), userIn(domain, id, state));
+      };
+      if (domain === 'local') await service.deleteUser(id, permitTagged);
+      else await service.deleteExternal(id, permitTagged);
       return reply.json('');
     }),
   ];
+}
+
+function userIn(domain: Domain, id: string, state: UsersState): contract.AnyUser | undefined {
+  const users: readonly contract.AnyUser[] = domain === 'local' ? state.users : (state.external ?? []);
+  return users.find((candidate) => candidate.id === id);
 }
 
 function externalChange({ service, edition }: UsersRoutesDeps, id: string, body: Form) {
@@ -128,7 +136,13 @@ function groupRoutes({ service, identities, edition }: UsersRoutesDeps): BoundRo
       const id = params['group'] ?? '';
       const permit = (state: UsersState) => requireGroupRight(context, id, state);
       permit(service.state);
-      await service.deleteGroup(id, permit);
+      await service.deleteGroup(id, (state) => {
+        permit(state);
+        requireTag(
+          tagIn(context),
+          state.groups.find((group) => group.id === id),
+        );
+      });
       return reply.json('');
     }),
   ];
