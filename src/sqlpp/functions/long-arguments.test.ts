@@ -209,3 +209,10 @@ test('a match of a regular expression does not depend on the text that it was ma
   assert.equal(expression.search(`${'a'.repeat(6_000)}xxy`), 6_000);
   assert.equal(expression.test('a'.repeat(5_002)), false);
 });
+
+test('a long range of dates takes few of the steps', () => {
+  const [start, end] = ['1960-01-01T00:00:00.000Z', '2049-01-01T00:00:00.000Z'];
+  const dates = call('date_range_str', start, end, 'day') as readonly Value[];
+  assert.equal(dates.length, 32_508);
+  assert.equal(dates.at(-1), '2048-12-31T00:00:00Z');
+});

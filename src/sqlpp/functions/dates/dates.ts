@@ -170,7 +170,7 @@ const difference =
 function range(
   name: string,
   from: TimeFrom,
-  show: (time: ZonedTime, first: Value, context: EvaluationContext) => Value,
+  showLike: (first: Value, context: EvaluationContext) => (time: ZonedTime) => Value,
 ): Implementation {
   return ([first, second, part, step = 1], context) => {
     const [start, end] = [from(first, context), from(second, context)];
@@ -178,12 +178,13 @@ function range(
     if (start.ms === end.ms || start.ms > end.ms !== step < 0) return [];
     if (Math.abs(dateDifference(start, end, part)) > repeatMax) throw sqlError(5035, `${name}()`);
     const items: Value[] = [];
+    const show = showLike(first, context);
     const isCalendar = part.toLowerCase() === 'calendar_month';
     for (
       let at: ZonedTime | undefined = start;
       at !== undefined && step !== 0 && (step > 0 ? at.ms < end.ms : at.ms > end.ms);
     ) {
-      items.push(show(at, first, context));
+      items.push(show(at));
       if (items.length > repeatMax) throw sqlError(5035, `${name}()`);
       at = isCalendar ? addToDate(start, step * items.length, part) : addToDate(at, step, part);
     }
@@ -191,8 +192,10 @@ function range(
   };
 }
 
-const inLayoutOf = (time: ZonedTime, first: Value, context: EvaluationContext): Value =>
-  writeLayout(time, readKnown(first as string, local(context))?.layout ?? '');
+function inLayoutOf(first: Value, context: EvaluationContext): (time: ZonedTime) => Value {
+  const layout = readKnown(first as string, local(context))?.layout ?? '';
+  return (time) => writeLayout(time, layout);
+}
 
 // ---------- durations
 
@@ -297,7 +300,13 @@ export const dates = new Declarations('date')
     'date_range_millis',
     'millis, end, part [, step]',
     'The dates from the first to before the end.',
-    range('DATE_RANGE_MILLIS', fromMillis, ({ ms }) => ms),
+    range(
+      'DATE_RANGE_MILLIS',
+      fromMillis,
+      () =>
+        ({ ms }) =>
+          ms,
+    ),
   )
   .add(
     'date_range_str',

@@ -3,6 +3,8 @@ import {
   defaultLayout,
   type Element,
   type FractionElement,
+  knownElements,
+  knownLayouts,
   layout,
   letterFormat,
   type NumberElement,
@@ -28,10 +30,10 @@ export function writeDate(time: ZonedTime, format: string): string {
   return write(time, elementsOf(format));
 }
 
-function elementsOf(format: string): Element[] {
+function elementsOf(format: string): readonly Element[] {
   switch (styleOf(format)) {
     case 'default':
-      return layout(defaultLayout);
+      return elementsByLayout.get(defaultLayout) ?? [];
     case 'percent':
       return percentFormat(format);
     case 'letters':
@@ -39,12 +41,18 @@ function elementsOf(format: string): Element[] {
     case 'layout':
       return layout(format);
     case 'example':
-      return layout(readClosest(format, utc) ?? defaultLayout);
+      return elementsByLayout.get(readClosest(format, utc) ?? defaultLayout) ?? [];
   }
 }
 
-export function writeLayout(time: ZonedTime, layoutText: string): string {
-  return write(time, layout(layoutText));
+/** Parsing a layout takes much longer than writing a date. */
+const elementsByLayout: ReadonlyMap<string, readonly Element[]> = new Map(
+  knownLayouts.map((known, at) => [known, knownElements[at] as readonly Element[]]),
+);
+
+/** Writes a date in one of the known layouts; without one: an empty text. */
+export function writeLayout(time: ZonedTime, knownLayout: string): string {
+  return write(time, elementsByLayout.get(knownLayout) ?? []);
 }
 
 function write(time: ZonedTime, elements: readonly Element[]): string {
