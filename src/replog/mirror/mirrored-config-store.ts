@@ -262,8 +262,9 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   #take(record: StoredRecord): void {
-    if (this.#ended !== null || !this.#records.take(record)) return;
-    this.#saved.changed(record.key);
+    const before = this.#ended === null ? this.#records.take(record) : null;
+    if (before === null) return;
+    this.#saved.changed(record, before);
     this.#watchers.notify(record.key, entryOf(record));
     this.#conditions.changed();
   }
@@ -383,14 +384,13 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   #untilLost(lost: Promise<string>): Promise<string> {
-    const { clock } = this.ports;
     return untilLost({
-      clock,
+      clock: this.ports.clock,
       stopping: this.#stopping.signal,
       lost: Promise.race([lost, this.#ending.promise.then(() => 'it has ended')]),
       revision: () => this.#records.revision,
       newest: async (known) => {
-        const head = await within(clock, requestMs, this.#link.head());
+        const head = await within(this.ports.clock, requestMs, this.#link.head());
         this.#checkHead(head, known);
         return isSuccessor(head, this.#followed) ? null : head.revision;
       },

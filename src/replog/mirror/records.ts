@@ -23,12 +23,13 @@ export class Records {
     return found.sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  /** False when this change, or a later one of the key, was taken already. */
-  take(record: StoredRecord): boolean {
-    if ((this.#byKey.get(record.key)?.revision ?? 0) >= record.revision) return false;
+  /** Returns the record that this one replaces, undefined without one; null when this change, or a later one of the key, was taken already. */
+  take(record: StoredRecord): StoredRecord | undefined | null {
+    const before = this.#byKey.get(record.key);
+    if ((before?.revision ?? 0) >= record.revision) return null;
     this.#byKey.set(record.key, record);
     this.revision = Math.max(this.revision, record.revision);
-    return true;
+    return before;
   }
 
   /** Removes a deleted key that the servers no longer store. */

@@ -1,4 +1,5 @@
 // What a mirror stores on disk, a second after a change, so that many changes cost one write: the newest head seen, and a copy of all records.
+// A record that only got a newer revision, as the orchestrator's does each second, waits longer, so that the disks of an idle cluster rest.
 // A failed save is repeated.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -28,6 +29,8 @@ export interface SavedStateDeps {
 }
 
 const saveMs = 1_000;
+/** A node that ends before that does not know of these revisions, whose records have the same values as before. */
+export const sameValueSaveMs = 30_000;
 /** Interval between two attempts of a save that fails. */
 export const retryMs = 10_000;
 
@@ -37,6 +40,8 @@ export class SavedState {
   readonly #unsaved = new Set<string>();
   /** Not null: something is unsaved. */
   #timer: Timer | null = null;
+  /** When the timer saves. */
+  #dueMs = 0;
   /** The last save failed, and that was logged. */
   #isFailing = false;
   #isClosed = false;
@@ -45,9 +50,10 @@ export class SavedState {
     this.#deps = deps;
   }
 
-  changed(key: string): void {
+  /** `before`: the record that it replaces. */
+  changed({ key, json }: StoredRecord, before: StoredRecord | undefined): void {
     if (this.#deps.copy !== null) this.#unsaved.add(key);
-    this.saveSoon();
+    this.#saveAfter(json === before?.json ? sameValueSaveMs : saveMs);
   }
 
   saveSoon(): void {
@@ -85,7 +91,14 @@ export class SavedState {
   }
 
   #saveAfter(ms: number): void {
-    if (!this.#isClosed) this.#timer ??= this.#deps.clock.after(ms, () => this.saveNow());
+    if (this.#isClosed) return;
+    const { clock } = this.#deps;
+    const waitMs = this.#isFailing ? retryMs : ms;
+    const dueMs = clock.monotonicMs() + waitMs;
+    if (this.#timer !== null && this.#dueMs <= dueMs) return;
+    this.#timer?.cancel();
+    this.#dueMs = dueMs;
+    this.#timer = clock.after(waitMs, () => this.saveNow());
   }
 
   #notSaved({ message: reason }: Error): void {
