@@ -140,8 +140,8 @@ export interface ClusterManager {
   readonly alertWatch: Pick<AlertWatch, 'backupFailed'>;
   /** Takes reports of events. */
   readonly events: Events['log'];
-  /** The data service reports each failed login here. */
-  loginRefused(login: { user: string | null; from: string }): void;
+  /** Services with ports of their own report each failed login here. */
+  loginRefused: Events['audit']['loginRefused'];
   /** Whether an external user has that password; called by the data service. */
   verifyExternal(name: string, password: string): Promise<boolean>;
   /** Makes a change of a bucket's map; called by the data service. */
@@ -209,7 +209,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     alerts,
     alertWatch: features.alertWatch,
     events: events.log,
-    loginRefused: (login) => events.audit.loginRefused(login),
+    loginRefused: (login, service) => events.audit.loginRefused(login, service),
     verifyExternal: (name, password) => features.ldap.verify(name, password),
     changeMap: (change) => features.data.changeMap(change),
     interNode: features.interNode,

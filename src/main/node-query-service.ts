@@ -17,7 +17,7 @@ import { startWorker } from '#ports/worker.ts';
 import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
 import type { QueryPorts, QueryReport, QueryStart, QueryState } from '#query/host/query-messages.ts';
 import { queryMetrics } from '#query/host/query-metrics.ts';
-import { WorkerQuery } from '#query/host/worker-query.ts';
+import { WorkerQuery, type WorkerQueryOptions } from '#query/host/worker-query.ts';
 import type {
   CurlAllowlist,
   FunctionDefinitions,
@@ -45,6 +45,7 @@ export interface NodeQueryServiceOptions {
   };
   readonly services: OwnServices;
   readonly audited: (statement: AuditedStatement) => void;
+  readonly loginRefused: WorkerQueryOptions['loginRefused'];
   readonly kv: Pick<KvAdmin, 'serveBatches'>;
   readonly log: Log;
   readonly onLost: (reason: Error) => void;

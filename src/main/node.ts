@@ -95,7 +95,7 @@ export class Node {
       new WorkerKvAdmin({
         log: log.child('kv'),
         onLost,
-        onLoginRefused: (login) => this.manager.loginRefused(login),
+        onLoginRefused: (login) => this.manager.loginRefused(login, 'data'),
         verifyExternal: (name, password) => this.manager.verifyExternal(name, password),
         changeMap: (change) => this.manager.changeMap(change),
       }),
@@ -279,6 +279,7 @@ export class Node {
         authority: () => this.authority,
         definitions: manager,
         audited: (statement) => manager.statementEnded(statement),
+        loginRefused: (login) => manager.loginRefused(login, 'query'),
       }),
     );
     this.query = query;

@@ -85,7 +85,7 @@ describe('the audit log', () => {
   });
 
   it('names the domain of a user whose request or login is refused, and on whose behalf it was made', async (t) => {
-    const { request, folder, lines, loginClock } = await audited(t);
+    const { request, manager, folder, lines, loginClock } = await audited(t);
     await request(path, { form: { auditdEnabled: 'true', logPath: folder } });
     await request('/settings/rbac/users/external/eve', { method: 'PUT', form: { roles: 'ro_admin' } });
     const headers = { 'cb-on-behalf-of': Buffer.from('eve:external').toString('base64') };
@@ -108,6 +108,10 @@ describe('the audit log', () => {
         assert.deepEqual(last(), [8193, user, undefined]);
       });
       assert.equal((await answer).status, 401);
+      for (const service of ['data', 'query'] as const) {
+        manager.loginRefused({ user: name, from: '192.0.2.1' }, service);
+        assert.deepEqual([...last(), lines().at(-1).service], [8193, user, undefined, service]);
+      }
     }
   });
 

@@ -45,11 +45,14 @@ export class AuditTrail implements Audit {
     });
   }
 
-  /** Records a refused login at the data port. */
-  loginRefused({ user, from }: { user: string | null; from: string }): void {
+  /** Records a refused login at a port of a service. */
+  loginRefused(
+    { user, from }: { readonly user: string | null; readonly from: string },
+    service: 'data' | 'query',
+  ): void {
     const identity = user === null ? null : this.#deps.identityOf(user);
-    this.#deps.denials.add('login_failed', { ...namesOf(identity), from, service: 'data' });
-    this.#recordRefusal(loginFailed, identity, { from, details: { service: 'data' } });
+    this.#deps.denials.add('login_failed', { ...namesOf(identity), from, service });
+    this.#recordRefusal(loginFailed, identity, { from, details: { service } });
   }
 
   refused({ reason, user, sender, effective, remoteAddress, route }: RequestRefused): void {

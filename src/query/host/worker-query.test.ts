@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { callerOf } from '#auth/authenticator.ts';
-import type { Authority } from '#auth/authority.ts';
+import type { Authority, Caller } from '#auth/authority.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { silentLog } from '#ports/log.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
@@ -25,15 +25,17 @@ function aThread(authority: Partial<Authority>) {
     (message) => void thread.emit('message', message),
   );
   const clock = new ManualClock();
+  const refused: unknown[] = [];
   const options: Partial<WorkerQueryOptions> = {
     startThread: () => thread as never,
     authority: () => authority as Authority,
     clock,
+    loginRefused: (login) => refused.push(login),
     log: silentLog,
   };
   new WorkerQuery(options as WorkerQueryOptions);
   const logIn = () => callers.authenticate({ user: 'u', password: 'p' }, '127.0.0.1:1');
-  return { callers, clock, logIn };
+  return { callers, clock, logIn, refused };
 }
 
 /** Authenticates the user `u` in a query thread, while the authority of the main thread rejects with the error. */
@@ -76,4 +78,14 @@ test('the password of an external user, which the node does not store, is checke
     // Connections, too, keep a caller only as long as the revision stays.
     assert.equal(callers.revision !== revision, checksLater > 1, domain);
   }
+});
+
+test('a refused login is reported with its name and address, and no other', async () => {
+  let caller: Caller | null = null;
+  const { logIn, refused } = aThread({ provisioned: () => true, authenticate: async () => caller });
+  await logIn();
+  assert.deepEqual(refused, [{ user: 'u', from: '127.0.0.1' }]);
+  caller = callerOf({ name: 'u', domain: 'local' }, []);
+  await logIn();
+  assert.equal(refused.length, 1);
 });

@@ -47,6 +47,8 @@ export interface WorkerQueryOptions {
   readonly indexPort: () => MessagePort;
   /** Called when a statement has ended that belongs in the audit log. */
   readonly audited: (statement: AuditedStatement) => void;
+  /** Called for each login with a wrong password or an unknown name. */
+  readonly loginRefused: (login: { readonly user: string; readonly from: string }) => void;
   readonly clock: Pick<Clock, 'after'>;
   readonly log: Log;
   /** Called when the thread ends unexpectedly. */
@@ -274,6 +276,8 @@ export class WorkerQuery {
 
   private async answerCaller(callId: number, question: QueryQuestion): Promise<void> {
     const caller = await this.callerOf(question);
+    if (caller === null && 'name' in question)
+      this.options.loginRefused({ user: question.name, from: question.remoteAddress });
     const watchId = ++this.lastWatch;
     const knownCaller = caller && {
       identity: caller.identity,
