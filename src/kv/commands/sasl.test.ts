@@ -4,12 +4,15 @@ import { test } from 'node:test';
 import { defaultPasswordPolicy, nameProblem, passwordProblem } from '#auth/identity-rules.ts';
 import { realKdf } from '#auth/kdf.host.ts';
 import type { Kdf } from '#auth/kdf.ts';
+import type { UserSpec } from '#auth/privileges.ts';
 import { Status } from '#wire/status.ts';
 import { usualFeatures } from '../../../test/support/client-features.ts';
 import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { Opcode } from '../../../test/support/opcodes.ts';
+
+const scramOf = ({ scram }: UserSpec) => scram ?? assert.fail('the user has no password');
 
 test('a PLAIN login with another authorization identity is refused', async () => {
   await using service = await startService(
@@ -42,6 +45,27 @@ test('a user logs in with every mechanism whose name and password are the longes
   assert.equal(plain.status, Status.success);
   const begun = await client.beginScram('SCRAM-SHA512', name, password);
   assert.equal((await begun.finish()).reply.status, Status.success);
+});
+
+test('an unknown user gets as many iterations as real users do, although accounts of the node itself have fewer', async () => {
+  const admin = aUser('admin', 'password');
+  const { sha1, sha256, sha512 } = scramOf(admin);
+  const few = { iterations: 1 };
+  const scram = { sha1: { ...sha1, ...few }, sha256: { ...sha256, ...few }, sha512: { ...sha512, ...few } };
+  const own = { ...admin, name: '@divan-services', scram };
+  for (const users of [
+    [admin, own],
+    [own, admin],
+  ]) {
+    await using service = await startService(aDesired({ users }));
+    const client = await service.connect();
+    const iterations = async (name: string) => {
+      const value = Buffer.from(`n,,n=${name},r=abc`);
+      const begin = { opcode: Opcode.saslAuth, key: Buffer.from('SCRAM-SHA512'), value };
+      return /,i=(\d+)$/.exec((await client.ask(begin)).value.toString())?.[1];
+    };
+    assert.equal(await iterations('nobody'), await iterations('admin'));
+  }
 });
 
 test('a correct login is not delayed by the delays of wrong passwords', async () => {

@@ -11,13 +11,15 @@ export interface UserEntry {
   readonly meter: UserMeter | null;
 }
 
+const iterationsWithoutUsers = 4096;
+
 export class Directory {
   readonly buckets = new Map<string, ServedBucket>();
   clusterConfig: { revEpoch: number; rev: number; json: Buffer } | null = null;
   /** Incremented when users, buckets or collections change: sessions then recompute their access. */
   revision = 1;
-  /** Iterations in the SCRAM challenges for unknown users. */
-  defaultIterations = 4096;
+  /** Iterations in the SCRAM challenges for unknown users, so that these do not differ from those for real users. */
+  defaultIterations = iterationsWithoutUsers;
   /** The manager may know users who are not among these. */
   admitsUnknown = false;
   /** Features that clients cannot negotiate. */
@@ -47,12 +49,15 @@ export class Directory {
 
   replaceUsers(specs: readonly UserSpec[]): void {
     const users = new Map<string, UserEntry>();
+    // Accounts of nodes have fewer iterations than those of users.
+    let iterationsMax = 0;
     for (const spec of specs) {
       const old = this.users.get(spec.name);
       const passwordDigest = old?.spec.credentialId === spec.credentialId ? old.passwordDigest : null;
       users.set(spec.name, { spec, passwordDigest, meter: meterOf(spec, old) });
-      if (spec.scram) this.defaultIterations = spec.scram.sha512.iterations;
+      iterationsMax = Math.max(iterationsMax, spec.scram?.sha512.iterations ?? 0);
     }
+    this.defaultIterations = iterationsMax || iterationsWithoutUsers;
     this.users = users;
     this.revision++;
   }
