@@ -13,7 +13,7 @@ import { membersOf, refuseDuplicate } from './resolve-expression.ts';
 import { type NameResolver, near } from './resolving.ts';
 import { type Scope, slotOf } from './scope.ts';
 import { mapSortTerm, replace, some } from './walk.ts';
-import { checkWindow } from './window-checks.ts';
+import { checkWindow, refuseDistancesOfRows } from './window-checks.ts';
 
 export interface RewrittenSelect {
   readonly group: LogicalGroup | undefined;
@@ -153,6 +153,10 @@ export class GroupResolution {
     return this.#slotsAfter.has(slot) || this.scope.block.isCaptured(slot) || this.#isWith(slot);
   }
 
+  /** Whether the expression is a value that the rows of the block do not share. */
+  readonly #isOfRow = (part: Expression): boolean =>
+    part.kind === 'slot' && !this.scope.block.isCaptured(part.slot) && !this.#isWith(part.slot);
+
   /** Whether the slot has the value of a WITH term of this SELECT. */
   #isWith(slot: number): boolean {
     const { block } = this.scope;
@@ -203,6 +207,7 @@ export class GroupResolution {
       const over = this.#merge(part.over);
       checkWindow(part, over);
       const merged = over === part.over ? part : { ...part, over: this.#resolveNamed(over) };
+      refuseDistancesOfRows(part.name, merged.over?.frame, (distance) => some(distance, this.#isOfRow));
       const key = expressionKey(merged);
       let column = this.#windows.get(key);
       if (!column) {

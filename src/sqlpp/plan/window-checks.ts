@@ -47,7 +47,17 @@ function isOrdered({ start, end }: WindowFrame): boolean {
   return boundOrder[start.kind] <= boundOrder[last];
 }
 
-const distancesOf = ({ start, end }: WindowFrame) =>
+/** A frame's distances are the same for all rows of a partition. `isOfRow`: whether an expression reads the row. @throws SqlError 3220 */
+export function refuseDistancesOfRows(
+  name: string,
+  frame: WindowFrame | undefined,
+  isOfRow: (distance: Expression) => boolean,
+): void {
+  if (frame && distancesOf(frame).some(isOfRow))
+    throw sqlError(3220, name.toUpperCase(), 'window frame value expression is invalid.', '');
+}
+
+const distancesOf = ({ start, end }: WindowFrame): readonly Expression[] =>
   [start, end].flatMap((bound) => (bound && 'distance' in bound ? [bound.distance] : []));
 
 /** RANGE: a difference of values; ROWS and GROUPS: a number of rows or groups. */

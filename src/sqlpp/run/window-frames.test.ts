@@ -99,3 +99,21 @@ test('a range of values follows a direction that is a parameter', async () => {
       direction,
     );
 });
+
+test('the distance of a frame may be a value of WITH or of the outer query, not one of its rows', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (const o of [1, 2, 3]) datastore.put(t, `k${o}`, { o });
+  const sums = (of: string, distance: string) =>
+    `SELECT RAW SUM(x.o) OVER (ORDER BY x.o ROWS ${distance} PRECEDING) FROM ${of} AS x ORDER BY x.o`;
+  assert.deepEqual(await query(datastore, `WITH one AS (1) ${sums('t', 'one')}`), [1, 3, 5]);
+  assert.deepEqual(await query(datastore, sums('t', '(SELECT RAW 1)[0]')), [1, 3, 5]);
+  const outer = `SELECT RAW (${sums('[{"o": 1}, {"o": 2}]', 't.o - 1')}) FROM t ORDER BY t.o`;
+  assert.deepEqual(await query(datastore, outer), [
+    [1, 2],
+    [1, 3],
+    [1, 3],
+  ]);
+  for (const distance of ['x.o', 'x.o + 1'])
+    await assert.rejects(query(datastore, sums('t', distance)), { code: 3220 }, distance);
+});

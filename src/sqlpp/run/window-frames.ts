@@ -50,7 +50,8 @@ export function compileFrame(compiler: BlockCompiler, over: WindowSpecification)
     isRunning: !isWhole && growsOnly(frame),
     isWhole,
     prepare: async (run, partition) => {
-      const [from, to] = [await start(run, frame), await end(run, frame)];
+      const row = partition.rows[0] ?? [];
+      const [from, to] = [await start(run, frame, row), await end(run, frame, row)];
       const isDescending = await isDescendingIn(run);
       return (at) => {
         const bounds = {
@@ -108,11 +109,11 @@ interface BoundValue {
 function compileBound(
   compiler: BlockCompiler,
   bound: FrameBound,
-): (run: Run, frame: WindowFrame) => Promise<BoundValue> {
+): (run: Run, frame: WindowFrame, row: Row) => Promise<BoundValue> {
   if (!('distance' in bound)) return async () => ({ kind: bound.kind, distance: 0 });
   const code: Code = compiler.code(bound.distance);
-  return async (run, { unit }) => {
-    const found = run.resolve(await run.value(() => code.run([], run.evaluation)));
+  return async (run, { unit }, row) => {
+    const found = run.resolve(await run.value(() => code.run(row, run.evaluation)));
     const value = typeof found === 'bigint' ? Number(found) : found;
     if (typeof value !== 'number' || value < 0 || (unit !== 'range' && !Number.isInteger(value)))
       throw sqlError(
