@@ -11,10 +11,11 @@ import { makesSeqnos } from '../../vbucket/serving.ts';
 import { Sweeper } from '../../vbucket/sweeper.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { MemoryDocuments } from '../documents/memory-documents.ts';
-import { collectionKeysOf, expiredKeysOf, type Storage } from '../keys/read-rows.ts';
+import { collectionKeysOf, expiredKeysOf, readerOf, type Storage } from '../keys/read-rows.ts';
 import { CollectionSweep } from './collection-sweep.ts';
 import { Compaction } from './compaction.ts';
 import { ExpiryPager, expiryPagerSecondsDefault } from './expiry-pager.ts';
+import { KeyFilterRebuild } from './key-filter-rebuild.ts';
 import { ValueCompression } from './value-compression.ts';
 
 export interface BackgroundWorkOptions {
@@ -43,6 +44,8 @@ export class BackgroundWork {
   readonly compression: ValueCompression;
   private readonly sweep: CollectionSweep;
   private readonly expiryPager: ExpiryPager;
+  /** Null where no documents are on disk only. */
+  private readonly filters: KeyFilterRebuild | null;
 
   constructor(options: BackgroundWorkOptions) {
     const { policy, storage } = options;
@@ -58,17 +61,20 @@ export class BackgroundWork {
     });
     this.sweep = sweepOf(options, fullEvictionStorage);
     this.expiryPager = pagerOf(options, fullEvictionStorage);
+    this.filters = filtersOf(options, fullEvictionStorage);
   }
 
   start(): void {
     this.expiryPager.start();
     this.compression.start();
+    this.filters?.start();
   }
 
   /** Pauses all but compaction, which runs until it is stopped. */
   pause(): void {
     this.expiryPager.stop();
     this.compression.stop();
+    this.filters?.stop();
     this.sweep.stop();
   }
 
@@ -92,6 +98,13 @@ function compactionOf({ clock, isServed, log, storage, vbuckets }: BackgroundWor
   const { disk, files } = storage ?? {};
   const from = disk && files && { disk, bucketUuid: files.bucketUuid, fileCount: files.fileCount };
   return new Compaction({ vbuckets, storage: from ?? null, isServed, clock, log });
+}
+
+function filtersOf(
+  { clock, vbuckets }: BackgroundWorkOptions,
+  storage: Storage | undefined,
+): KeyFilterRebuild | null {
+  return storage ? new KeyFilterRebuild({ vbuckets, clock, readRows: readerOf(storage) }) : null;
 }
 
 function sweepOf(options: BackgroundWorkOptions, fullEvictionStorage: Storage | undefined): CollectionSweep {
