@@ -12,6 +12,8 @@ test('names that are empty, long, reserved or hold unsafe characters are refused
     ['@x', "Username cannot start with '@'"],
     ['x@y', null],
     ['größe-1_.*%', null],
+    ['...', null],
+    ...['.', '..'].map((name): [string, string] => [name, 'Username cannot be . or ..']),
     ...['a b', 'a\u0001', 'a(', 'a/b', 'a\\b', 'a"', 'a\uFFFD', 'a{', 'a:b'].map((name): [string, string] => [
       name,
       unsafe,

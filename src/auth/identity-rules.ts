@@ -9,6 +9,8 @@ export function nameProblem(name: string, what: 'Username' | 'Group name'): stri
   if (name === '') return `${what} must not be empty`;
   if (isTooLong(name)) return `${what} may not exceed ${nameCharactersMax} characters`;
   if (name.startsWith('@')) return `${what} cannot start with '@'`;
+  // Clients remove these steps from a path (RFC 3986, 5.2.4), so that no path would lead to the user.
+  if (name === '.' || name === '..') return `${what} cannot be . or ..`;
   if (invisible.test(name)) return `${what} must not contain invisible or combining characters`;
   if (mixesScripts(name)) return `${what} must not mix letters of scripts that look alike`;
   if (!wrongInName.test(name)) return null;
