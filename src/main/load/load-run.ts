@@ -45,6 +45,8 @@ export class LoadRun {
   private readonly random: () => number;
   private readonly ended: Deferred<void> = deferred();
   private readonly startedMs = realClock.monotonicMs();
+  /** When the last reply had arrived; null: the run goes on. */
+  private endedMs: number | null = null;
   private unanswered = 0;
   private sent = 0;
   private isOver = false;
@@ -67,6 +69,7 @@ export class LoadRun {
       if (signal.aborted) stop();
       await this.ended.promise;
     } finally {
+      this.endedMs = realClock.monotonicMs();
       clearInterval(tick);
       end.cancel();
       signal.removeEventListener('abort', stop);
@@ -74,8 +77,9 @@ export class LoadRun {
     if (this.failure !== null) throw this.failure;
   }
 
+  /** How long the run has taken: after its end, without what the command does then. */
   get elapsedMs(): number {
-    return realClock.monotonicMs() - this.startedMs;
+    return (this.endedMs ?? realClock.monotonicMs()) - this.startedMs;
   }
 
   /** The latencies since the last call. */
