@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ScannedDocument } from '#client/range-scan.ts';
-import { exportedText, headOf, type WrittenForm } from './document-writer.ts';
+import { columnsOf, exportedText, headOf, type WrittenForm } from './document-writer.ts';
 
 const csv: WrittenForm = { format: 'csv', keyField: '_key', fields: ['a', 'b'], separator: ',' };
 const document = (text: string) =>
@@ -34,4 +34,10 @@ test('a field with the name of the key is found however it is written', () => {
   for (const text of ['{"_key":1}', '{"\\u005fkey":1}'])
     assert.throws(() => exportedText(document(text), lines, true), /has a field "_key" itself/);
   assert.equal(exportedText(document('{"b":"\\u005fkey"}'), lines, true), '{"_key":"k","b":"\\u005fkey"}\n');
+});
+
+test('a field of documents that has the name of the column of the key is not left out of CSV unnoticed', () => {
+  assert.throws(() => columnsOf(new Set(['b', '_key']), '_key'), /have a field "_key" themselves/);
+  assert.deepEqual(columnsOf(new Set(['b', 'a', '_key']), 'id'), ['_key', 'a', 'b']);
+  assert.deepEqual(columnsOf(new Set(['', 'a']), ''), ['', 'a']);
 });

@@ -1,6 +1,7 @@
 // Documents as text of a file: JSON lines, a JSON list or CSV.
 import { exactObject } from '#base/exact-json.ts';
 import type { ScannedDocument } from '#client/range-scan.ts';
+import { CommandError } from '../exit-status.ts';
 import type { FileFormat } from './file-source.ts';
 
 export interface WrittenForm {
@@ -32,6 +33,15 @@ export function exportedText(document: ScannedDocument, form: WrittenForm, isFir
 export function fieldsOfDocument({ isJson, value }: ScannedDocument): string[] {
   const parsed = isJson ? (JSON.parse(value.toString()) as unknown) : null;
   return isObject(parsed) ? Object.keys(parsed) : [];
+}
+
+/** The columns of CSV besides that of the key. @throws Error when a field of the documents has the name of that column */
+export function columnsOf(fields: ReadonlySet<string>, keyField: string): string[] {
+  if (keyField !== '' && fields.has(keyField))
+    throw new CommandError(
+      `documents have a field ${JSON.stringify(keyField)} themselves; choose another column for the key with --include-key, or name the columns with --fields`,
+    );
+  return [...fields].sort();
 }
 
 /** The text of the document itself, so that numbers keep their digits; on one line. */

@@ -13,7 +13,14 @@ import { RemoteNode, type RemoteOptions } from '../remote/remote-node.ts';
 import { type VerbOutput, verb } from '../remote/verb.ts';
 import { counted, ProgressLine, sizeText } from '../terminal.ts';
 import { pagesOf } from './collection-scan.ts';
-import { exportedText, fieldsOfDocument, headOf, tailOf, type WrittenForm } from './document-writer.ts';
+import {
+  columnsOf,
+  exportedText,
+  fieldsOfDocument,
+  headOf,
+  tailOf,
+  type WrittenForm,
+} from './document-writer.ts';
 import { type FileFormat, formatOf, separatorOf } from './file-source.ts';
 import { FileTarget, isStream } from './file-target.ts';
 import { ProgressRecord } from './progress-record.ts';
@@ -80,6 +87,15 @@ export const exportVerbs = [
   ),
 ];
 
+/** @throws UsageError for two columns of one name, of which readers would find only one */
+function refuseRepeatedColumns({ fields, 'include-key': keyField }: ExportOptions): void {
+  const columns = keyField === '' ? fields : [keyField, ...fields];
+  const repeated = columns.find((name, index) => columns.indexOf(name) < index);
+  if (repeated === undefined) return;
+  const reason = repeated === keyField ? 'is the column of the key; see --include-key' : 'is given twice';
+  throw new UsageError(`--fields: "${repeated}" ${reason}`);
+}
+
 class Export {
   private readonly options: ExportOptions;
   private readonly bucket: string;
@@ -103,6 +119,7 @@ class Export {
     this.format = options.format ?? formatOf(file);
     if (options.fields.length > 0 && this.format !== 'csv')
       throw new UsageError('--fields: only CSV has columns');
+    refuseRepeatedColumns(options);
     const isContinuable = !isStream(file);
     if (options.resume && !isContinuable)
       throw new UsageError('--resume: standard output and pipes cannot be continued; give a file');
@@ -208,8 +225,7 @@ class Export {
           `the documents have more than ${fieldsMax} fields; name the columns with --fields`,
         );
     }
-    names.delete(this.options['include-key']);
-    return [...names].sort();
+    return columnsOf(names, this.options['include-key']);
   }
 
   private report(key: string, problem: string): void {
