@@ -9,8 +9,7 @@ import { interruptible } from '../interruptible.ts';
 import { UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
 import { counted, ProgressLine, print, sizeText } from '../terminal.ts';
-import { nodeOf, oneFolder } from './command-line.ts';
-import { backupPassphrase } from './passphrase.ts';
+import { archivePassphrase, nodeOf, oneFolder } from './command-line.ts';
 
 const folderDefault = './divan-backup';
 
@@ -32,7 +31,7 @@ export async function runBackupCommand(args: readonly string[]): Promise<void> {
     buckets: options.bucket,
     isFull: options.full,
     purges: options.purge,
-    passphrase: backupPassphrase(options['passphrase-file']),
+    passphrase: archivePassphrase(options),
   };
   const node = nodeOf(options);
   try {

@@ -9,8 +9,7 @@ import { interruptible } from '../interruptible.ts';
 import { UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
 import { counted, ProgressLine, print } from '../terminal.ts';
-import { nodeOf, oneFolder } from './command-line.ts';
-import { backupPassphrase } from './passphrase.ts';
+import { archivePassphrase, nodeOf, oneFolder } from './command-line.ts';
 
 export async function runRestoreCommand(args: readonly string[]): Promise<void> {
   keepYoungGenerationSize();
@@ -20,6 +19,7 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
     throw new UsageError('--replace and --resume are given; --resume flushes only what was not flushed yet');
   if (options.backup !== undefined && options.end !== undefined)
     throw new UsageError('--backup and --end are given; they mean the same');
+  const passphrase = archivePassphrase(options);
   const node = nodeOf(options);
   const line = new ProgressLine();
   const startedMs = realClock.monotonicMs();
@@ -28,7 +28,7 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
     backup: options.backup ?? options.end,
     start: options.start,
     ...selectionOf(options),
-    passphrase: backupPassphrase(options['passphrase-file']),
+    passphrase,
     buckets: options.bucket,
     map: options.map,
     replaces: options.replace,
