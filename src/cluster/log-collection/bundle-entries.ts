@@ -40,8 +40,13 @@ export function bundleEntries(sources: BundleSources, context: Context | null, r
   const redacted = (text: string) => redactor?.redact(text) ?? text;
   const entry = (name: string, pieces: () => AsyncIterable<string>): BundleEntry => ({
     name,
+    // A source that cannot be read is named in its place: the bundle is needed most where something is wrong.
     async *pieces() {
-      for await (const piece of pieces()) yield redacted(piece);
+      try {
+        for await (const piece of pieces()) yield redacted(piece);
+      } catch (error) {
+        yield redacted(`${JSON.stringify({ error: (error as Error).message })}\n`);
+      }
     },
   });
   const json = (name: string, value: () => unknown): BundleEntry =>

@@ -42,9 +42,15 @@ export class FolderBundles implements BundleFiles {
       (name) => name.endsWith('.log') && prefixes.some((prefix) => name.startsWith(prefix)),
     );
     const dated = await Promise.all(
-      chosen.map(async (name) => ({ name, at: (await stat(join(folder, name))).mtimeMs })),
+      chosen.map(async (name) => {
+        const found = await stat(join(folder, name)).catch(() => null); // the node may have removed it since
+        return found === null ? [] : [{ name, at: found.mtimeMs }];
+      }),
     );
-    return dated.sort((a, b) => b.at - a.at).map(({ name }) => name);
+    return dated
+      .flat()
+      .sort((a, b) => b.at - a.at)
+      .map(({ name }) => name);
   }
 
   async *tail(folder: string, name: string, bytesMax: number): AsyncIterable<string> {

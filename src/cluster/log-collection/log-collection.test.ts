@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -12,10 +12,14 @@ import type { BundleFiles } from './bundle-files.ts';
 const start = '/controller/startLogsCollection';
 const ofAllNodes = { nodes: '*' };
 
-async function collecting(t: { after(end: () => void): void }) {
+async function collecting(
+  t: { after(end: () => void): void },
+  change: (files: FolderBundles) => void = () => {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'divan-bundle-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const bundleFiles = new FolderBundles(folder);
+  change(bundleFiles);
   const manager = await aManager({ bundleFiles });
   const task = async () => {
     const { body } = await manager.request('/pools/default/tasks');
@@ -173,6 +177,17 @@ describe('a support bundle', () => {
     );
   });
 
+  it('has everything else if logs or the data folder cannot be read', async (t) => {
+    const { collected } = await collecting(t, (bundleFiles) => {
+      bundleFiles.sizes = () => Promise.reject(new Error('EIO: i/o error, scandir'));
+      bundleFiles.logs = async () => ['node.1.log'];
+    });
+    const { files } = await collected();
+    assert.equal(files.get('disk_sizes.json'), '{"error":"EIO: i/o error, scandir"}\n');
+    assert.match(files.get('logs/node.1.log') ?? '', /^\{"error":"ENOENT: .*"\}\n$/);
+    assert.match(files.get('events.jsonl') ?? '', /"name":"node_started"/);
+  });
+
   it('reports why it cannot be written', async (t) => {
     const { request, task } = await collecting(t);
     await request(start, { form: { ...ofAllNodes, logDir: '/no/such/folder' } });
@@ -221,5 +236,13 @@ describe('the folder of bundles', () => {
     };
     assert.equal(await tail(1_000), 'first line\nsecond line\nthird line\n');
     assert.equal(await tail(15), 'third line\n');
+  });
+
+  it('leaves out a log that was removed since the folder was listed', async (t) => {
+    const { folder } = await collecting(t);
+    writeFileSync(join(folder, 'node.log'), '');
+    // Listed, and absent when its time is read.
+    symlinkSync(join(folder, 'gone'), join(folder, 'node.1.log'));
+    assert.deepEqual(await new FolderBundles(folder).logs(folder, ['node.']), ['node.log']);
   });
 });
