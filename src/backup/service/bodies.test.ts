@@ -98,3 +98,8 @@ for (const [form, { good, read }] of Object.entries(forms))
     assert.equal(isRead(t, read, Buffer.from(`${text}${text}`)), false);
     assert.equal(isRead(t, read, Buffer.from('['.repeat(100_000))), false);
   });
+
+test('an account in the address of a target is refused: the address is shown in the history of tasks', () => {
+  const body = Buffer.from(JSON.stringify({ target: 'http://u:secret@node:8091', user: 'u', password: 'p' }));
+  assert.throws(() => readRestore(body), { message: /^target: must be the address of a node, such as / });
+});

@@ -96,7 +96,7 @@ function targetOf({ target, user, password }: Sent): RestoreTarget | null {
       throw new BodyError('target: is missing; user and password are those of a target');
     return null;
   }
-  const [, scheme = 'http', rest = ''] = /^(?:([a-z]+):\/\/)?([^/?#]+)\/?$/i.exec(address) ?? [];
+  const [, scheme = 'http', rest = ''] = /^(?:([a-z]+):\/\/)?([^/?#@]+)\/?$/i.exec(address) ?? [];
   const usesTls = schemes.get(scheme.toLowerCase());
   if (rest === '' || usesTls === undefined)
     throw new BodyError(
