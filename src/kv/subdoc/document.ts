@@ -22,6 +22,23 @@ export interface SubdocDocument {
   lastModified: number;
 }
 
+/** What macros of a mutation read that sees no document: nothing of a tombstone, nor of the document of an earlier request. */
+export const unseenDocument: SubdocDocument = {
+  exists: false,
+  deleted: false,
+  datatype: 0,
+  value: Buffer.alloc(0),
+  flags: 0,
+  expiry: 0,
+  casHi: 0,
+  casLo: 0,
+  seqno: 0,
+  rev: 0,
+  vbuuidHi: 0,
+  vbuuidLo: 0,
+  lastModified: 0,
+};
+
 /** Context of the request besides the document. */
 export interface SubdocContext {
   /** CAS and seqno that the mutation will get; lookups do not use them. */

@@ -6,6 +6,7 @@ import { aContext, aDocument, aDocumentWithXattrs, noDocument } from '../../../t
 import { aMutation, mutationText } from '../../../test/support/subdoc-mutation.ts';
 import { crc32c } from '../value/crc32c.ts';
 import { bodyBytesMax, xattrBytesMax } from '../value/xattrs.ts';
+import type { SubdocDocument } from './document.ts';
 
 const { xattr, mkdirP, expandMacros, binary } = PathFlag;
 const { mkdoc, add, accessDeleted, createAsDeleted, revive } = DocFlag;
@@ -195,6 +196,22 @@ test('macros are expanded, in nested places too', () => {
   assert.equal(unknown.failedStatus, Status.subdocXattrUnknownVattrMacro);
   const literal = aMutation(aDocument(), [[Op.dictUpsert, 'x', macro('Mutation.CAS'), xattr]]);
   assert.equal(mutationText(literal).xattrs['x'], macro('Mutation.CAS'));
+});
+
+test('macros read nothing of a document that the request does not see', () => {
+  const specs: [number, string, string, number][] = [
+    [Op.dictUpsert, 'x', macro('$document'), xattr | expandMacros],
+  ];
+  const fieldsOf = (doc: SubdocDocument) =>
+    JSON.parse(mutationText(aMutation(doc, specs, { docFlags: mkdoc })).xattrs['x'] ?? '');
+  // A missing document has fields of an earlier request's document.
+  for (const doc of [aDocument({ exists: false, value: noDocument.value }), tombstone]) {
+    const { CAS, deleted, flags, revid, value_bytes } = fieldsOf(doc);
+    assert.deepEqual(
+      { CAS, deleted, flags, revid, value_bytes },
+      { CAS: '0x0000000000000000', deleted: false, flags: 0, revid: '0', value_bytes: 0 },
+    );
+  }
 });
 
 test('binary values of xattrs are stored as prefixed strings, and decoded when they become the body', () => {

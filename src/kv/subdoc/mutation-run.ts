@@ -6,7 +6,7 @@ import { crc32c } from '../value/crc32c.ts';
 import { isJson } from '../value/json.ts';
 import { removeXattr, setXattr } from '../value/xattrs.ts';
 import { decodeBinary, encodeBinary } from './binary.ts';
-import type { SubdocContext, SubdocDocument } from './document.ts';
+import { type SubdocContext, type SubdocDocument, unseenDocument } from './document.ts';
 import { emptyBytes, type SubdocResult } from './edit.ts';
 import { expandMacro, isChecksumMacro } from './macros.ts';
 import { lookUp, mutate } from './operations.ts';
@@ -32,7 +32,7 @@ export class MutationRun {
   private readonly mkdirP: boolean;
 
   constructor(doc: SubdocDocument, request: SubdocRequest, context: SubdocContext, created: boolean) {
-    this.doc = doc;
+    this.doc = created ? unseenDocument : doc;
     this.request = request;
     this.context = context;
     this.created = created;
