@@ -322,12 +322,15 @@ test('bodies and xattrs above their limits are refused, and accepted at the limi
     aMutation(aDocument(), [[Op.setDoc, '', Buffer.alloc(length, 'x')]]).status;
   assert.equal(body(bodyBytesMax), Status.success);
   assert.equal(body(bodyBytesMax + 1), Status.tooBig);
+  const full = aDocument({ value: Buffer.alloc(bodyBytesMax, 'x'), datatype: Datatype.raw });
+  assert.equal(aMutation(full, [[Op.dictUpsert, '_x', '1', xattr]]).status, Status.success);
+  assert.equal(aMutation(full, [[Op.dictUpsert, 'x', '1', xattr]]).status, Status.tooBig);
   const put = (key: string, length: number) =>
     aMutation(aDocument(), [[Op.dictUpsert, key, `"${'y'.repeat(length)}"`, xattr]]).status;
-  const pairBytes = 4 + '_x'.length + 2 + 2;
+  const pairBytes = 4 + 4 + '_x'.length + 2 + 2;
   assert.equal(put('_x', xattrBytesMax - pairBytes), Status.success);
   assert.equal(put('_x', xattrBytesMax - pairBytes + 1), Status.tooBig);
-  const otherBytes = 4 + 4 + 'x'.length + 2 + 2 + aDocument().value.length;
+  const otherBytes = 4 + 'x'.length + 2 + 2 + aDocument().value.length;
   assert.equal(put('x', bodyBytesMax - otherBytes), Status.success, 'user xattrs count with the body');
   assert.equal(put('x', bodyBytesMax - otherBytes + 1), Status.tooBig);
 });

@@ -6,7 +6,7 @@
 // `datatype`, `flags` and the request's expiry, as a tombstone if `deleted`.
 import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
-import { bodyBytesMax, systemXattrBytes, systemXattrs, xattrBytesMax } from '../value/xattrs.ts';
+import { exceedsLimits, systemXattrBytes, systemXattrs, xattrBytesMax } from '../value/xattrs.ts';
 import type { SubdocContext, SubdocDocument } from './document.ts';
 import { emptyBytes, type SubdocResult } from './edit.ts';
 import { lookUpSpec } from './lookup.ts';
@@ -148,8 +148,7 @@ function conclude(doc: SubdocDocument, request: SubdocRequest, run: MutationRun)
 function isTooBig(section: Buffer, bodyBytes: number): boolean {
   const bytes = section.length + bodyBytes;
   if (bytes <= xattrBytesMax) return false;
-  const system = systemXattrBytes(section, 0, section.length);
-  return system > xattrBytesMax || bytes - system > bodyBytesMax;
+  return exceedsLimits(bytes, systemXattrBytes(section, 0, section.length), section.length > 0);
 }
 
 function isVisible(doc: SubdocDocument, request: SubdocRequest): boolean {

@@ -4,7 +4,7 @@ import { snappyInflate, snappyLength } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { isJson } from './json.ts';
-import { bodyBytesMax, isXattrSection, systemXattrBytes, xattrBytesMax } from './xattrs.ts';
+import { bodyBytesMax, exceedsLimits, isXattrSection, systemXattrBytes, xattrBytesMax } from './xattrs.ts';
 
 export const valueBytesMax = bodyBytesMax + xattrBytesMax;
 
@@ -44,7 +44,7 @@ function validatePlain(
   if (hasXattrs && !isXattrSection(bytes, start, end)) return { ...validation, fault: 'bad attributes' };
   const systemBytes = hasXattrs ? systemXattrBytes(bytes, start, end) : 0;
   validation.systemBytes = systemBytes;
-  if (systemBytes > xattrBytesMax || end - start - systemBytes > bodyBytesMax) validation.fault = 'too big';
+  if (exceedsLimits(end - start, systemBytes, hasXattrs)) validation.fault = 'too big';
   else validation.isJson = isJson(bytes, hasXattrs ? bodyStart(bytes, start, end) : start, end);
   return validation;
 }

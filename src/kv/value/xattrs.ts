@@ -9,10 +9,19 @@ import { isJson, isUtf8Range } from './json.ts';
 
 export const xattrKeyBytesMax = 15;
 
-/** Limit of the system xattrs of a value. */
+/** Limit of the system xattrs of a value, with the u32 in front of the section. */
 export const xattrBytesMax = 1024 * 1024;
 /** Limit of a document's body with its user xattrs, uncompressed. */
 export const bodyBytesMax = 20 << 20;
+
+/** Bytes of the u32 in front of a section. */
+const sectionHeadBytes = 4;
+
+/** Whether an uncompressed value exceeds one of the limits: `systemBytes` of its bytes are system xattrs. */
+export function exceedsLimits(bytes: number, systemBytes: number, hasXattrs: boolean): boolean {
+  const system = hasXattrs ? systemBytes + sectionHeadBytes : 0;
+  return system > xattrBytesMax || bytes - system > bodyBytesMax;
+}
 
 const noSection = Buffer.alloc(0);
 

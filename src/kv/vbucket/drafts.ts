@@ -7,7 +7,13 @@ import { CutBits, type CutItem } from '../data/cut.ts';
 import type { MutationRequest } from '../data/documents.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import { valueBytesMax } from '../value/validate-value.ts';
-import { bodyBytesMax, systemXattrBytes, systemXattrs, xattrBytesMax } from '../value/xattrs.ts';
+import {
+  bodyBytesMax,
+  exceedsLimits,
+  systemXattrBytes,
+  systemXattrs,
+  xattrBytesMax,
+} from '../value/xattrs.ts';
 import type { Draft, Items } from './items.ts';
 
 const empty = Buffer.alloc(0);
@@ -137,7 +143,7 @@ export function checkSize(draft: Draft): Status {
     headBytes > 0
       ? systemXattrBytes(draft.head, draft.headStart, draft.headEnd)
       : systemXattrBytes(draft.value, draft.valueStart, draft.valueEnd);
-  return system > xattrBytesMax || bytes - system > bodyBytesMax ? Status.tooBig : Status.success;
+  return exceedsLimits(bytes, system, true) ? Status.tooBig : Status.success;
 }
 
 function setValue(draft: Draft, value: Buffer): void {
