@@ -1,5 +1,5 @@
 // `divan metrics` and `divan logs`: what a running node measures and reports, over its REST API.
-import { realClock } from '#ports/clock.ts';
+import { type Clock, realClock } from '#ports/clock.ts';
 import { nodeConnection } from '../connection-options.ts';
 import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
@@ -11,6 +11,13 @@ import { writeLine } from './terminal-text.ts';
 import { verb } from './verb.ts';
 
 const followMs = 1_000;
+/**
+ * How far back each request asks again: the clocks of two nodes of a cluster may differ by five seconds, so that an entry that is new has an
+ * earlier time than the last one shown.
+ */
+const askedAgainMs = 10_000;
+/** The most entries in one answer. */
+const answerMax = 10_000;
 const functionName = { placeholder: 'rate,sum', parse: (text: string) => text };
 
 interface Series {
@@ -26,7 +33,7 @@ interface RangeAnswer {
 /** What a node says about a metric or label that it does not have. */
 const noSeries = /^(?:unknown metric|metric .* has no label) /;
 
-interface LogEntry {
+export interface LogEntry {
   readonly tstamp: number;
   readonly serverTime: string;
   readonly node: string;
@@ -60,6 +67,8 @@ export const metricsVerbs = [
     async (options, [name]) => {
       if (options.since !== undefined && name === undefined)
         throw new UsageError('NAME is missing: --since is for one metric, divan metrics NAME --since TIME');
+      if (options.since === undefined && options.functions !== undefined)
+        throw new UsageError('--functions: they apply to values over time; give --since TIME too');
       const node = new RemoteNode(options);
       if (options.since === undefined || name === undefined) return current(node, name ?? '', options.bucket);
       return overTime(node, name, options.since, options);
@@ -87,7 +96,9 @@ export const logsVerbs = [
       const list = await entries(node, `limit=${lines}`);
       if (!follow) return { value: list, text: list.map(lineOf).join('\n') };
       const show = options.json ? (entry: LogEntry) => JSON.stringify(entry) : lineOf;
-      await interruptible((signal) => followLog(node, list, show, signal));
+      await interruptible((signal) =>
+        followLog(node, list, show, { signal, clock: realClock, write: writeLine }),
+      );
       return null;
     },
   ),
@@ -167,33 +178,49 @@ async function overTime(
   return { value: data, text: text.join('\n\n') };
 }
 
-const entries = async (node: RemoteNode, query: string): Promise<LogEntry[]> =>
+const entries = async (node: Pick<RemoteNode, 'get'>, query: string): Promise<LogEntry[]> =>
   ((await node.get(`/logs?${query}`)) as { list: LogEntry[] }).list;
 
 const lineOf = ({ serverTime, node, type, module, text }: LogEntry): string =>
   `${serverTime}  ${type.padEnd(7)}  ${node}  ${module}: ${text}`;
 
-async function followLog(
-  node: RemoteNode,
+interface FollowContext {
+  readonly signal: AbortSignal;
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly write: (line: string) => void;
+}
+
+/** Shows the entries of the list, then new ones. Ends only with an error, such as the reason of the signal. */
+export async function followLog(
+  node: Pick<RemoteNode, 'get'>,
   list: readonly LogEntry[],
   show: (entry: LogEntry) => string,
-  signal: AbortSignal,
-): Promise<void> {
-  let shown = new Set<string>();
-  for (let entriesSince = list; ; ) {
-    const unshown = entriesSince.filter((entry) => !shown.has(JSON.stringify(entry)));
-    for (const entry of unshown) writeLine(show(entry));
-    const last = entriesSince.at(-1);
-    // The next request returns the entries of the last millisecond again: more of them may have been added.
-    if (last !== undefined)
-      shown = new Set(
-        entriesSince.filter(({ tstamp }) => tstamp === last.tstamp).map((entry) => JSON.stringify(entry)),
-      );
-    await realClock.sleep(followMs, signal);
-    entriesSince = await entries(
-      node,
-      last === undefined ? 'limit=1000' : `limit=10000&sinceTime=${last.tstamp}`,
-    );
-    if (entriesSince.length === 0 && last !== undefined) entriesSince = [last];
+  { signal, clock, write }: FollowContext,
+): Promise<never> {
+  /** The entries that requests may return again, as JSON, with their times. */
+  const known = new Map<string, number>();
+  let newestMs = 0;
+  const take = (found: readonly LogEntry[], isShown: (entry: LogEntry) => boolean): void => {
+    for (const entry of found) {
+      const text = JSON.stringify(entry);
+      if (!known.has(text) && isShown(entry)) write(show(entry));
+      known.set(text, entry.tstamp);
+    }
+    newestMs = found.reduce((newest, { tstamp }) => Math.max(newest, tstamp), newestMs);
+  };
+  take(list, () => true);
+  // The list has only the last entries: those before them are not shown later either.
+  const listedMs = newestMs;
+  let found = await entries(node, since(newestMs - askedAgainMs));
+  take(found, ({ tstamp }) => tstamp > listedMs);
+  for (;;) {
+    await clock.sleep(followMs, signal);
+    // After a full answer further entries come first.
+    const fromMs = found.length < answerMax ? newestMs - askedAgainMs : newestMs;
+    for (const [text, ms] of known) if (ms < fromMs) known.delete(text);
+    found = await entries(node, since(fromMs));
+    take(found, () => true);
   }
 }
+
+const since = (ms: number): string => `limit=${answerMax}&sinceTime=${Math.max(0, ms)}`;
