@@ -101,7 +101,7 @@ async function commandLine(): Promise<string> {
     '| 1 | something cannot start, has failed since, or was refused |',
     '| 2 | a wrong command line |',
     '| 3 | a part of the work was refused and the rest is done |',
-    '| 4 | what the command names does not exist: a bucket, collection, user, document, metric, sample or cluster |',
+    '| 4 | what the command names does not exist: a bucket, collection, user, document, metric, sample, project, token or cluster |',
     '| 130 | stopped by Ctrl-C or SIGTERM |',
   ];
   return `${lines.join('\n')}\n`;

@@ -7,7 +7,7 @@ export const ExitStatus = {
   usage: 2,
   /** A part of the work was refused; the rest is done. */
   partial: 3,
-  /** What the command names does not exist: a bucket, collection, user, document, metric, sample or cluster. */
+  /** What the command names does not exist: a bucket, collection, user, document, metric, sample, project, token or cluster. */
   missing: 4,
   /** The command was stopped by Ctrl-C or SIGTERM. */
   interrupted: 130,

@@ -15,6 +15,7 @@ import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { cloudOptions } from '../cloud-options.ts';
+import { CommandError, ExitStatus } from '../exit-status.ts';
 import {
   choice,
   describeOptions,
@@ -164,7 +165,7 @@ export const operatorCommands: readonly OperatorCommand[] = [
     (_options, [id]) =>
       async (storage) => {
         if ((await tokensOf(storage).revoke({ id: id as string })) === 0)
-          throw new UsageError(`there is no valid token ${id}`);
+          throw new CommandError(`there is no valid token ${id}`, ExitStatus.missing);
         return { value: { id }, lines: [`${id} is revoked`] };
       },
   ),
@@ -248,7 +249,11 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
     const { value, lines } = await work(storage);
     return options.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join('');
   } catch (error) {
-    if (error instanceof ApiError) throw new StartError(error.message, { cause: error });
+    if (error instanceof ApiError)
+      throw new CommandError(
+        error.message,
+        error.errorType === 'NotFound' ? ExitStatus.missing : ExitStatus.failure,
+      );
     throw error;
   } finally {
     await storage.store.destroy();
@@ -310,7 +315,7 @@ function valid<S extends z.ZodType>(
 
 async function requireProject({ store }: CloudStorage, id: string): Promise<void> {
   if ((await findSubject(store, 'project', id)) === undefined)
-    throw new UsageError(`--project: there is no project ${id}`);
+    throw new CommandError(`--project: there is no project ${id}`, ExitStatus.missing);
 }
 
 const dateOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
