@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -34,4 +34,21 @@ test('divan import refuses options that would have no effect, and what is no fil
       async () => run(path, given),
       (error) => error instanceof UsageError && problem.test(error.message),
     );
+});
+
+test('divan import of CSV without names of fields begins nothing that could be continued', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-import-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [verb] = importVerbs as readonly Verb[];
+  const options = { url: 'http://127.0.0.1:1', 'generate-key': new KeyGenerator('k'), 'ignore-fields': [] };
+  for (const [content, problem] of [
+    ['', 'the first line of CSV names the fields; it is missing'],
+    ['a,b,a\n1,2,3\n', 'the first line names the field "a" twice'],
+  ] as const) {
+    writeFileSync(join(folder, 'documents.csv'), content);
+    await assert.rejects(async () => verb?.run(options as never, ['b', join(folder, 'documents.csv')]), {
+      message: problem,
+    });
+  }
+  assert.deepEqual(readdirSync(folder), ['documents.csv']);
 });

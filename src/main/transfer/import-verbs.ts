@@ -181,11 +181,12 @@ class Import {
   async run(): Promise<VerbOutput> {
     const startedMs = realClock.monotonicMs();
     const { scope, collection } = this.options;
+    // First: nothing is begun that --resume could continue where the names of the fields are wrong.
+    const header = await this.header();
     using data = await BucketData.open(new RemoteNode(this.options), this.bucket, this.signal);
     const collectionId = await data.collectionId(scope, collection);
     const saved = this.begin(await data.histories());
     try {
-      const header = await this.header();
       const start =
         this.state.offset === 0 && header !== null ? { ...importStart, ...header.end } : this.state;
       const form = {
