@@ -1,4 +1,5 @@
 // Entry of the `divan` command: runs the sub-command, prints help, and reports a wrong command line in one line.
+import { MissingBucketError } from '#backup/format/backup-error.ts';
 import { nearest } from '#base/nearest.ts';
 import { backupOptions, restoreOptions } from './backup-options.ts';
 import { cloudOptions } from './cloud-options.ts';
@@ -108,8 +109,10 @@ function isExplained(error: unknown): boolean {
   return explained === true || syscall !== undefined || code === 'ERR_SQLITE_ERROR';
 }
 
-const statusOf = (error: unknown): number =>
-  error instanceof CommandError ? error.status : ExitStatus.failure;
+function statusOf(error: unknown): number {
+  if (error instanceof CommandError) return error.status;
+  return error instanceof MissingBucketError ? ExitStatus.missing : ExitStatus.failure;
+}
 
 function onRunningNode(name: string, { doc, load }: RemoteCommand): Command {
   const verbModule = () => import('./remote/verb.ts');

@@ -270,7 +270,7 @@ describe('divan backup and restore', () => {
     await fails(/refuses the user "Administrator" with this password/, ['backup', folder, '--password', 'x']);
     await fails(/cannot reach 127.0.0.1:1: /, ['backup', folder, '--url', 'http://127.0.0.1:1']);
     await fails(/--url: .* has a path/, ['backup', folder, '--url', 'https://127.0.0.1:1/a'], 2);
-    await fails(/the node has no bucket "none"/, ['backup', folder, '--bucket', 'none']);
+    await fails(/the node has no bucket "none"/, ['backup', folder, '--bucket', 'none'], 4);
     await fails(/"old" is of type cache/, ['backup', folder, '--bucket', 'old']);
     await fails(/unknown option --ful; did you mean --full/, ['backup', folder, '--ful'], 2);
     await fails(/"more" is one word too many/, ['backup', folder, 'more'], 2);
@@ -289,7 +289,9 @@ describe('divan backup and restore', () => {
       `${folder}-2`,
       '--replace',
     ]);
-    await fails(/has no bucket "travel"; it has guarded/, ['restore', `${folder}-2`, '--bucket', 'travel']);
+    const travel = [`${folder}-2`, '--bucket', 'travel'];
+    await fails(/has no bucket "travel"; it has guarded/, ['restore', ...travel], 4);
+    await fails(/has no bucket "travel"/, ['backup', 'info', ...travel], 4);
     await fails(/has no complete backup "x"; it has 2/, ['restore', `${folder}-2`, '--backup', 'x']);
     const lock = lockFolder(`${folder}-2`);
     await fails(new RegExp(`process ${process.pid} writes there`), ['backup', `${folder}-2`]);

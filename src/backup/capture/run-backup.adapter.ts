@@ -9,7 +9,7 @@ import { diskProblem } from '../archive/archive-file.adapter.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge } from '../archive/merge-intent.adapter.ts';
 import { type InterruptedBackup, Repository } from '../archive/repository.adapter.ts';
-import { BackupError } from '../format/backup-error.ts';
+import { BackupError, MissingBucketError } from '../format/backup-error.ts';
 import { countedBucket } from '../format/collection-counts.ts';
 import {
   archiveVersion,
@@ -121,7 +121,7 @@ async function chosenBuckets(
     !typesWithoutStreams.has(String(settings['bucketType']));
   for (const name of names) {
     const found = present.find((bucket) => bucket.name === name);
-    if (found === undefined) throw new BackupError(`--bucket: the node has no bucket "${name}"`);
+    if (found === undefined) throw new MissingBucketError(`--bucket: the node has no bucket "${name}"`);
     if (!hasStreams(found))
       throw new BackupError(`--bucket: "${name}" is of type cache, whose documents cannot be backed up`);
   }

@@ -6,3 +6,6 @@ export class BackupError extends Error {
   /** The text suffices: commands print it without a stack. */
   readonly explained = true;
 }
+
+/** The bucket that the options name does not exist: in the backup, or on the node. */
+export class MissingBucketError extends BackupError {}

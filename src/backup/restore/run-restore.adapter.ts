@@ -5,7 +5,7 @@ import { vbucketCount } from '#client/document-key.ts';
 import type { Clock } from '#ports/clock.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
 import { findBackup, namedBackup, Repository } from '../archive/repository.adapter.ts';
-import { BackupError } from '../format/backup-error.ts';
+import { BackupError, MissingBucketError } from '../format/backup-error.ts';
 import { FrameKind } from '../format/frame.ts';
 import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 import type { BackupNode } from '../node/backup-node.ts';
@@ -193,7 +193,7 @@ async function selector(
 function chosenBuckets({ name: backup, buckets }: BackupManifest, wanted: readonly string[]): BucketRecord[] {
   const missing = wanted.find((name) => !buckets.some((bucket) => bucket.name === name));
   if (missing !== undefined)
-    throw new BackupError(
+    throw new MissingBucketError(
       `--bucket: backup ${backup} has no bucket "${missing}"; it has ${buckets.map((bucket) => bucket.name).join(', ')}`,
     );
   return wanted.length === 0 ? [...buckets] : buckets.filter((bucket) => wanted.includes(bucket.name));

@@ -1,7 +1,7 @@
 // `divan backup list|info|verify|merge|remove|examine|export FOLDER`: what works on an archive alone, without a node.
 import { once } from 'node:events';
 import { findBackup, namedBackup, Repository } from '#backup/archive/repository.adapter.ts';
-import { BackupError } from '#backup/format/backup-error.ts';
+import { MissingBucketError } from '#backup/format/backup-error.ts';
 import type { BackupManifest } from '#backup/format/manifest.ts';
 import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
 import { exportLines } from '#backup/inspect/export.ts';
@@ -123,7 +123,7 @@ function chosenBackup({ repository, name }: Found, options: ArchiveOptions): Cho
   const manifest = chain[0] as BackupManifest;
   const missing = options.bucket.find((one) => !manifest.buckets.some((bucket) => bucket.name === one));
   if (missing !== undefined)
-    throw new BackupError(`--bucket: backup ${manifest.name} has no bucket "${missing}"`);
+    throw new MissingBucketError(`--bucket: backup ${manifest.name} has no bucket "${missing}"`);
   return { repository, chain, manifest };
 }
 
