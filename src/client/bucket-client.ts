@@ -210,10 +210,15 @@ export class BucketClient {
 
   /** The high seqnos of these vbuckets, by vbucket. @throws StatusError notMyVbucket when one of them is not active on the node */
   async highSeqnosOf(vbuckets: readonly number[]): Promise<ReadonlyMap<number, number>> {
-    const { value } = await this.connection.expect(seqnosRequest());
-    const active = new Map(seqnosIn(value));
+    const active = await this.activeSeqnos();
     if (vbuckets.every((vb) => active.has(vb))) return active;
     throw new StatusError(GetAllVbSeqnos.opcode, Status.notMyVbucket);
+  }
+
+  /** The high seqnos of the vbuckets that are active on the node, by vbucket. */
+  async activeSeqnos(): Promise<ReadonlyMap<number, number>> {
+    const { value } = await this.connection.expect(seqnosRequest());
+    return new Map(seqnosIn(value));
   }
 
   /** The failover logs of vbuckets, newest entry first. @throws StatusError when one of them cannot be read */

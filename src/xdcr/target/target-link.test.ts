@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
+import { type DataNode, DataNodes } from '../../../test/support/data-nodes.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
@@ -34,12 +35,19 @@ test('only a version that waits for a newer map ends the link when no node answe
   link.close();
 });
 
+const access: TargetAccess = {
+  hosts: [],
+  ...adminAccount,
+  encryptsData: false,
+  usesAlternateAddresses: false,
+};
+
 /** A link to the bucket of a data service, on a clock that no retry passes. */
 async function aLink(port: number, clock: ManualClock) {
   const seen = { failures: [] as string[], leftOut: [] as string[], done: [] as string[] };
   const counts = new ReplicationCounts();
   const link = await TargetLink.open({
-    access: { hosts: [], ...adminAccount, encryptsData: false, usesAlternateAddresses: false },
+    access,
     bucket: 'b',
     rule: 'seqno',
     settings: {
@@ -125,4 +133,48 @@ test('a target that takes no version and refuses all as invalid ends the link: n
   link.close();
   assert.deepEqual(seen.failures, ['the target refused a document with status invalidArguments']);
   assert.deepEqual([seen.leftOut, seen.done], [[], []]);
+});
+
+/** The vbuckets, of some, whose positions a link knows. In its map the even ones are at the first node, the odd ones and `atSecond` at the second. */
+async function positioned({ nodes }: DataNodes, some: readonly number[], atSecond: readonly number[] = []) {
+  const map = {
+    bucketUuid: 'b',
+    hosts: [],
+    nodes: nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
+    actives: Array.from({ length: 64 }, (_, vb) => (atSecond.includes(vb) ? 1 : vb % 2)),
+  };
+  const link = await TargetLink.open({
+    access,
+    bucket: 'b',
+    settings: { networkUsageLimit: 0, targetNozzlePerNode: 1 } as DataPathSettings,
+    clock: new ManualClock(),
+    counts: new ReplicationCounts(),
+    senders: 1,
+    share: () => 1,
+    readMap: async () => map,
+    failed: () => {},
+  } as unknown as Parameters<typeof TargetLink.open>[0]);
+  try {
+    return [...(await link.positions(some)).keys()].sort();
+  } finally {
+    link.close();
+  }
+}
+
+test('a vbucket that the target has moved away from the node of the map has no position, and the others have theirs', async () => {
+  await using nodes = await DataNodes.start();
+  assert.deepEqual(await positioned(nodes, [0, 1, 3]), [0, 1, 3]);
+  await nodes.move(1, 'a');
+  await eventually(async () => assert.deepEqual(await positioned(nodes, [0, 1, 3]), [0, 3]));
+});
+
+test('a vbucket of which the node has only a copy has no position: its documents are not taken for lost', async () => {
+  await using nodes = await DataNodes.start();
+  const second = nodes.nodes[1] as DataNode;
+  await nodes.nameTooEarly(0, second.id);
+  await eventually(async () => {
+    const { vbuckets } = (await second.service.report()).buckets[0] ?? {};
+    assert.ok((vbuckets?.pending.vbuckets ?? 0) > 0);
+  });
+  assert.deepEqual(await positioned(nodes, [0, 3], [0]), [3]);
 });

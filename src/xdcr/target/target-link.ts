@@ -122,15 +122,20 @@ export class TargetLink {
     else this.connectionTo(node, outgoing.vb % this.options.settings.targetNozzlePerNode).send(outgoing);
   }
 
-  /** What the target has of these vbuckets; the result lacks those that have no active now. */
+  /**
+   * What the target has of these vbuckets; the result lacks those that have no active now, or whose active is another node than in the map: a
+   * node that has only a copy of a vbucket reports its failover log, but no seqno.
+   */
   async positions(vbuckets: readonly number[]): Promise<Map<number, TargetPosition>> {
     const found = new Map<number, TargetPosition>();
+    const { actives } = this.map;
     await Promise.all(
       this.nodes().map(async (node) => {
-        const own = vbuckets.filter((vb) => this.map.actives[vb] === node);
         const client = await this.connectionTo(node, 0).ready;
-        const [logs, highs] = await Promise.all([client.failoverLogs(own), client.highSeqnos()]);
-        for (const [vb, log] of logs) found.set(vb, { log, high: highs[vb] ?? 0 });
+        const highs = await client.activeSeqnos();
+        const own = vbuckets.filter((vb) => actives[vb] === node && highs.has(vb));
+        for (const [vb, log] of await client.failoverLogs(own))
+          found.set(vb, { log, high: highs.get(vb) ?? 0 });
       }),
     );
     // Nothing is sent to a vbucket without a position, so no refusal renews the map once it has an active. If this read fails, the next call repeats it.
