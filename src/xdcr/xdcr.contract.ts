@@ -16,6 +16,8 @@ export type ConflictResolution = 'seqno' | 'lww';
 
 /** How the nodes of another cluster are reached. */
 export interface TargetAccess {
+  /** A node that answers with another uuid has left the cluster, and is not used. */
+  readonly clusterUuid: string;
   /** `host:port` of the REST ports of its nodes, the configured one first. */
   readonly hosts: readonly string[];
   readonly username: string;

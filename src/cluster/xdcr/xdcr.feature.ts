@@ -152,10 +152,11 @@ export class Xdcr {
   }
 
   #accessTo(reference: StoredReference, usesAlternateAddresses = reference.isExternal): TargetAccess {
-    const { nodes, secureType } = reference;
+    const { nodes, secureType, uuid } = reference;
     const { username, password, certificate, clientCertificate, clientKey } =
       this.references.accountOf(reference);
     return {
+      clusterUuid: uuid,
       hosts: nodes,
       username,
       password,

@@ -36,6 +36,7 @@ test('only a version that waits for a newer map ends the link when no node answe
 });
 
 const access: TargetAccess = {
+  clusterUuid: 'c',
   hosts: [],
   ...adminAccount,
   encryptsData: false,
