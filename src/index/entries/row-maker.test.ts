@@ -125,6 +125,16 @@ test('documents above a limit are left out and counted', () => {
   assert.equal(arrays.leftOut, 1);
 });
 
+test('the limit of a key counts the fields before and after an indexed array too', () => {
+  const maker = new RowMaker(compileDefinition(aDefinition(['`a`', array('(all `t`)'), '`b`'])));
+  const rowsOf = (bytes: number) => {
+    const text = 'x'.repeat(bytes);
+    return maker.keysOf(documentOf({ a: text, t: [text], b: text }), Buffer.from('d')).length;
+  };
+  assert.deepEqual([rowsOf(10_000), maker.leftOut], [1, 0]);
+  assert.deepEqual([rowsOf(12_000), maker.leftOut], [0, 1]);
+});
+
 test('a document whose rows repeat a long field too often is left out', () => {
   const maker = new RowMaker(compileDefinition(aDefinition(['`a`', array('(all `t`)')])));
   const rowsOf = (count: number) =>

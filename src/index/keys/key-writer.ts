@@ -41,11 +41,12 @@ export class KeyWriter {
     if (isDescending) this.invert(start);
   }
 
-  /** Appends encoded components. */
+  /** Appends encoded components. After a KeyTooLongError the caller must truncate the key. */
   append(components: Uint8Array): void {
     this.reserve(components.length);
     this.bytes.set(components, this.at);
     this.at += components.length;
+    this.checkLimit();
   }
 
   /** A copy of what was written from `start` on. */
