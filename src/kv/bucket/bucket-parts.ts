@@ -277,6 +277,8 @@ export class BucketParts {
   depose(vb: number): void {
     this.durableWrites.depose(vb);
     this.progress.failWaitsOf(vb);
+    // An active counts documents of dropped collections as absent before its sweep has removed them. A copy counts their deletions.
+    this.residency.discardAbsent();
   }
 
   /** Ends the wait of all requests for durability, persistence and reads from disk. */

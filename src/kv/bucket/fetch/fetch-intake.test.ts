@@ -115,20 +115,44 @@ test('a row that was read before its vbucket was removed neither replaces nor hi
   }
 });
 
-test('a copy counts the deletion of a document on disk only whose collection was dropped', async () => {
-  const disk = new MemoryDisk().engine();
+/** An active bucket with one document, 8:k, on disk only. */
+async function withEvicted(disk: DiskEngine): Promise<BucketUnderTest> {
   const b = await aBucket(disk, { manifest: manifestOf('1', '0', '8') });
   b.store('8:k');
   await runTimers(b);
   assert.equal(b.bucket.keys.evict(vb, keyOf('8:k')), Status.success);
-  await b.bucket.followShards(inState('replica', 2));
-  b.bucket.applyManifest(manifestOf('2', '0'));
-  await runTimers(b);
+  return b;
+}
+
+/** Applies the deletion of 8:k, which the active made, to the copy, and asserts what it counts then. */
+async function countsDeletion(b: BucketUnderTest): Promise<void> {
   const { applier, columns } = b.bucket;
   const seqno = (columns.highSeqno[vb] as number) + 1;
   assert.equal(applier.begin(vb, { start: seqno, end: seqno }), Status.success);
   const deletion = versionOf('8:k', '', { seqno, bits: CutBits.deleted, expiry: b.nowSeconds });
   await b.untilApplied(() => applier.apply(vb, deletion));
   assert.deepEqual([columns.items[vb], columns.nonResidentItems[vb], columns.tombstones[vb]], [0, 0, 1]);
+}
+
+test('a copy counts the deletion of a document on disk only whose collection was dropped', async () => {
+  const b = await withEvicted(new MemoryDisk().engine());
+  await b.bucket.followShards(inState('replica', 2));
+  b.bucket.applyManifest(manifestOf('2', '0'));
+  await runTimers(b);
+  await countsDeletion(b);
+  await b.bucket.stop();
+});
+
+test('a copy counts that deletion too where it read the document as the active, just before the sweep', async () => {
+  const disk = new MemoryDisk().engine();
+  const b = await withEvicted(disk);
+  const reads = holdReads(disk);
+  assert.equal(b.find('8:k'), notResident);
+  const answer = fetched(b.bucket);
+  b.bucket.applyManifest(manifestOf('2', '0'));
+  reads.deliver();
+  assert.equal(await answer, Status.success);
+  await b.bucket.followShards(inState('replica', 2));
+  await countsDeletion(b);
   await b.bucket.stop();
 });
