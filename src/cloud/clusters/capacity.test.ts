@@ -46,3 +46,21 @@ test('the nodes of all clusters together get no more memory than the capacity', 
     .execute();
   await assert.rejects(take([1, 32]), /would take 512 MB and 511 of 1000 MB are free/);
 });
+
+test('a server with less capacity than its nodes have refuses more nodes, but no change without new ones', async (t) => {
+  const { store } = openSqlite(':memory:');
+  t.after(() => store.destroy());
+  await migrate(store);
+  await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
+  const { id, home } = aClusterRow({});
+  await store.insertInto('clusters').values(aClusterRow({})).execute();
+  const node = { id: 'n', cluster_id: id, home, position: 0, services: '[]', address: '', ports: '{}' };
+  await store
+    .insertInto('nodes')
+    .values({ ...node, memory_mb: 512, state: 'member' })
+    .execute();
+  const capacity = new Capacity({ capacityMb: 300, sizeScale: 1 / 64 });
+  await capacity.take(store, home, []);
+  const group = { size: 1, memoryGib: 16, services: [], asked: null };
+  await assert.rejects(capacity.take(store, home, [group]), /would take 256 MB and 0 of 300 MB are free/);
+});

@@ -32,7 +32,8 @@ export class Capacity {
       .select((e) => e.fn.sum<number | null>('memory_mb').as('used'))
       .where('home', '=', home)
       .executeTakeFirstOrThrow();
-    const free = this.totalMb - Number(used ?? 0);
+    // A server may have been started with less than its nodes have.
+    const free = Math.max(0, this.totalMb - Number(used ?? 0));
     const needed = servers.reduce((sum, group) => sum + group.size * this.memoryMb(group.memoryGib), 0);
     if (needed > free)
       throw invalid(

@@ -22,11 +22,11 @@ import {
 import {
   groupOfEach,
   groupRunsDataService,
-  matchesGroup,
   memoryForData,
   type NodeChange,
   newNodeRows,
   nodeChange,
+  nodeMatcher,
   sameServices,
 } from './node-rows.ts';
 import { managedPhases } from './phase.ts';
@@ -145,10 +145,11 @@ export class ClusterScaleService {
     const { capacity } = this.options;
     const nodes = transaction.selectFrom('nodes').selectAll().where('cluster_id', '=', id);
     const rows = await nodes.orderBy('position').execute();
-    const change = nodeChange(rows, requested, capacity);
+    const matches = nodeMatcher(rows, spec.servers, capacity);
+    const change = nodeChange(rows, requested, matches);
     const [founder] = rows as [NodeRow];
     if (change.leaving.includes(founder)) {
-      const present = spec.servers.find((group) => matchesGroup(founder, group, capacity));
+      const present = spec.servers.find((group) => matches(founder, group));
       throw founderMustStay(present ?? (spec.servers.find(groupRunsDataService) as ServerGroup), requested);
     }
     await capacity.take(

@@ -48,11 +48,11 @@ export interface NodeChange {
 export function nodeChange(
   rows: readonly NodeRow[],
   requested: readonly ServerGroup[],
-  capacity: Capacity,
+  matches: NodeMatcher,
 ): NodeChange {
-  const unmatched = rows.filter(({ state }) => state !== 'leaving').sort((a, b) => a.position - b.position);
+  const unmatched = rows.filter(stays).sort((a, b) => a.position - b.position);
   const added = groupOfEach(requested).filter((group) => {
-    const index = unmatched.findIndex((row) => matchesGroup(row, group, capacity));
+    const index = unmatched.findIndex((row) => matches(row, group));
     if (index >= 0) unmatched.splice(index, 1);
     return index < 0;
   });
@@ -60,10 +60,41 @@ export function nodeChange(
 }
 
 /** True if the node has the memory and the services of the group. */
-export function matchesGroup(row: NodeRow, group: ServerGroup, capacity: Capacity): boolean {
-  const services = JSON.parse(row.services) as string[];
-  return row.memory_mb === capacity.memoryMb(group.memoryGib) && sameServices(services, group.services);
+export type NodeMatcher = (row: NodeRow, group: ServerGroup) => boolean;
+
+/**
+ * `present`: the groups for which the nodes were made. If the size scale has changed since, the instances of the groups are compared:
+ * the memory of a node is then that of another instance, or of none.
+ */
+export function nodeMatcher(
+  rows: readonly NodeRow[],
+  present: readonly ServerGroup[],
+  capacity: Capacity,
+): NodeMatcher {
+  const instances = instancesOf(rows.filter(stays), present);
+  const isSameScale = [...instances].every(
+    ([row, memoryGib]) => row.memory_mb === capacity.memoryMb(memoryGib),
+  );
+  return (row, { memoryGib, services }) =>
+    sameServices(servicesOfNode(row), services) &&
+    (isSameScale ? row.memory_mb === capacity.memoryMb(memoryGib) : instances.get(row) === memoryGib);
 }
+
+/** The GiB of the instance of each node: of the nodes with the same services, one with more memory is of a larger instance. */
+function instancesOf(rows: readonly NodeRow[], present: readonly ServerGroup[]): Map<NodeRow, number> {
+  const groups = groupOfEach(present).sort((a, b) => a.memoryGib - b.memoryGib);
+  const instances = new Map<NodeRow, number>();
+  for (const row of rows.toSorted((a, b) => a.memory_mb - b.memory_mb)) {
+    const index = groups.findIndex(({ services }) => sameServices(servicesOfNode(row), services));
+    const [group] = index < 0 ? [] : groups.splice(index, 1);
+    if (group !== undefined) instances.set(row, group.memoryGib);
+  }
+  return instances;
+}
+
+const stays = ({ state }: NodeRow): boolean => state !== 'leaving';
+
+const servicesOfNode = ({ services }: NodeRow): string[] => JSON.parse(services) as string[];
 
 export const sameServices = (a: readonly string[], b: readonly string[]): boolean =>
   a.toSorted().join() === b.toSorted().join();
@@ -72,8 +103,7 @@ export const sameServices = (a: readonly string[], b: readonly string[]): boolea
 export const memoryForData = (rows: readonly NodeRow[]): number =>
   Math.min(...rows.filter(nodeRunsDataService).map(({ memory_mb }) => memory_mb));
 
-export const nodeRunsDataService = ({ services }: NodeRow): boolean =>
-  (JSON.parse(services) as string[]).includes('data');
+export const nodeRunsDataService = (row: NodeRow): boolean => servicesOfNode(row).includes('data');
 
 export const groupRunsDataService = ({ services }: Pick<ServerGroup, 'services'>): boolean =>
   services.includes('data');

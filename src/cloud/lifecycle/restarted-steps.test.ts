@@ -38,7 +38,7 @@ class Fixture {
   readonly clock = new HurriedClock();
   readonly store: Store;
   readonly nodes: SimulatedClusterNodes;
-  readonly capacity = new Capacity({ capacityMb: 100_000, sizeScale: 1 / 64 });
+  capacity = new Capacity({ capacityMb: 100_000, sizeScale: 1 / 64 });
   private readonly parts: ScaleParts;
 
   private constructor(store: Store) {
@@ -218,6 +218,20 @@ test('the cloud refuses a change by which the first node would leave, and names 
     fixture.scale(server(2, ['data'], 'm5.8xlarge')),
     /^ApiError: servers\.0\.compute: must stay an instance of 16 GiB for at least one node: /,
   );
+});
+
+test('the nodes of a cluster stay when its servers change after the operator gave another size scale', async (t) => {
+  for (const sizeScale of [1 / 32, 1 / 128]) {
+    const fixture = await Fixture.create(t);
+    await fixture.createCluster(server(1), server(1, ['data'], 'm5.8xlarge'));
+    const before = await fixture.nodes.endpoints(await fixture.cluster());
+    fixture.capacity = new Capacity({ capacityMb: 100_000, sizeScale });
+    await fixture.scale(server(1, ['data'], 'm5.8xlarge'), server(2));
+    await fixture.assertWhole(3);
+    assert.deepEqual((await fixture.nodes.endpoints(await fixture.cluster())).slice(0, 2), before);
+    await fixture.scale(server(1, ['data'], 'm5.8xlarge'), server(1));
+    await fixture.assertWhole(2);
+  }
 });
 
 test('the cloud ejects a node that was added before its address was lost', async (t) => {
