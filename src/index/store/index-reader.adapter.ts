@@ -22,6 +22,8 @@ const packedFrom = 256;
 /** How many single pages of an unchanged index are read before further ones share a snapshot. */
 const unsharedPages = 16;
 const noKey = Buffer.alloc(0);
+/** In the text of an id in the place of bytes that are not UTF-8. */
+const replacementCharacter = '\ufffd';
 
 export class SqliteIndexReader implements IndexReader {
   private readonly path: string;
@@ -52,15 +54,24 @@ export class SqliteIndexReader implements IndexReader {
     const values: SQLInputValue[] = [];
     const hasStart = start.length > 0 && (after === null || isReverse);
     const hasEnd = end !== null && (after === null || !isReverse);
-    if (after !== null) values.push(after.key, after.id);
+    if (after !== null) values.push(after.key, after.idBytes ?? after.id);
     if (hasStart) values.push(start);
     if (hasEnd) values.push(end);
     values.push(limit);
     const shape = { isAfter: after !== null, hasStart, hasEnd, isReverse };
-    if (limit >= packedFrom) return this.packedPage(shape, values, limit, idsOnly);
+    const rows =
+      limit >= packedFrom
+        ? this.packedPage(shape, values, limit, idsOnly)
+        : this.smallPage(shape, values, idsOnly && isOnly);
+    const last = rows.at(-1);
+    if (!isOnly && rows.length === limit && last?.id.includes(replacementCharacter) === true)
+      rows[limit - 1] = this.lastRow(shape, values, last.id);
+    return rows;
+  }
+
+  private smallPage(range: PageRange, values: readonly SQLInputValue[], needsNoKey: boolean): StoredRow[] {
     // A page of few rows that others follow has all keys, although only the last one is needed.
-    const needsNoKey = idsOnly && isOnly;
-    const statement = this.pageStatement({ ...shape, columns: needsNoKey ? 'id' : 'row' });
+    const statement = this.pageStatement({ ...range, columns: needsNoKey ? 'id' : 'row' });
     const rows = statement.all(...values) as unknown[];
     if (needsNoKey) return (rows as [string][]).map(([id]) => ({ key: noKey, id }));
     return (rows as [Uint8Array, string][]).map(([k, id]) => ({
@@ -106,10 +117,15 @@ export class SqliteIndexReader implements IndexReader {
     const rows = ids.map((id): StoredRow => ({ key: noKey, id }));
     const last = rows.at(-1);
     if (last === undefined || rows.length < limit) return rows;
-    const statement = this.pageStatement({ ...range, columns: 'last key' });
-    const [key] = statement.get(...values) as unknown as [Uint8Array];
-    rows[rows.length - 1] = { key: Buffer.from(key.buffer, key.byteOffset, key.length), id: last.id };
+    rows[rows.length - 1] = this.lastRow(range, values, last.id);
     return rows;
+  }
+
+  /** The last row of a full page. */
+  private lastRow(range: PageRange, values: readonly SQLInputValue[], id: string): StoredRow {
+    const statement = this.pageStatement({ ...range, columns: 'last row' });
+    const [key, idBytes] = statement.get(...values) as unknown as [Uint8Array, Uint8Array];
+    return { key: Buffer.from(key.buffer, key.byteOffset, key.length), id, idBytes };
   }
 
   private pageStatement(shape: PageShape): StatementSync {
@@ -163,7 +179,7 @@ interface PageRange {
 }
 
 /** What a statement reads of a page. */
-const pageColumns = ['row', 'id', 'packed rows', 'packed ids', 'last key'] as const;
+const pageColumns = ['row', 'id', 'packed rows', 'packed ids', 'last row'] as const;
 
 interface PageShape extends PageRange {
   readonly columns: (typeof pageColumns)[number];
@@ -186,8 +202,8 @@ function pageText({ isAfter, hasStart, hasEnd, isReverse, columns }: PageShape):
       return `select ${packedColumns} from (select k, id ${rows} ${limitText})`;
     case 'packed ids':
       return `select ${packedIdColumns} from (select id ${rows} ${limitText})`;
-    case 'last key':
-      return `select k ${rows} limit 1 offset ? - 1`;
+    case 'last row':
+      return `select k, id ${rows} limit 1 offset ? - 1`;
   }
 }
 

@@ -50,6 +50,35 @@ test('single pages of an unchanged index share a snapshot, until a commit is cou
   file.close();
 });
 
+test('a scan ends although the last rows of its pages have ids that are not UTF-8', () => {
+  const { file, reader } = aFile('d');
+  const count = 1_100;
+  const idOf = (at: number) => Buffer.concat([Buffer.from([0xff]), Buffer.from(`${at}`)]);
+  const keys = [Buffer.from('k')];
+  file.commit(
+    Array.from({ length: count }, (_, at) => ({ id: idOf(at), keys })),
+    [],
+  );
+  for (const [isReverse, idsOnly, limit] of [
+    [false, false, 1_024],
+    [false, true, 1_024],
+    [true, false, 1_024],
+    [false, false, 200],
+  ] as const) {
+    let last: StoredRow | null = null;
+    let rows = 0;
+    for (let pages = 0; pages < 10; pages++) {
+      const page: readonly StoredRow[] = reader.page(everything, { after: last, isReverse, limit, idsOnly });
+      rows += page.length;
+      last = page.at(-1) ?? null;
+      if (page.length < limit) break;
+    }
+    assert.equal(rows, count, JSON.stringify({ isReverse, idsOnly, limit }));
+  }
+  reader.close();
+  file.close();
+});
+
 test('the log of a file stays short while single pages share snapshots at each commit', () => {
   const { file, reader } = aFile('b');
   const page = { after: null, isReverse: false, limit: 1, isOnly: true };

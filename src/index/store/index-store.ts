@@ -71,6 +71,8 @@ export interface IndexStore {
 export interface StoredRow {
   readonly key: Buffer;
   readonly id: string;
+  /** The id as it is stored, of the last row of a page: it may have bytes that are not UTF-8, which the text has not. */
+  readonly idBytes?: Uint8Array;
 }
 
 /** Reads a file concurrently with its writer. All pages show the same snapshot until `refresh`. */
