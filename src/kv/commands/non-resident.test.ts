@@ -313,3 +313,21 @@ async function fillUp(client: KvConnection): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+test('a change that finds its document on disk but no room in memory is refused, and its read is not counted', async () => {
+  const bucket = (quotaBytes: number) => aBucket('b', { quotaBytes, evictionPolicy: 'fullEviction' });
+  await using service = await startService(aDesired({ buckets: [bucket(quotaBytes)] }));
+  const client = await service.ready();
+  const k = key('k');
+  await client.ask({ opcode: Opcode.set, key: k, extras: Buffer.alloc(8), value: Buffer.from('{}') });
+  await eventually(async () => {
+    const evicted = await client.ask({ opcode: Opcode.evictKey, key: k });
+    assert.equal(evicted.status, Status.success);
+  });
+  await service.service.apply(aDesired({ buckets: [bucket(1)] }));
+  const upsert = { opcode: Opcode.subdocDictUpsert, key: k, extras: Buffer.from([0, 1, 0]) };
+  const refused = await client.ask({ ...upsert, value: Buffer.from('a1') });
+  assert.equal(refused.status, Status.temporaryFailure);
+  const [report] = (await service.service.report()).buckets;
+  assert.deepEqual([report?.gets, report?.getHits], [0, 0]);
+});

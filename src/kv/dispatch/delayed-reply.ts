@@ -45,6 +45,7 @@ export function holdForDisk(request: Request, outputEnd: number): AfterFrame {
   const { resumed, counters, documents, environment, output } = request;
   output.rewind(outputEnd);
   counters.gets = request.getsBefore;
+  counters.getHits = request.getHitsBefore;
   const nowMs = environment.clock.monotonicMs();
   if (resumed && !mayFetchAgain(resumed, nowMs)) return refuseForNow(request);
   const heldReply = holdFrame(request, orderOf(request));
