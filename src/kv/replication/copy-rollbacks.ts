@@ -171,7 +171,9 @@ export class CopyRollbacks {
       snapStart: snapStart[vb] as number,
       snapEnd: snapEnd[vb] as number,
     };
-    if (isContinued(copy, active)) return 'none';
+    // A copy that has a part of the active's history may still lack deletions that the active no longer has.
+    const lacksDeletions = copy.high > 0 && purge > copy.high;
+    if (isContinued(copy, active) && !lacksDeletions) return 'none';
     const seqno = branchOf(copy, active);
     if (seqno === 0 || purge > seqno || (highSeqno[vb] as number) < seqno) return null;
     const rows = (items[vb] as number) + (tombstones[vb] as number);

@@ -95,6 +95,28 @@ test('a copy with writes that a failover took back receives the earlier versions
   for (const node of [b, c]) node.crash();
 });
 
+test('a copy without deletions whose tombstones its active has purged meanwhile is emptied and filled again', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
+  const { clock, links, map } = cluster;
+  const nodes = await Promise.all(cluster.names.map((name) => cluster.start(name)));
+  const [a, , c] = nodes as [Node, Node, Node];
+  await clock.run(4_000);
+  for (let i = 0; i < 20; i++) assert.equal(a.store(keyOf(i), 0), Status.success);
+  await clock.run(1_000);
+  links.cut('a', 'c');
+  for (let i = 0; i < 5; i++) assert.equal(a.remove(keyOf(i), 0), Status.success);
+  await clock.run(4_000);
+  assert.equal((await map.shards())[0]?.inSync?.length, 2);
+  a.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
+  assert.equal(a.store('new', 0), Status.success);
+  await clock.run(1_000);
+  assert.equal(a.bucket.columns.purgeSeqno[0], 25);
+  links.heal();
+  await untilJoinedAgain(cluster);
+  assert.equal(difference(c, a, keys), null);
+  for (const node of nodes) node.crash();
+});
+
 test('a copy is emptied and filled again if it has too many writes, if deletions were purged, or if its active is a node of an older version', async (t) => {
   const few = (a: Node): void => void a.store('lost', 0);
   const cases: Record<string, (nodes: { a: Node; b: Node; c: Node }) => unknown> = {
