@@ -1,5 +1,5 @@
 // Sockets of the REST server: plain and TLS listeners over one request handler, with limits on headers and time.
-import type { RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { assert } from '#base/assert.ts';
@@ -104,7 +104,9 @@ function makeServer(
   { tls, gate, unauthenticated = restUnauthenticated, timeouts = restTimeouts }: ListenOptions,
 ): OpenServer {
   const options = serverOptions(timeouts);
-  const server = tls ? tlsServer(handler, tls, options) : http.createServer(options, handler);
+  const serve: RequestListener = (request, response) =>
+    isCoded(request) ? refuseCoded(response) : handler(request, response);
+  const server = tls ? tlsServer(serve, tls, options) : http.createServer(options, serve);
   const silent = new SilentSockets(server, tls ? 'secureConnection' : 'connection', timeouts.idleMs);
   server.maxConnections = connectionsMax;
   const enter = tls
@@ -184,6 +186,20 @@ function close({ server, silent }: OpenServer, clock: Clock, deadlineMs: number)
 /** Limits a half-closed connection: its client may read nothing more and would keep the request running. */
 function limitHalfClosed(socket: Socket, lingerMs: number): void {
   socket.setTimeout(lingerMs, () => socket.destroy());
+}
+
+/** Whether the body has a coding beside the chunks, which Node removes: gzip, for example. */
+function isCoded({ headers }: IncomingMessage): boolean {
+  const codings = headers['transfer-encoding'];
+  return codings !== undefined && codings.trim().toLowerCase() !== 'chunked';
+}
+
+function refuseCoded(response: ServerResponse): void {
+  const text = 'Transfer-Encoding: only chunked is supported.';
+  const length = Buffer.byteLength(text);
+  const type = 'text/plain';
+  response.writeHead(501, { Server: 'Divan', 'Content-Type': type, 'Content-Length': length });
+  response.end(text);
 }
 
 /** Requests that cannot be parsed, or whose headers take too long, never reach the pipeline. */
