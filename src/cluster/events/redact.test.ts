@@ -25,7 +25,13 @@ describe('the redacted form of a request', () => {
     ];
     const sent = Object.fromEntries(names.map((name) => [name, 'planted']));
     assert.deepEqual(redacted(sent), Object.fromEntries(names.map((name) => [name, hidden])));
-    assert.deepEqual(redacted({ uri: 'https://me:planted@host/x' }), { uri: `https://${hidden}@host/x` });
+    for (const [uri, shown] of [
+      ['https://me:planted@host/x', `https://${hidden}@host/x`],
+      // Clients read the last at sign as the end of the account.
+      ['https://me:pl@nted@host/x@y', `https://${hidden}@host/x@y`],
+      ['http://a:planted@x,http://b:planted@y', `http://${hidden}@x,http://${hidden}@y`],
+    ])
+      assert.deepEqual(redacted({ uri }), { uri: shown });
   });
 
   it('hides invalid names, objects and bytes', () => {

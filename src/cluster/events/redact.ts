@@ -3,7 +3,8 @@
 const hidden = '********';
 const secretName = /pass|secret|token|cookie|credential|private|cert|pem|key|hash|salt|session|signature/i;
 const plainName = /^[\w.[\]-]{1,64}$/;
-const credentialsInAddress = /\/\/[^/\s@]*@/g;
+/** Up to the last at sign of the account: a password may contain one. */
+const credentialsInAddress = /\/\/[^/\s]*@/g;
 const fieldsMax = 50;
 const valueMax = 200;
 
