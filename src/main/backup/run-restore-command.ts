@@ -49,7 +49,8 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
       }),
     );
     line.end();
-    if (result.problems.length > 0) process.exitCode = ExitStatus.partial;
+    const hasLeftOut = result.buckets.some(({ leftOut }) => leftOut > 0);
+    if (hasLeftOut || result.problems.length > 0) process.exitCode = ExitStatus.partial;
     print(
       options.json ? JSON.stringify(result) : asText(result, (realClock.monotonicMs() - startedMs) / 1_000),
     );
