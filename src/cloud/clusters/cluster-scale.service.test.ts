@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { SecretBox } from '#auth/secret-box.ts';
 import { realRandom } from '#ports/random.ts';
 import { aClusterRow } from '../../../test/support/cluster-row.ts';
@@ -19,7 +19,8 @@ const server = {
   storage: { type: 'GP3' as const, size: 50 },
 };
 
-test('a change of servers replaces an operation that ended with the cluster ready but was not recorded as done, as after a kill', async (t) => {
+/** A service, and a ready cluster of one node with this memory. */
+async function aReadyCluster(t: TestContext, memoryMb: number) {
   const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
   await migrate(store);
@@ -29,7 +30,7 @@ test('a change of servers replaces an operation that ended with the cluster read
   const spec = JSON.stringify({ servers: [group], support: null, place });
   const row = aClusterRow({ environment: 'hosted', spec });
   await store.insertInto('clusters').values(row).execute();
-  const node = { id: 'n', cluster_id: row.id, position: 0, memory_mb: 256, services: '["data"]' };
+  const node = { id: 'n', cluster_id: row.id, position: 0, memory_mb: memoryMb, services: '["data"]' };
   await store
     .insertInto('nodes')
     .values({ ...node, address: '127.0.0.2', ports: '{}', home: row.home, state: 'member' })
@@ -43,14 +44,24 @@ test('a change of servers replaces an operation that ended with the cluster read
     wake: () => {},
   };
   const operations = new OperationsStore(parts);
-  const { id: clusterId, home } = row;
-  const common = { clusterId, projectId: 'p', home, timeLimitMs: 1_000 };
-  const creation = await operations.add(store, { ...common, kind: 'create', firstStep: 'publish' });
   const scaling = new ClusterScaleService({
     ...parts,
     operations,
-    nodes: new ClusterNodes({ ...parts, secrets: {} as SecretBox, home, operatorAddress: undefined }),
+    nodes: new ClusterNodes({
+      ...parts,
+      secrets: {} as SecretBox,
+      home: row.home,
+      operatorAddress: undefined,
+    }),
   });
+  return { store, operations, scaling, row };
+}
+
+test('a change of servers replaces an operation that ended with the cluster ready but was not recorded as done, as after a kill', async (t) => {
+  const { store, operations, scaling, row } = await aReadyCluster(t, 256);
+  const { id: clusterId, home } = row;
+  const common = { clusterId, projectId: 'p', home, timeLimitMs: 1_000 };
+  const creation = await operations.add(store, { ...common, kind: 'create', firstStep: 'publish' });
   const client = { request: async () => '{"balanced":true}' } as unknown as NodeClient;
   const change = await scaling.change({ row, client }, [{ ...server, size: 2 }]);
   const open = await store.selectFrom('operations').select('id').where('state', '=', 'open').execute();
@@ -58,5 +69,19 @@ test('a change of servers replaces an operation that ended with the cluster read
   assert.deepEqual(
     open.map(({ id }) => id),
     [change],
+  );
+});
+
+test('a change of servers refuses new nodes with less memory than the buckets take, and lets the present nodes keep theirs', async (t) => {
+  // With the size scale of the service a node of this instance gets 256 MB.
+  const { scaling, row } = await aReadyCluster(t, 512);
+  const mb = 1024 * 1024;
+  const ram = { quotaTotalPerNode: 512 * mb, quotaUsedPerNode: 400 * mb };
+  const answer = JSON.stringify({ balanced: true, storageTotals: { ram } });
+  const client = { request: async () => answer } as unknown as NodeClient;
+  assert.equal(await scaling.change({ row, client }, [server]), null);
+  await assert.rejects(
+    scaling.change({ row, client }, [{ ...server, size: 2 }]),
+    /servers\.0\.compute: gives a node 256 MB, and the buckets take 400 MB on each/,
   );
 });

@@ -82,14 +82,18 @@ export class ClusterScaleService {
     requested: readonly ServerGroup[],
   ): Promise<void> {
     const { capacity, nodes } = this.options;
-    const presentMb = memoryForData(await nodes.rowsOf(row.id));
-    for (const [i, group] of requested.entries()) {
+    const rows = await nodes.rowsOf(row.id);
+    const { servers } = JSON.parse(row.spec) as ClusterSpec;
+    // Nodes that stay keep their memory, also after a change of the size scale.
+    const { added } = nodeChange(rows, requested, nodeMatcher(rows, servers, capacity));
+    const presentMb = memoryForData(rows);
+    for (const group of new Set(added)) {
       const memoryMb = capacity.memoryMb(group.memoryGib);
       if (!groupRunsDataService(group) || memoryMb >= presentMb) continue;
       const { totalMb, freeMb } = await quotaOf(client);
       if (memoryMb < totalMb - freeMb)
         throw invalid(
-          `servers.${i}.compute: gives a node ${memoryMb} MB, and the buckets take ${totalMb - freeMb} MB on each: ask for a larger instance, or shrink or delete buckets`,
+          `servers.${requested.indexOf(group)}.compute: gives a node ${memoryMb} MB, and the buckets take ${totalMb - freeMb} MB on each: ask for a larger instance, or shrink or delete buckets`,
         );
     }
   }
