@@ -129,7 +129,7 @@ test('refuses entries that are malformed, duplicate or lack their duration', asy
     ['POST', { ...temporary, duration: '1d' }, 422, `duration: ${time}`],
     ['POST', { ...temporary, duration: '0s' }, 422, `duration: ${time}`],
     ['POST', { ...here, comment: 1 }, 422, 'comment: must be a string of 0 to 1024 characters'],
-    ['PUT', [here, here], 422, 'body: must name each cidrBlock once'],
+    ['PUT', [here, here], 422, 'body: must name each cidrBlock once, in whatever spelling'],
     ['PUT', here, 422, 'body: must be a list of entries'],
     ['PUT', [here, { cidrBlock: '1.2.3.4/32' }], 422, `1.ruleType: is missing: it ${rule}`],
     ['DELETE', { cidrBlock: '9.9.9.9/32' }, 404, 'there is no entry for 9.9.9.9/32'],

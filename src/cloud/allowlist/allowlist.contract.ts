@@ -1,6 +1,6 @@
 // The allowlist of a cluster: the addresses from which it accepts connections.
 import { z } from 'zod';
-import { isAddressRange } from '#ports/address-ranges.ts';
+import { isAddressRange, rangeIdentity } from '#ports/address-ranges.ts';
 import { component, dateOf, dateTime, oneOf, text } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
 import type { AllowlistRow } from '../store/tables.ts';
@@ -47,8 +47,8 @@ export const updateAllowListRequest = z
   .array(replacement, 'must be a list of entries')
   .max(entriesMax, `must have at most ${entriesMax} entries`)
   .refine(
-    (list) => new Set(list.map(({ cidrBlock: block }) => block)).size === list.length,
-    'must name each cidrBlock once',
+    (list) => new Set(list.map(({ cidrBlock: block }) => rangeIdentity(block))).size === list.length,
+    'must name each cidrBlock once, in whatever spelling',
   )
   .meta({ id: 'UpdateAllowListRequest' });
 

@@ -6,6 +6,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
+import type { AllowlistRow } from '../store/tables.ts';
 import { entriesMax } from './allowlist.contract.ts';
 import { AllowlistService } from './allowlist.service.ts';
 import { AllowlistStore } from './allowlist.store.ts';
@@ -58,7 +59,7 @@ async function aService(t: TestContext) {
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { service, entries, cluster, node, clock, listed, pass };
+  return { service, store, entries, cluster, node, clock, listed, pass };
 }
 
 test('a node that applies an unanswered update late gets the newest list again', async (t) => {
@@ -112,6 +113,38 @@ test('the allowlist service admits an entry that was removed and added again whi
   node.isDead = false;
   await pass(2_000);
   assert.deepEqual([node.admitted, await listed()], [['10.1.0.0/16'], ['10.1.0.0/16 active']]);
+});
+
+test('the allowlist service has one entry for a network, in whatever spelling it is added, replaced or removed', async (t) => {
+  const { service, cluster, node, listed, pass } = await aService(t);
+  await service.append(cluster, permanent('10.0.0.0/8'));
+  await service.append(cluster, permanent('2001:db8::/32'));
+  for (const spelling of ['10.1.2.3/8', '10.0.0.0/08', '::ffff:10.0.0.0/104'])
+    await assert.rejects(
+      service.append(cluster, permanent(spelling)),
+      /there is an entry for 10\.0\.0\.0\/8 /,
+    );
+  await service.replace(cluster, [permanent('10.9.0.0/8'), permanent('2001:DB8::/32')]);
+  assert.deepEqual(await listed(), ['10.9.0.0/8 active', '2001:DB8::/32 active']);
+  await service.remove(cluster, '10.0.0.0/8');
+  await service.remove(cluster, '2001:0db8::/32');
+  assert.deepEqual([await listed(), node.admitted], [[], []]);
+  await service.append(cluster, temporary);
+  await pass(6_000);
+  await service.append(cluster, permanent('10.9.1.1/16'));
+  assert.deepEqual(await listed(), ['10.9.1.1/16 active']);
+});
+
+test('the allowlist service removes all spellings of a network that an earlier version stored', async (t) => {
+  const { service, store, cluster, node, listed } = await aService(t);
+  await service.append(cluster, permanent('10.0.0.0/8'));
+  const [row] = await service.list(cluster);
+  await store
+    .insertInto('allowlist')
+    .values({ ...(row as AllowlistRow), cidr: '10.1.2.3/8' })
+    .execute();
+  await service.remove(cluster, '10.0.0.0/8');
+  assert.deepEqual([await listed(), node.admitted], [[], []]);
 });
 
 test('the allowlist service replaces the whole list any number of times while the node does not answer', async (t) => {

@@ -1,6 +1,8 @@
 // Stores allowlist entries. The state of an entry: `pending` until the nodes have applied it, then `active`, `expired` or `failed`;
 // `removed`: deleted, but a node may still admit it.
+// The text of an entry is as sent; entries are compared by the network that it names.
 import type { ExpressionBuilder } from 'kysely';
+import { rangeIdentity } from '#ports/address-ranges.ts';
 import type { Clock } from '#ports/clock.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
 import { servingPhases } from '../clusters/phase.ts';
@@ -40,11 +42,17 @@ export class AllowlistStore {
   async add(clusterId: string, entry: EntryRequest): Promise<void> {
     const row = this.rowOf(clusterId, entry, this.clock.wallMs());
     await this.change(clusterId, (present) => {
-      const others = present.filter(({ cidr }) => cidr !== entry.cidrBlock);
-      const existing = present.find(({ cidr }) => cidr === entry.cidrBlock);
-      if (existing !== undefined && existing.state !== 'removed' && !hasExpired(existing, row.created_at))
+      const network = rangeIdentity(entry.cidrBlock);
+      const others = present.filter(({ cidr }) => rangeIdentity(cidr) !== network);
+      const existing = present.find(
+        (other) =>
+          rangeIdentity(other.cidr) === network &&
+          other.state !== 'removed' &&
+          !hasExpired(other, row.created_at),
+      );
+      if (existing !== undefined)
         throw invalid(
-          `cidrBlock: there is an entry for ${entry.cidrBlock} already; delete it first, or replace the list`,
+          `cidrBlock: there is an entry for ${existing.cidr} already; delete it first, or replace the list`,
         );
       if (others.filter(({ state }) => state !== 'removed').length >= entriesMax)
         throw invalid(`cidrBlock: the list has ${entriesMax} entries, which is the most it can have`);
@@ -60,11 +68,11 @@ export class AllowlistStore {
     const nowMs = this.clock.wallMs();
     await this.change(clusterId, (present) => {
       const listed = new Map(
-        present.filter(({ state }) => state !== 'removed').map((row) => [row.cidr, row]),
+        present.filter(({ state }) => state !== 'removed').map((row) => [rangeIdentity(row.cidr), row]),
       );
       // Lists are sorted by creation time: `now + i` keeps the order of the request.
       return replacements.map((entry, i) =>
-        replacementRow(listed.get(entry.cidrBlock), this.rowOf(clusterId, entry, nowMs + i)),
+        replacementRow(listed.get(rangeIdentity(entry.cidrBlock)), this.rowOf(clusterId, entry, nowMs + i)),
       );
     });
   }
@@ -99,14 +107,18 @@ export class AllowlistStore {
   async remove(clusterId: string, cidr: string): Promise<boolean> {
     return this.store.transaction().execute(async (transaction) => {
       if (!(await lockRow(transaction, 'clusters', clusterId))) return false;
-      const { numUpdatedRows } = await transaction
+      const present = await this.withRemoved(clusterId, transaction);
+      const spellings = present
+        .filter((row) => row.state !== 'removed' && rangeIdentity(row.cidr) === rangeIdentity(cidr))
+        .map((row) => row.cidr);
+      if (spellings.length === 0) return false;
+      await transaction
         .updateTable('allowlist')
         .set({ state: 'removed', updated_at: this.clock.wallMs() })
         .where('cluster_id', '=', clusterId)
-        .where('cidr', '=', cidr)
-        .where('state', '!=', 'removed')
-        .executeTakeFirst();
-      return numUpdatedRows === 1n;
+        .where('cidr', 'in', spellings)
+        .execute();
+      return true;
     });
   }
 
@@ -167,7 +179,8 @@ export class AllowlistStore {
 /** The row of a requested entry. `listed`: the present entry of the same block; undefined: there is none. */
 function replacementRow(listed: AllowlistRow | undefined, sent: AllowlistRow): AllowlistRow {
   if (listed === undefined) return sent;
-  if (listed.duration === sent.duration && listed.comment === sent.comment) return listed;
+  const isSame = (field: 'cidr' | 'duration' | 'comment'): boolean => listed[field] === sent[field];
+  if (isSame('cidr') && isSame('duration') && isSame('comment')) return listed;
   const { created_at } = listed;
   if (durationOf(listed) !== durationOf(sent)) return { ...sent, created_at };
   const state = listed.state === 'expired' ? listed.state : sent.state;
