@@ -9,6 +9,7 @@ import { aCloud } from '../../test/support/a-cloud.ts';
 import { aClusterRow } from '../../test/support/cluster-row.ts';
 import { signatureOf, timestampHeader } from './access/signature.ts';
 import { TokenStore } from './access/tokens.store.ts';
+import { CloudsService } from './clouds/clouds.service.ts';
 import { OperationsStore } from './operations/operations.store.ts';
 import { migrate } from './store/migrations.ts';
 import { openSqlite } from './store/sqlite.adapter.ts';
@@ -128,6 +129,20 @@ test('deletes the tokens of starts of other servers that have not come back', as
     'start:new',
     'start:used',
   ]);
+});
+
+test('starts with a cloud named "local" that the operator added before the first start', async (t) => {
+  const { store, state } = openSqlite(':memory:');
+  await migrate(store);
+  const added = { name: 'local', provider: 'gcp', region: 'r', cidr: '10.0.0.0/16' } as const;
+  const { id } = await new CloudsService({ store, clock: realClock, random: realRandom }).add(added);
+  const { cloud, get } = await aCloud({ store, state });
+  t.after(() => cloud.stop());
+  const { data } = (await get('/v2/clouds')).body;
+  assert.deepEqual(
+    data.map((listed: { id: string }) => listed.id),
+    [id],
+  );
 });
 
 test('shows operations whose kind or step only a newer version knows', async (t) => {

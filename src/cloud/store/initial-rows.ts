@@ -41,6 +41,8 @@ export async function insertInitialRows({
           status: 'ready',
           created_at,
         })
+        // The operator may have added a cloud of this name before the first start.
+        .onConflict((conflict) => conflict.column('name').doNothing())
         .execute();
     }
     const { value } = await transaction
