@@ -200,6 +200,24 @@ test('the worker retries a failing step with back-off, and fails the operation w
   assert.equal(cluster.phase, 'failed');
 });
 
+test('an operation whose last step succeeds in its second attempt ends without an error', async (t) => {
+  let tries = 0;
+  const run = async (): Promise<void> => {
+    if (++tries === 1) throw new Error('the disk is full');
+  };
+  const fixture = await Fixture.create(t, [{ name: 'only', run }]);
+  await fixture.cluster('c');
+  const id = await fixture.request('c');
+  fixture.worker('a').wake();
+  await eventually(async () => assert.equal((await fixture.operation(id))?.last_error, 'the disk is full'));
+  await eventually(async () => {
+    fixture.clock.advance(1_000);
+    assert.equal(await fixture.stateOf(id), 'done');
+  });
+  const { attempts, last_error: reason } = (await fixture.operation(id)) ?? {};
+  assert.deepEqual([attempts, reason], [0, null]);
+});
+
 test('the worker pauses between attempts at a step that this version does not know', async (t) => {
   const fixture = await Fixture.create(t, [{ name: 'only', run: async () => {} }]);
   await fixture.cluster('c');

@@ -187,11 +187,9 @@ export class Worker {
     }
     const next = plan.steps[stepIndex + 1];
     operation.attempts = 0;
-    const progress =
-      next === undefined
-        ? { state: 'done', owner: null }
-        : { step: next.name, attempts: 0, last_error: null };
-    return this.withDiskReserve(operation, () => operations.record(operation.id, owner, progress));
+    const progress = next === undefined ? { state: 'done', owner: null } : { step: next.name };
+    const change = { ...progress, attempts: 0, last_error: null };
+    return this.withDiskReserve(operation, () => operations.record(operation.id, owner, change));
   }
 
   /** Deletions may use the reserved disk space. */
