@@ -37,6 +37,8 @@ export const Bit = {
   valueNonResident: 1 << 27,
   /** Accessed since the evictor last visited it (CLOCK reference bit). */
   used: 1 << 28,
+  /** The value was compressed in memory: that of the row is not. */
+  compressedHere: 1 << 29,
 } as const;
 
 /** The numbers beside the bits in the state word. */

@@ -70,6 +70,6 @@ export class Compressor {
     this.triedBytes += bytes;
     const block = snappyCompress(page, items.valueStart(address), items.valueEnd(address));
     if (block.length > bytes * compressedShareMax) return;
-    if (this.residency.replaceValue(address, block, datatypeIn(state) | Datatype.snappy)) this.compressed++;
+    if (this.residency.replaceByBlock(address, block)) this.compressed++;
   }
 }

@@ -1,9 +1,10 @@
 // Residency of items: values, or whole items, are evicted from memory and loaded again. Clients see no change from it. Only
 // persisted data may be evicted.
 
+import { Datatype } from '#wire/status.ts';
 import type { EvictionPolicy } from '../admin.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
-import { Bit, headerBytes, keyBytesIn, Word, withDatatype } from '../memory/layout.ts';
+import { Bit, datatypeIn, headerBytes, keyBytesIn, Word, withDatatype } from '../memory/layout.ts';
 import { draftOfStored } from './drafts.ts';
 import { emptyPosition, type ItemPosition } from './item-position.ts';
 import { type Draft, emptyDraft } from './items.ts';
@@ -59,7 +60,7 @@ export class Residency {
     if (target === 0) return false;
     items.copy(address, target, false);
     items.setWord(target, Word.valueBytes, 0);
-    items.setBits(target, Bit.valueNonResident);
+    items.setWord(target, Word.state, asOnDisk(items.state(address)) | Bit.valueNonResident);
     (columns.nonResidentValues[items.vb(address)] as number) += 1;
     this.replaceChunk(address, target);
     return true;
@@ -92,8 +93,8 @@ export class Residency {
     return true;
   }
 
-  /** Replaces the value by an equal one in another encoding and a smaller chunk; false when that would free nothing. */
-  replaceValue(address: number, value: Buffer, datatype: number): boolean {
+  /** Replaces the value by its Snappy block, in a smaller chunk; false when that would free nothing. */
+  replaceByBlock(address: number, value: Buffer): boolean {
     const { heap, items } = this.vbuckets;
     const state = items.state(address);
     if ((state & busyBits) !== 0) return false;
@@ -103,7 +104,8 @@ export class Residency {
     if (target === 0) return false;
     items.copy(address, target, false);
     items.setWord(target, Word.valueBytes, value.length);
-    items.setWord(target, Word.state, withDatatype(state, datatype));
+    const compressed = withDatatype(state, datatypeIn(state) | Datatype.snappy);
+    items.setWord(target, Word.state, compressed | Bit.compressedHere);
     value.copy(items.page(target), items.valueStart(target));
     this.replaceChunk(address, target);
     return true;
@@ -187,7 +189,6 @@ export class Residency {
     if (target === 0) return false;
     items.copy(address, target, false);
     items.setWord(target, Word.valueBytes, valueBytes);
-    // The value may have been compressed in memory after it was written.
     const state = (items.state(address) & ~Bit.valueNonResident) | Bit.used;
     items.setWord(target, Word.state, withDatatype(state, stored.datatype));
     stored.buffer.copy(items.page(target), items.valueStart(target), stored.valueStart, stored.valueEnd);
@@ -205,6 +206,12 @@ export class Residency {
     heap.free(address);
   }
 }
+
+/** The state of an item with the datatype of its row. */
+const asOnDisk = (state: number): number =>
+  (state & Bit.compressedHere) === 0
+    ? state
+    : withDatatype(state & ~Bit.compressedHere, datatypeIn(state) & ~Datatype.snappy);
 
 const nameOf = (vb: number, key: Buffer, start: number, end: number): string =>
   `${vb} ${key.toString('latin1', start, end)}`;

@@ -130,6 +130,10 @@ describe('background compression of values', () => {
       bucket.tick(5_000);
       assert.deepEqual(bucket.bucket.activity().compression, { visited: 1, compressed: 1 });
       assert.equal(keys.evict(0, keyOf('k')), Status.success);
+      if (evictionPolicy === 'valueOnly') {
+        assert.equal(documents.findMeta(0, keyOf('k'), 0, keyOf('k').length, bucket.view), Status.success);
+        assert.equal(bucket.view.datatype, Datatype.json);
+      }
       bucket.bucket.rules.quotaBytes = 0;
       assert.equal(bucket.find('k'), notResident);
       const found = await new Promise<FetchedDocument | Status>((done) => documents.awaitDisk(done));
