@@ -6,11 +6,12 @@ import type { NodeRest } from '../state/parts.ts';
 import type { CommandContext } from './command-context.ts';
 import { changeRoles } from './role-commands.ts';
 
-test('GRANT and REVOKE change local and external users and groups', async () => {
+test('GRANT and REVOKE change local and external users, and keep what else they have', async () => {
   const requests: string[] = [];
-  const request = (_credential: object, method: string, path: string) => {
-    requests.push(`${method} ${path}`);
-    return Promise.resolve({ status: 200, body: '{}' });
+  const shown = [{}, { name: '' }, { name: 'C', groups: ['g', 'h'] }, {}];
+  const request = (...[, method, path, fields]: Parameters<NodeRest['request']>) => {
+    requests.push(`${method} ${path} ${JSON.stringify(fields ?? {})}`);
+    return Promise.resolve({ status: 200, body: method === 'GET' ? JSON.stringify(shown.shift()) : '' });
   };
   const scope = {
     service: { deps: { rest: { request }, clock: new ManualClock() }, roleChanges: new KeyedQueue() },
@@ -18,19 +19,22 @@ test('GRANT and REVOKE change local and external users and groups', async () => 
   };
   const users = ['ann', 'local:bob', 'external:c@d', 'e:f'];
   await changeRoles(
-    { kind: 'GRANT_ROLE', roles: ['admin'], targets: [], users, groups: ['g'] } as never,
+    { kind: 'GRANT_ROLE', roles: ['admin'], targets: [], users } as never,
     scope as unknown as CommandContext,
   );
-  const paths = [
-    'users/local/ann',
-    'users/local/bob',
-    'users/external/c%40d',
-    'users/local/e%3Af',
-    'groups/g',
-  ];
+  const roles = 'admin';
+  const changes = [
+    ['local/ann', { roles }],
+    ['local/bob', { roles, name: '' }],
+    ['external/c%40d', { roles, name: 'C', groups: 'g,h' }],
+    ['local/e%3Af', { roles }],
+  ] as const;
   assert.deepEqual(
     requests,
-    paths.flatMap((path) => [`GET /settings/rbac/${path}`, `PUT /settings/rbac/${path}`]),
+    changes.flatMap(([user, fields]) => [
+      `GET /settings/rbac/users/${user} {}`,
+      `PUT /settings/rbac/users/${user} ${JSON.stringify(fields)}`,
+    ]),
   );
 });
 
@@ -55,7 +59,7 @@ test('statements at the same time, also of two nodes, all change the roles of a 
   const nodes = [aNode(), aNode()];
   const grant = (role: string, node: number) =>
     changeRoles(
-      { kind: 'GRANT_ROLE', roles: [role], targets: [], users: ['ann'], groups: [] } as never,
+      { kind: 'GRANT_ROLE', roles: [role], targets: [], users: ['ann'] } as never,
       nodes[node] as unknown as CommandContext,
     );
   const granted = Promise.all([grant('admin', 0), grant('ro_admin', 0), grant('cluster_admin', 1)]);

@@ -1,4 +1,4 @@
-// GRANT and REVOKE: read the roles of users and groups, change them and write them over the node's REST API.
+// GRANT and REVOKE: read the roles of users, change them and write them over the node's REST API.
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
@@ -21,10 +21,10 @@ interface ShownRole {
   origins?: { type: string }[];
 }
 
-interface ShownHolder {
+interface ShownUser {
   roles?: ShownRole[];
+  /** Sent with each change, as the groups are, which would otherwise remove it. */
   name?: string;
-  /** The groups of a user. They are sent with each change, which would otherwise remove the user from them. */
   groups?: readonly string[];
 }
 
@@ -32,20 +32,16 @@ export async function changeRoles(command: RoleCommand, given: CommandContext): 
   const changed = command.roles.flatMap((role) =>
     command.targets.length === 0 ? [role] : command.targets.map((target) => `${role}[${targetText(target)}]`),
   );
-  const holders = [
-    ...command.users.map((user) => ({ path: `/settings/rbac/users/${pathOf(user)}`, holder: user })),
-    ...command.groups.map((group) => ({ path: `/settings/rbac/groups/${encoded(group)}`, holder: group })),
-  ];
-  for (const { path, holder } of holders)
-    await given.service.roleChanges.run(path, () => changeOne(command.kind, given, path, holder, changed));
+  for (const user of command.users) {
+    const path = `/settings/rbac/users/${pathOf(user)}`;
+    await given.service.roleChanges.run(path, () => changeOne(command.kind, given, path, user, changed));
+  }
 }
-
-const encoded = encodeURIComponent;
 
 /** `local:ann`, `external:ann`, or `ann` for a local user. */
 function pathOf(user: string): string {
   const [, domain = 'local', name = ''] = /^(?:(local|external):)?(.*)$/s.exec(user) ?? [];
-  return `${domain}/${encoded(name)}`;
+  return `${domain}/${encodeURIComponent(name)}`;
 }
 
 /** As published, a role on the default collection is one on its bucket. */
@@ -55,19 +51,19 @@ function targetText({ bucket, scope, collection }: KeyspaceName): string {
   return scope === '_default' && collection === '_default' ? bucket : `${bucket}:${scope}:${collection}`;
 }
 
-/** Repeats the change where another node changed the user or group after its roles were read. */
+/** Repeats the change where another node changed the user after its roles were read. */
 async function changeOne(
   kind: RoleCommand['kind'],
   context: CommandContext,
   path: string,
-  holder: string,
+  user: string,
   changed: readonly string[],
 ): Promise<void> {
   const { clock } = context.service.deps;
   for (let attempt = 1; ; attempt++) {
-    const refused = await tryChange(kind, context, path, holder, changed);
+    const refused = await tryChange(kind, context, path, user, changed);
     if (refused === null) return;
-    if (attempt === attemptsMax) throw sqlError(5270, `The roles of ${holder} cannot be changed: ${refused}`);
+    if (attempt === attemptsMax) throw sqlError(5270, `The roles of ${user} cannot be changed: ${refused}`);
     await clock.sleep(attempt * repeatMs);
   }
 }
@@ -77,7 +73,7 @@ async function tryChange(
   kind: RoleCommand['kind'],
   { service, session }: CommandContext,
   path: string,
-  holder: string,
+  user: string,
   changed: readonly string[],
 ): Promise<string | null> {
   const { credential } = session;
@@ -85,20 +81,21 @@ async function tryChange(
     throw sqlError(5270, 'GRANT and REVOKE need a login with a password; a certificate is not enough');
   const { rest } = service.deps;
   const found = await rest.request(credential, 'GET', path);
-  if (found.status === 404) throw sqlError(5210, holder);
-  if (found.status !== 200)
-    throw sqlError(5270, `The roles of ${holder} cannot be read: ${found.body.trim()}`);
-  const { roles = [], name = '', groups = [] } = JSON.parse(found.body) as ShownHolder;
+  if (found.status === 404) throw sqlError(5210, user);
+  if (found.status !== 200) throw sqlError(5270, `The roles of ${user} cannot be read: ${found.body.trim()}`);
+  const { roles = [], name, groups = [] } = JSON.parse(found.body) as ShownUser;
   const present = roles.filter(isOwn).map(roleText);
   const wanted =
     kind === 'GRANT_ROLE'
       ? [...new Set([...present, ...changed])]
       : present.filter((role) => !changed.includes(role));
-  const fields = { roles: wanted.join(','), name, ...(groups.length > 0 && { groups: groups.join(',') }) };
+  const fields: Record<string, string> = { roles: wanted.join(',') };
+  if (name !== undefined) fields['name'] = name;
+  if (groups.length > 0) fields['groups'] = groups.join(',');
   const answer = await rest.request(credential, 'PUT', path, fields, found.tag);
   if (answer.status === 412) return answer.body.trim();
   if (answer.status >= 300)
-    throw sqlError(5270, `The roles of ${holder} cannot be changed: ${answer.body.trim()}`);
+    throw sqlError(5270, `The roles of ${user} cannot be changed: ${answer.body.trim()}`);
   return null;
 }
 

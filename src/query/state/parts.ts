@@ -117,7 +117,7 @@ export interface QueryParts {
   /** Timers of requests. */
   readonly timers: SharedTimers;
   readonly meters: UserMeters;
-  /** Changes of roles by the paths of users and groups: each reads the roles, and writes them with its change. */
+  /** Changes of roles by the paths of users: each reads the roles, and writes them with its change. */
   readonly roleChanges: KeyedQueue;
   readonly startedMs: number;
   /** The engine if it is loaded, or a promise of it while it loads. */

@@ -129,7 +129,6 @@ function grantOf(resolver: Resolver, tree: GrantRoles): Command {
     roles: tree.roles,
     targets: tree.on.map((path) => targetOf(resolver, path)),
     users: tree.users,
-    groups: [],
   };
 }
 

@@ -9,7 +9,6 @@ export interface RoleGrant {
   /** Keyspaces, scopes (`collection` empty) and buckets (`scope` empty) of the roles; empty: all. */
   readonly targets: readonly KeyspaceName[];
   readonly users: readonly string[];
-  readonly groups: readonly string[];
 }
 
 export interface FunctionName {
