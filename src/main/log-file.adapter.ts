@@ -28,7 +28,7 @@ export class NodeLogFile {
   /** Throws if the line cannot be written; the next one tries again. */
   write(line: string): void {
     const bytes = Buffer.from(line);
-    let file = this.#file ?? this.#open();
+    let file = this.#opened() ?? this.#open();
     if (file.bytes > 0 && file.bytes + bytes.length > this.#bounds.bytes) file = this.#rotate();
     try {
       writeWholeLine(file.fd, bytes);
@@ -37,6 +37,12 @@ export class NodeLogFile {
       throw error;
     }
     file.bytes += bytes.length;
+  }
+
+  /** Null also after somebody has deleted the file: what is written to it could not be read. */
+  #opened(): { fd: number; bytes: number } | null {
+    if (this.#file !== null && fstatSync(this.#file.fd).nlink === 0) this.#close();
+    return this.#file;
   }
 
   #open(): { fd: number; bytes: number } {

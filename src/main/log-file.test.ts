@@ -30,6 +30,17 @@ test('bounds the log: renames older files, and overwrites the oldest', (t) => {
   assert.equal(read('node.log'), 'line number 9\n10\n');
 });
 
+test('a new file is begun after an operator has deleted the file, or its folder', (t) => {
+  const folder = aFolder(t);
+  const file = new NodeLogFile(folder);
+  for (const deleted of [join(folder, 'node.log'), folder]) {
+    file.write('before\n');
+    rmSync(deleted, { recursive: true });
+    file.write('after\n');
+    assert.equal(readFileSync(join(folder, 'node.log'), 'utf8'), 'after\n', deleted);
+  }
+});
+
 test('the log file gets lines from info up, also of child logs, when the log level is error', (t) => {
   const folder = aFolder(t);
   const log = jsonLog('error', new NodeLogFile(folder));
