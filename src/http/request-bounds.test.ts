@@ -79,3 +79,17 @@ test('the server refuses a request that names its host twice', async () => {
     assert.match(await send(hostHeaders), /^HTTP\/1.1 400 [\s\S]*given more than once/);
   await server.stop(1000);
 });
+
+test('the server refuses a body with another coding than chunks', async () => {
+  const server = await serve([echo({ method: 'POST', path: '/known', bodyKind: 'raw' })]);
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  for (const [codings, wanted] of [
+    ['gzip, chunked', 501],
+    ['gzip,Chunked', 501],
+    ['Chunked', 200],
+  ] as const) {
+    const head = `POST /known HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ${codings}\r\nConnection: close\r\n\r\n`;
+    assert.match(await raw(port, `${head}2\r\nab\r\n0\r\n\r\n`), new RegExp(`^HTTP/1.1 ${wanted} `), codings);
+  }
+  await server.stop(1000);
+});
