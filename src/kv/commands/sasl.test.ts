@@ -31,6 +31,27 @@ test('a PLAIN login with another authorization identity is refused', async () =>
     assert.equal(await login(`${ownId}\0admin\0password`), Status.success, ownId);
 });
 
+test('a SCRAM login with another authorization identity is refused', async () => {
+  await using service = await startService(
+    aDesired({ users: [aUser('a,b', 'password'), aUser('c', 'password')] }),
+  );
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  const begin = async (header: string) =>
+    (
+      await client.ask({
+        opcode: Opcode.saslAuth,
+        key: Buffer.from('SCRAM-SHA256'),
+        value: Buffer.from(`${header},n=a=2Cb,r=nonce`),
+      })
+    ).status;
+  for (const header of ['n,a=c', 'y,a=nobody', 'n,a=a'])
+    assert.equal(await begin(header), Status.authError, header);
+  assert.equal(await begin('n,a=a=2'), Status.invalidArguments);
+  for (const header of ['n,', 'n,a=', 'n,a=a=2Cb'])
+    assert.equal(await begin(header), Status.authContinue, header);
+});
+
 test('a user logs in with every mechanism whose name and password are the longest that the REST API accepts', async () => {
   // Each character has four bytes in UTF-8 and two code units in a string.
   const name = '\u{20000}'.repeat(128);

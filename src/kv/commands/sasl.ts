@@ -11,6 +11,7 @@ import type { Client } from '../session/client.ts';
 import {
   fakeVerifier,
   mechanismList,
+  otherIdOf,
   readClientFirst,
   ScramExchange,
   type ScramHash,
@@ -21,6 +22,7 @@ import {
 /** Enough for PLAIN with the longest password and two names of the longest kind. */
 const challengeBytesMax = 2 * passwordBytesMax;
 const nonceBytes = 24;
+const noOtherUser = 'A user cannot act as another user';
 
 /** SASL_LIST_MECHS. */
 export function saslListMechanisms(request: Request): Outcome {
@@ -66,6 +68,7 @@ function beginScram(request: Request, mechanism: string, hash: ScramHash): Comma
   const { frame, environment, session } = request;
   const first = readClientFirst(frame.buffer.toString('utf8', frame.valueStart, frame.end));
   if (!first) return request.refuse(Status.invalidArguments, 'The first message is not well-formed');
+  if (first.otherId !== null) return request.refuse(Status.authError, noOtherUser);
   const user = environment.directory.user(first.user)?.spec;
   const verifier = verifierOf(user, hash);
   const usedVerifier = verifier ?? fakeVerifierOf(environment, first.user, hash);
@@ -135,18 +138,16 @@ function readPlain(request: Request): PlainLogin | null {
   const { buffer, valueStart, end } = request.frame;
   const parts = buffer.toString('utf8', valueStart, end).split('\0');
   if (parts.length === 4 && parts[3] === '') parts.pop();
-  const [authorization, user, password] = parts;
+  const [id = '', user, password] = parts;
   if (parts.length !== 3 || user === undefined || password === undefined) return null;
-  const otherId =
-    authorization === undefined || authorization === '' || authorization === user ? null : authorization;
   if (isTooLong(user) || Buffer.byteLength(password) > passwordBytesMax) return null;
-  return { user, password, otherId };
+  return { user, password, otherId: otherIdOf(id, user) };
 }
 
 function authenticatePlainly(request: Request): CommandResult {
   const login = readPlain(request);
   if (!login) return request.refuse(Status.invalidArguments, 'The message is not well-formed');
-  if (login.otherId !== null) return request.refuse(Status.authError, 'A user cannot act as another user');
+  if (login.otherId !== null) return request.refuse(Status.authError, noOtherUser);
   const { environment, connection } = request;
   const user = environment.directory.user(login.user);
   const digest = digestOf(environment, user, login.password);

@@ -19,20 +19,25 @@ export interface ClientFirst {
   gs2Header: string;
   bare: string;
   user: string;
+  /** The authorization identity if it differs from the user, else null. */
+  otherId: string | null;
   nonce: string;
 }
 
-const firstMessage = /^([ny],(?:a=[^,]*)?,)(n=([^,]*),r=([^,]+)(?:,.*)?)$/s;
+const firstMessage = /^([ny],(?:a=([^,]*))?,)(n=([^,]*),r=([^,]+)(?:,.*)?)$/s;
 
 /** Parses a client's first message; null if it is malformed. */
 export function readClientFirst(text: string): ClientFirst | null {
   const match = firstMessage.exec(text);
   if (!match) return null;
-  const [, gs2Header = '', bare = '', name = '', nonce = ''] = match;
-  const user = unescapeName(name);
-  if (user === null || nonce.length > nonceBytesMax || isTooLong(user)) return null;
-  return { gs2Header, bare, user, nonce };
+  const [, gs2Header = '', sentId = '', bare = '', name = '', nonce = ''] = match;
+  const [user, id] = [unescapeName(name), unescapeName(sentId)];
+  if (user === null || id === null || nonce.length > nonceBytesMax || isTooLong(user)) return null;
+  return { gs2Header, bare, user, otherId: otherIdOf(id, user), nonce };
 }
+
+/** The authorization identity if it differs from the user, else null. An empty one is that of the user. */
+export const otherIdOf = (id: string, user: string): string | null => (id === '' || id === user ? null : id);
 
 /** In names, `,` is encoded as `=2C` and `=` as `=3D`. */
 function unescapeName(name: string): string | null {
