@@ -38,6 +38,7 @@ function aFeed(
     },
     changes: {
       failoverLog: () => [],
+      purgeSeqno: () => 0,
       highSeqno: () => 5,
       visibleSeqno: () => 5,
       hasRecent: () => false,

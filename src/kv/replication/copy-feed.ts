@@ -5,7 +5,7 @@ import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
 import { decodeLog, historyOf, isContinued } from './branch.ts';
 import { CopyBatches } from './copy-batches.ts';
-import { vbucketHistory } from './copy-position.ts';
+import { activeHistory } from './copy-position.ts';
 import type { DelayedWork } from './delayed-work.ts';
 import type { OpenedMessage, ReportedPosition, ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
@@ -43,6 +43,8 @@ export class CopyFeed {
   boot: string | null = null;
   private readonly options: CopyFeedOptions;
   private readonly feeds = new Map<number, VbucketFeed>();
+  /** By vbucket: up to which seqno tombstones were purged when the copy was asked for its position. */
+  private readonly purged = new Map<number, number>();
   private readonly sink: CopyBatches;
   /** How many vbuckets of the copy have reached the end of their feed. */
   private following = 0;
@@ -59,7 +61,8 @@ export class CopyFeed {
   /** Asks the copy for its position in each vbucket. */
   open(): void {
     const { bucket, incarnation, node, peers, shard, vbs } = this.options;
-    const rows = vbs.map((vb) => vbucketHistory(bucket, vb));
+    const rows = vbs.map((vb) => activeHistory(bucket, vb));
+    for (const { purge, vb } of rows) this.purged.set(vb, purge);
     peers.send(node, { kind: 'open', ...shard, incarnation, feed: this.number, rows });
   }
 
@@ -142,7 +145,20 @@ export class CopyFeed {
     const source = bucket.changes;
     const { sink } = this;
     const history = (): Uint8Array => bucket.history(vb);
-    const options = { source, vb, position, clock, failed, tooOld, delayed, isUrgent, sink, history };
+    const knownPurge = position === 0 ? (this.purged.get(vb) ?? 0) : 0;
+    const options = {
+      source,
+      vb,
+      position,
+      knownPurge,
+      clock,
+      failed,
+      tooOld,
+      delayed,
+      isUrgent,
+      sink,
+      history,
+    };
     const feed = new VbucketFeed(options);
     this.feeds.set(vb, feed);
     // A copy that has every change is following at once: the feed sends nothing until the next change.

@@ -1,12 +1,17 @@
 // What an active and its copy tell each other about a vbucket before the active feeds the copy: the active its history, the copy its position.
 import type { Bucket } from '../bucket/bucket.ts';
 import { decodeLog, isContinued } from './branch.ts';
-import type { CopyPosition, VbucketHistory } from './frames.ts';
+import type { ActiveHistory, CopyPosition, Open, VbucketHistory } from './frames.ts';
 
-export const vbucketHistory = (bucket: Bucket, vb: number): VbucketHistory => ({
+const vbucketHistory = (bucket: Bucket, vb: number): VbucketHistory => ({
   vb,
   high: bucket.changes.highSeqno(vb),
   failover: Buffer.from(bucket.history(vb)).toString('base64'),
+});
+
+export const activeHistory = (bucket: Bucket, vb: number): ActiveHistory => ({
+  ...vbucketHistory(bucket, vb),
+  purge: bucket.changes.purgeSeqno(vb),
 });
 
 export const positionOf = (bucket: Bucket, vb: number): CopyPosition => ({
@@ -18,15 +23,19 @@ export const positionOf = (bucket: Bucket, vb: number): CopyPosition => ({
 /**
  * Copies of these vbuckets that have all changes of the active take its history now, not only with its next change. A copy that became
  * active before that change would not know the newest uuid, so clients that know it would have to begin their streams from nothing.
+ * A copy that begins from nothing does not get the deletions whose tombstones the active has purged: once it is the active, it can continue
+ * neither copies nor streams that lack them.
  */
 export function takeHistories(
   bucket: Bucket,
   vbs: readonly number[],
-  histories: readonly VbucketHistory[],
+  histories: NonNullable<Open['rows']>,
 ): void {
-  const { highSeqno, snapEnd } = bucket.columns;
-  for (const { failover, high, vb } of histories) {
-    if (!vbs.includes(vb) || highSeqno[vb] !== high) continue;
+  const { highSeqno, purgeSeqno, snapEnd } = bucket.columns;
+  for (const { failover, high, purge = 0, vb } of histories) {
+    if (!vbs.includes(vb)) continue;
+    if (highSeqno[vb] === 0) purgeSeqno[vb] = Math.max(purgeSeqno[vb] as number, purge);
+    if (highSeqno[vb] !== high) continue;
     const copy = { log: bucket.changes.failoverLog(vb), high, snapEnd: snapEnd[vb] as number };
     if (isContinued(copy, { log: decodeLog(failover), high }))
       bucket.applier.takeHistory(vb, Buffer.from(failover, 'base64'));

@@ -2,7 +2,7 @@
 // remove them.
 import type { Log } from '#ports/log.ts';
 import type { Bucket } from '../bucket/bucket.ts';
-import { vbucketHistory } from './copy-position.ts';
+import { activeHistory } from './copy-position.ts';
 import type { ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
@@ -46,7 +46,7 @@ export class DivergedCopies {
       peers.send(node, { kind: 'empty', ...ref, vbs });
       return;
     }
-    const rows = vbs.map((vb) => ({ ...vbucketHistory(bucket, vb), purge: bucket.changes.purgeSeqno(vb) }));
+    const rows = vbs.map((vb) => activeHistory(bucket, vb));
     peers.send(node, { kind: 'rollBack', ...ref, rows });
   }
 }

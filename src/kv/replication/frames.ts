@@ -79,8 +79,8 @@ export interface Open extends ShardRef {
   readonly incarnation: number;
   /** The feed of the active that asks; the answer repeats it. */
   readonly feed: number;
-  /** The histories of the vbuckets; absent: an older node asks. */
-  readonly rows?: readonly VbucketHistory[];
+  /** The histories of the vbuckets; absent: an older node asks. Nodes of earlier versions send no `purge`. */
+  readonly rows?: readonly (VbucketHistory & Partial<ActiveHistory>)[];
 }
 
 export interface VbucketHistory {

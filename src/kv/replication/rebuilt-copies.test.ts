@@ -54,6 +54,34 @@ for (const type of ['full', 'delta'])
     for (const node of [a, b, c]) node.crash();
   });
 
+test('an active that was filled after deletions were purged rebuilds a copy that lacks them', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
+  const { clock, links, map } = cluster;
+  const [a, c] = (await Promise.all(['a', 'c'].map((name) => cluster.start(name)))) as [Node, Node];
+  await clock.run(4_000);
+  for (const key of ['kept', 'removed']) assert.equal(a.store(key, 0), Status.success);
+  await clock.run(1_000);
+  assert.equal(c.bucket.columns.items[0], 2);
+  links.cut('a', 'c');
+  assert.equal(a.remove('removed', 0), Status.success);
+  assert.equal(a.store('later', 0), Status.success);
+  await clock.run(4_000);
+  a.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
+  await clock.run(100);
+  const b = await cluster.start('b');
+  links.cut('b', 'c');
+  await clock.run(14_000);
+  assert.deepEqual([b.bucket.columns.items[0], b.bucket.columns.tombstones[0]], [2, 0]);
+  a.crash();
+  await map.nameActive(0, 'b');
+  await clock.run(12_000);
+  links.heal();
+  await clock.run(5_000);
+  assert.equal(c.read('later', 0), b.read('later', 0));
+  assert.equal(c.read('removed', 0), Status.keyNotFound);
+  for (const node of [b, c]) node.crash();
+});
+
 test('a copy that was removed without its active having seen that map is filled before it joins', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
   const { clock, map } = cluster;

@@ -23,6 +23,7 @@ const valid: readonly TextMessage[] = [
   { kind: 'continued', bucket: 'b', boots: ['a 1'], asks: true },
   { kind: 'open', ...shard, incarnation: 1, feed: 1 },
   { kind: 'open', ...shard, incarnation: 1, feed: 1, rows: [{ vb: 1, high: 2, failover: '' }] },
+  { kind: 'open', ...shard, incarnation: 1, feed: 1, rows: [{ vb: 1, high: 2, failover: '', purge: 1 }] },
   { kind: 'empty', ...shard, vbs: [0, 65_535] },
   { kind: 'rollBack', ...shard, rows: [{ vb: 1023, high: 2 ** 43, purge: 0, failover }] },
   { kind: 'wanted', ...shard, vb: 5, request: 1, upTo: 7 },

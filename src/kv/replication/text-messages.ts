@@ -116,7 +116,7 @@ const kinds: Readonly<Record<TextMessage['kind'], Check>> = {
     ...shard,
     incarnation: integer(0, Number.MAX_SAFE_INTEGER),
     feed,
-    rows: optional(list(record(history))),
+    rows: optional(list(record({ ...history, purge: optional(seqno) }))),
   }),
   empty: record({ ...shard, vbs: list(vb) }),
   rollBack: record({ ...shard, rows: list(record(activeHistory)) }),

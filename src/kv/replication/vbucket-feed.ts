@@ -43,6 +43,8 @@ export interface VbucketFeedOptions {
   vb: number;
   /** The copy has everything up to here. */
   position: number;
+  /** The copy knows that tombstones up to this seqno were purged before it began from nothing: it has no documents of those deletions. */
+  knownPurge: number;
   clock: Clock;
   sink: BatchSink;
   /** The failover log of the vbucket, which the first batch has. */
@@ -65,8 +67,6 @@ export class VbucketFeed implements Follower {
   private readonly options: VbucketFeedOptions;
   private readonly item = emptyCutItem();
   private isHistorySent = false;
-  /** Tombstones up to this seqno were purged before the copy began from nothing: it has no documents of those deletions. */
-  private purgedBefore = 0;
   private isReading = false;
   /** Something changed since the page that is being read was requested. */
   private isChanged = false;
@@ -160,7 +160,7 @@ export class VbucketFeed implements Follower {
   }
 
   private async sendPage(): Promise<void> {
-    const { failed, sink, source, tooOld, vb } = this.options;
+    const { failed, knownPurge, sink, source, tooOld, vb } = this.options;
     this.isReading = true;
     this.isChanged = false;
     let free: (() => void) | undefined;
@@ -169,8 +169,7 @@ export class VbucketFeed implements Follower {
       const page = await source.backfillForCopy(vb, this.position);
       free = page.free;
       if (this.isClosed) return;
-      if (this.position === 0) this.purgedBefore = page.purgeSeqno;
-      if (page.purgeSeqno > Math.max(this.position, this.purgedBefore)) {
+      if (page.purgeSeqno > Math.max(this.position, knownPurge)) {
         tooOld();
         return;
       }
