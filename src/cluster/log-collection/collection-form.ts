@@ -2,6 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
+import { Problems } from '../forms/problems.ts';
 import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import { type RedactionLevel, redactionLevels } from './log-collection.contract.ts';
 
@@ -29,19 +30,19 @@ const saltBytesMax = 1_000;
 const noUpload = 'bundles are not uploaded in this version; leave it out and send the file yourself';
 
 export function readCollectionForm(form: Form, facts: FormFacts): CollectionForm {
-  const problems: Record<string, string> = {};
+  const problems = new Problems();
   for (const name of Object.keys(form))
-    if (!Object.hasOwn(checks, name)) problems[name] = fieldText.unsupported;
+    if (!Object.hasOwn(checks, name)) problems.add(name, fieldText.unsupported);
   for (const [name, check] of Object.entries(checks)) {
     const sent = form[name];
     const problem = sent === undefined ? null : check(sent, facts);
-    if (problem !== null) problems[name] = problem;
+    if (problem !== null) problems.add(name, problem);
   }
-  if (form['nodes'] === undefined) problems['nodes'] = noNode;
+  if (form['nodes'] === undefined) problems.add('nodes', noNode);
   const level = (form['logRedactionLevel'] ?? facts.redaction) as RedactionLevel;
   if (form['logRedactionSalt'] !== undefined && level === 'none')
-    problems['logRedactionSalt'] ??= 'log redaction level must be partial if salt is given';
-  if (Object.keys(problems).length > 0) throw settingsRefusals.invalidCollection(problems);
+    problems.add('logRedactionSalt', 'log redaction level must be partial if salt is given');
+  if (problems.any) throw settingsRefusals.invalidCollection(problems.fields);
   return {
     nodes: form['nodes'] === '*' ? facts.otpNodes : namesIn(form['nodes'] ?? ''),
     logDir: form['logDir'] ?? null,

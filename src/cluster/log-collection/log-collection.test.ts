@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { parseForm } from '#http/path.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { unzip } from '../../../test/support/unzip.ts';
@@ -142,6 +143,7 @@ describe('a support bundle', () => {
     assert.match(refused.body.uploadHost, /not uploaded/);
     assert.match(refused.body.customer, /not uploaded/);
     assert.equal(refused.body.nonsense, 'Unsupported key');
+    assert.equal((await request(start, { form: parseForm('nodes=*&__proto__=1') })).status, 400);
     assert.equal(await task(), undefined);
   });
 

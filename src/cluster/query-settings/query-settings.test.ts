@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseForm } from '#http/path.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { querySettingNames, readCurlAllowlist, readQueryForm, serviceSettings } from './query-settings.ts';
 
@@ -12,6 +13,10 @@ test('validates settings by name, and stores none if one is invalid', () => {
   const invalid = { queryPreparedLimit: '0', queryUseCBO: 'yes', queryLogLevel: 'loud', queryTxTimeout: '5' };
   const { problems } = readQueryForm({ ...invalid, strange: '1', stranger: '2' });
   assert.deepEqual(Object.keys(problems).sort(), [...Object.keys(invalid), 'strange', 'stranger'].sort());
+  for (const name of ['constructor', '__proto__'])
+    assert.deepEqual(Object.entries(readQueryForm(parseForm(`${name}=1`)).problems), [
+      [name, 'Unsupported key'],
+    ]);
 });
 
 test('the allowlist of CURL is an object of two lists', () => {

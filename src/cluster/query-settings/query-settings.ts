@@ -2,6 +2,7 @@
 import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import { type CurlAllowlist, noSequentialScans } from '#query/query.contract.ts';
+import { Problems } from '../forms/problems.ts';
 
 export type QueryValue = number | boolean | string;
 export type QuerySettings = Readonly<Record<string, QueryValue>>;
@@ -63,20 +64,20 @@ export const queryDefaults: QuerySettings = Object.fromEntries(
 /** The values that the form sets, and its problems, by name. */
 export function readQueryForm(form: Form): {
   changes: Record<string, QueryValue>;
-  problems: Record<string, string>;
+  problems: Readonly<Record<string, string>>;
 } {
   const changes: Record<string, QueryValue> = {};
-  const problems: Record<string, string> = {};
+  const problems = new Problems();
   for (const name of Object.keys(form))
-    if (!Object.hasOwn(queryRules, name)) problems[name] = 'Unsupported key';
+    if (!Object.hasOwn(queryRules, name)) problems.add(name, 'Unsupported key');
   for (const name of querySettingNames) {
     const sent = form[name];
     if (sent === undefined) continue;
     const read = readValue(sent.trim(), queryRules[name]);
-    if (typeof read === 'object') problems[name] = read.problem;
+    if (typeof read === 'object') problems.add(name, read.problem);
     else changes[name] = read;
   }
-  return { changes, problems };
+  return { changes, problems: problems.fields };
 }
 
 function readValue(sent: string, rule: Rule): QueryValue | { problem: string } {
