@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DurabilityLevel } from '#kv/data/documents.ts';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import { aSeed, randomBytes } from '../../../test/support/random.ts';
@@ -72,5 +73,27 @@ test('the purge seqno is not above the last purged tombstone, so that streams ne
   b.remove('new');
   await purge(b, b.nowSeconds - 10);
   assert.equal(b.bucket.changes.purgeSeqno(0), seqno);
+  await b.bucket.stop();
+});
+
+test('a deletion that stays because a durable write is pending does not raise the purge seqno', async () => {
+  const rules = {
+    quotaBytes: 2 ** 30,
+    maxTtl: 0,
+    durabilityMinLevel: DurabilityLevel.none,
+    replicaNumber: 1,
+  };
+  const b = await new BucketUnderTest({ vbucketCount: 1, rules }).start();
+  b.bucket.progress.setMembers(0, { others: ['b'], size: 2, isFrozen: false, isUnwritten: false });
+  for (const key of ['old', 'held']) b.store(key);
+  b.remove('old');
+  const { seqno } = b.result;
+  b.remove('held');
+  b.tick(100_000);
+  b.store('held', { durability: DurabilityLevel.majority });
+  assert.ok(b.result.pending > 0);
+  await purge(b, b.nowSeconds - 10);
+  assert.equal(b.bucket.changes.purgeSeqno(0), seqno);
+  assert.equal(b.bucket.stats().tombstones, 1);
   await b.bucket.stop();
 });

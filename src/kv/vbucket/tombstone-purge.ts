@@ -66,14 +66,13 @@ function isPurged(items: Items, address: number, upTo: number, before: number): 
   return items.seqno(address) <= upTo && items.word(address, Word.expiry) < before;
 }
 
-/** Returns what to purge in a bucket without a disk: every tombstone of a deletion before the time. */
+/** Returns what to purge in a bucket without a disk. What stays does not raise the purge seqno: streams from before it begin anew. */
 export function oldTombstones(vbuckets: Vbuckets, vb: number, beforeSeconds: number): PurgedVbucket {
   const { index, items, columns } = vbuckets;
   const found = { vb, upToSeqno: columns.highSeqno[vb] as number, purgeSeqno: 0, tombstones: 0 };
   for (let slot = 0, end = rehashedEnd(index, vb); slot < end; slot += slotWords) {
     const address = index.address(vb, slot);
-    if (address === 0 || (items.state(address) & Bit.deleted) === 0) continue;
-    if (items.word(address, Word.expiry) >= beforeSeconds) continue;
+    if (address === 0 || !isPurged(items, address, found.upToSeqno, beforeSeconds)) continue;
     found.purgeSeqno = Math.max(found.purgeSeqno, items.seqno(address));
     if (isCounted(items, address)) found.tombstones++;
   }
