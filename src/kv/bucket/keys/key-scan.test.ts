@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { BucketUnderTest, keyOf } from '../../../../test/support/a-bucket.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import { MemoryDisk } from '../../disk/memory-engine.ts';
 import type { KeyQuery } from './key-scan.ts';
 import { ListedKeys, PackedKeys } from './packed-keys.ts';
 import { sampleInSteps } from './sample.ts';
@@ -19,21 +20,22 @@ class HeldTurnsClock extends ManualClock {
   }
 }
 
+const everyKey: KeyQuery = {
+  vb: 0,
+  collection: 0,
+  accepts: () => true,
+  seqno: 0,
+  bytesMax: Infinity,
+  countMax: Infinity,
+};
+
 async function aBucket(count: number) {
   const clock = new HeldTurnsClock();
   const tested = await new BucketUnderTest({ clock }).start();
   for (let i = 0; i < count; i++) tested.store(`k${i}`);
   const list = (changes: Partial<KeyQuery> = {}) => {
-    const query = {
-      vb: 0,
-      collection: 0,
-      accepts: () => true,
-      seqno: 0,
-      bytesMax: Infinity,
-      countMax: Infinity,
-    };
     const result: { keys: string[] | number | null } = { keys: null };
-    tested.bucket.keys.list({ ...query, ...changes }, (keys) => {
+    tested.bucket.keys.list({ ...everyKey, ...changes }, (keys) => {
       result.keys = typeof keys === 'number' ? keys : texts(keys);
     });
     return result;
@@ -137,4 +139,27 @@ test('a sample is chosen in steps, has the requested size, is sorted, and is the
   }
   assert.deepEqual(sample(3, 100), sample(3, 100));
   assert.notDeepEqual(sample(3, 100), sample(4, 100));
+});
+
+test('with full eviction, a document on disk whose deletion is not on disk yet is not listed', async () => {
+  let sync = Promise.resolve();
+  const disk = new MemoryDisk({ sync: () => sync }).engine();
+  const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
+  const tested = await new BucketUnderTest({
+    storage: { disk, files },
+    evictionPolicy: 'fullEviction',
+  }).start();
+  for (const key of ['evicted', 'kept', 'removed']) tested.store(key);
+  await tested.bucket.writeAll();
+  const { keys } = tested.bucket;
+  assert.equal(keys.evict(0, keyOf('evicted')), Status.success);
+  const unwritten = Promise.withResolvers<void>();
+  sync = unwritten.promise;
+  tested.remove('removed');
+  tested.tick(200);
+  const listed = await new Promise<ListedKeys | Status>((done) => keys.list(everyKey, done));
+  assert.ok(typeof listed === 'object');
+  assert.deepEqual(texts(listed), ['evicted', 'kept']);
+  unwritten.resolve();
+  await tested.bucket.stop();
 });

@@ -3,8 +3,10 @@
 
 import type { WorkSteps } from '#base/steps.ts';
 import { Status } from '#wire/status.ts';
-import { CutBits, CutReader } from '../../data/cut.ts';
+import { CutBits, type CutItem, CutReader } from '../../data/cut.ts';
 import type { BackfillPage } from '../../data/disk-engine.ts';
+import { Bit } from '../../memory/layout.ts';
+import { emptyPosition } from '../../vbucket/item-position.ts';
 import { collectionIdOf } from '../../vbucket/live-collections.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { KeyWalk } from './key-walk.ts';
@@ -49,7 +51,10 @@ export function listKeys(
   const sort = (): void => work.run(list.result(), done);
   work.run(listMemory(vbuckets, query, list), () => {
     if (readRows === null || vbuckets.columns.nonResidentItems[query.vb] === 0) sort();
-    else void listDisk(readRows, { query, list, work }).then(sort, () => done(Status.temporaryFailure));
+    else
+      void listDisk(readRows, { vbuckets, query, list, work }).then(sort, () =>
+        done(Status.temporaryFailure),
+      );
   });
 }
 
@@ -128,16 +133,18 @@ function* listMemory({ index, items, now }: Vbuckets, query: KeyQuery, list: Key
 }
 
 interface DiskListing {
+  vbuckets: Vbuckets;
   query: KeyQuery;
   list: KeyList;
   work: SlicedWork;
 }
 
-async function listDisk(readRows: ReadRows, { query, list, work }: DiskListing): Promise<void> {
+async function listDisk(readRows: ReadRows, listing: DiskListing): Promise<void> {
+  const { query, list, work } = listing;
   let after = 0;
   for (;;) {
     const page = await readRows(query.vb, after);
-    await new Promise<void>((resolve) => work.run(takePage(page, query, list), resolve));
+    await new Promise<void>((resolve) => work.run(takePage(page, listing), resolve));
     page.free?.();
     if (page.toSeqno >= page.endSeqno || list.isFull) return;
     await new Promise<void>((resolve) => work.run(list.trim(), resolve));
@@ -145,15 +152,25 @@ async function listDisk(readRows: ReadRows, { query, list, work }: DiskListing):
   }
 }
 
-function* takePage({ batch }: BackfillPage, query: KeyQuery, list: KeyList): WorkSteps<void> {
+function* takePage({ batch }: BackfillPage, { vbuckets, query, list }: DiskListing): WorkSteps<void> {
   const reader = new CutReader(batch);
   let rows = 0;
   while (reader.nextCut()) {
     while (reader.nextItem()) {
       const { item } = reader;
       if (item.seqno === query.seqno) list.hasSeqno = true;
-      if ((item.bits & CutBits.deleted) === 0) list.add(item.buffer, item.keyStart, item.keyEnd);
+      if ((item.bits & CutBits.deleted) === 0 && !isDeletedInMemory(vbuckets, query.vb, item))
+        list.add(item.buffer, item.keyStart, item.keyEnd);
       if (++rows % rowsPerStep === 0) yield;
     }
   }
 }
+
+/** Whether memory has a deletion of the document, which the row may lack still. */
+function isDeletedInMemory(vbuckets: Vbuckets, vb: number, { buffer, keyStart, keyEnd }: CutItem): boolean {
+  const hash = vbuckets.hash(buffer, keyStart, keyEnd);
+  const address = vbuckets.locate(position, vb, hash, buffer, keyStart, keyEnd);
+  return address !== 0 && (vbuckets.items.state(address) & (Bit.deleted | Bit.pending)) === Bit.deleted;
+}
+
+const position = emptyPosition();
