@@ -77,7 +77,12 @@ export function makeNextGeneration(spec: DataFileSpec): DataFileSpec {
   const generation = spec.generation + 1;
   const folder = dirname(spec.path);
   const next = { ...spec, generation, path: dataPath(folder, spec.file, generation) };
-  makeFiles(folder, [next]);
+  try {
+    makeFiles(folder, [next]);
+  } catch (error) {
+    removeDataFile(next.path);
+    throw error;
+  }
   return next;
 }
 

@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { cutsOf, loaded } from '../../../../test/support/cuts.ts';
 import { needs } from '../../../../test/support/needs.ts';
+import { SmallDisk } from '../../../../test/support/small-disk.ts';
 import type { BucketFiles, DiskEngine } from '../../data/disk-engine.ts';
+import { makeNextGeneration } from './bucket-folder.ts';
 import { sqliteEngine } from './sqlite-engine.ts';
 import { SqliteLane } from './sqlite-lane.ts';
 
@@ -138,6 +140,34 @@ test('a compaction that copies more slowly than commits write reports that, and 
     lane.stop();
     rmSync(folder, { recursive: true });
   }
+});
+
+test('a copy that cannot begin leaves no connection open, and no file where the disk is full', {
+  skip: needs('mount'),
+}, (t) => {
+  const disk = new SmallDisk(t, '1m');
+  const files = { ...oneFile, folder: join(disk.folder, 'b') };
+  const lane = new SqliteLane({ monotonicMs: () => 0 });
+  t.after(() => lane.stop());
+  lane.open(lane.prepare(files));
+  const target = makeNextGeneration({
+    ...oneFile,
+    path: join(files.folder, 'data-0.1.db'),
+    file: 0,
+    generation: 1,
+  });
+  const plan = { sourcePath: join(disk.folder, 'absent', 'data-0.1.db'), target };
+  const open = readdirSync('/proc/self/fd').length;
+  for (let round = 0; round < 3; round++) assert.throws(() => lane.beginCopy(plan, 0), /unable to open/);
+  assert.equal(readdirSync('/proc/self/fd').length, open);
+  lane.removeCopy(plan);
+  const names = namesIn(files);
+  disk.fill();
+  assert.throws(
+    () => makeNextGeneration({ ...target, path: join(files.folder, 'data-0.1.db'), generation: 1 }),
+    /full/,
+  );
+  assert.deepEqual(namesIn(files), names);
 });
 
 function fillUp(path: string, limit: number): void {

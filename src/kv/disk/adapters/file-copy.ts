@@ -110,16 +110,26 @@ export class FileCopy {
     this.target = options.target;
     this.monotonicMs = options.monotonicMs;
     this.db = new DatabaseSync(options.target.path);
+    this.positions = new Map(options.state?.positions);
+    this.purged = new Map(options.state?.purged.map((entry) => [entry.vb, entry]));
+    try {
+      this.attach(options.sourcePath);
+      this.waiting = options.state ? [] : this.vbuckets().map(([vb]) => vb);
+      this.rowsTotal = this.number('rowCount') ?? 0;
+      const hasOldTombstones = this.number('anyOld', options.purgeBeforeSeconds) === 1;
+      this.purgeBeforeSeconds = hasOldTombstones ? options.purgeBeforeSeconds : 0;
+    } catch (error) {
+      this.statements.clear();
+      this.db.close();
+      throw error;
+    }
+  }
+
+  private attach(sourcePath: string): void {
     // The new file is not read before it is complete and synced: until then it needs neither a write-ahead log nor locks.
     this.db.exec(`pragma main.journal_mode=off; pragma main.synchronous=off; pragma main.locking_mode=exclusive;
       pragma main.cache_size=-${cacheKib}; pragma cell_size_check=on;`);
-    this.db.prepare('attach ? as old').run(options.sourcePath);
-    this.positions = new Map(options.state?.positions);
-    this.purged = new Map(options.state?.purged.map((entry) => [entry.vb, entry]));
-    this.waiting = options.state ? [] : this.vbuckets().map(([vb]) => vb);
-    this.rowsTotal = this.number('rowCount') ?? 0;
-    const hasOldTombstones = this.number('anyOld', options.purgeBeforeSeconds) === 1;
-    this.purgeBeforeSeconds = hasOldTombstones ? options.purgeBeforeSeconds : 0;
+    this.db.prepare('attach ? as old').run(sourcePath);
   }
 
   /** Copies one page. */
