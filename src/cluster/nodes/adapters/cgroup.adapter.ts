@@ -62,18 +62,18 @@ export class Cgroup {
   }
 }
 
-/** The lowest limit of all ancestors applies. */
+/** The lowest limit of all ancestors, and what remains of the one that has the least left: another group may have used up more of its own. */
 function memoryOf({ folders, files }: Group): CgroupFigures['memory'] {
-  const limits = folders.flatMap((folder) => {
+  let [least, free] = [Infinity, Infinity];
+  for (const folder of folders) {
     const limit = Number.parseInt(read(join(folder, files.limit)), 10);
-    return limit > 0 && limit < unlimitedBytes ? [{ folder, limit }] : [];
-  });
-  const [tightest] = limits.sort((a, b) => a.limit - b.limit);
-  if (!tightest) return null;
-  const { folder, limit } = tightest;
-  const used = Number.parseInt(read(join(folder, files.used)), 10) || 0;
-  const inactive = Number(files.inactive.exec(read(join(folder, 'memory.stat')))?.[1] ?? 0);
-  return { limit, used: Math.max(used - inactive, 0) };
+    if (!(limit > 0 && limit < unlimitedBytes)) continue;
+    const used = Number.parseInt(read(join(folder, files.used)), 10) || 0;
+    const inactive = Number(files.inactive.exec(read(join(folder, 'memory.stat')))?.[1] ?? 0);
+    least = Math.min(least, limit);
+    free = Math.min(free, Math.max(limit - Math.max(used - inactive, 0), 0));
+  }
+  return least === Infinity ? null : { limit: least, used: least - free };
 }
 
 function cpuOf({ folders, files }: Group): CgroupFigures['cpu'] {

@@ -34,6 +34,18 @@ test('reads version 2, in which the lowest limit of all ancestors applies', () =
   });
 });
 
+test('counts the memory that an outer group of a higher limit has left, if that is less', () => {
+  const { memory } = figuresOf({
+    'proc/self/cgroup': '0::/outer/inner\n',
+    'sys/fs/cgroup/outer/inner/memory.max': '1000000\n',
+    'sys/fs/cgroup/outer/inner/memory.current': '100000\n',
+    'sys/fs/cgroup/outer/memory.max': '2000000\n',
+    'sys/fs/cgroup/outer/memory.current': '1900000\n',
+    'sys/fs/cgroup/outer/memory.stat': 'inactive_file 50000\n',
+  });
+  assert.deepEqual(memory, { limit: 1_000_000, used: 850_000 });
+});
+
 test('reads version 1, in a container that sees its own group as the root', () => {
   const figures = figuresOf({
     'proc/self/cgroup': '5:memory:/docker/0123\n4:cpu,cpuacct:/docker/0123\n',
