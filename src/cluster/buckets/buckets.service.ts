@@ -101,7 +101,8 @@ export class BucketsService {
     });
     const { value, revision } = await created.catch(async (error: unknown) => {
       // The map stays if the store may have stored the bucket, which could not be used without one. A map without a bucket does no harm.
-      if (hasMap && !(error instanceof UnwritableError)) await maps.remove(uuid).catch(() => {});
+      const maybeStored = error instanceof UnwritableError && !error.isUnchanged;
+      if (hasMap && !maybeStored) await maps.remove(uuid).catch(() => {});
       throw error;
     });
     if (await data.applied(revision, applyWaitMs)) await this.#untilCopied(uuid);
