@@ -1,5 +1,8 @@
-// A plain write for benchmarks of the engine.
+// A plain write for benchmarks of the engine. They set the vbucket and the key's place in its buffer for each write.
 import { DurabilityLevel, type MutationRequest, StoreMode } from '../../src/kv/data/documents.ts';
+
+/** By which SDKs mark JSON documents. */
+const jsonFlags = 0x02000000;
 
 export const aRequest = (key: Buffer, valueBytes: number): MutationRequest => ({
   vb: 0,
@@ -11,7 +14,7 @@ export const aRequest = (key: Buffer, valueBytes: number): MutationRequest => ({
   valueEnd: valueBytes,
   memory: null,
   datatype: 0,
-  flags: 0x02000000,
+  flags: jsonFlags,
   expiry: 0,
   preserveExpiry: false,
   casHi: 0,

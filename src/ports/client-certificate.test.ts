@@ -4,9 +4,10 @@ import { test } from 'node:test';
 import { OpensslAuthority } from '../../test/support/openssl.ts';
 import { certificateUser } from './client-certificate.ts';
 
-const rule = (path: string, prefix = '', delimiter = '') => ({ path, prefix, delimiter }) as never;
+const rule = (path: string, prefix = '', delimiters = '') =>
+  ({ path, prefix, delimiter: delimiters }) as never;
 
-test('the user is found by the path, prefix and delimiter of the rules', () => {
+test('the user is found by the path, prefix and delimiters of the rules', () => {
   using authority = new OpensslAuthority();
   const { certificate } = authority.issue('/O=Example/CN=www.alice;rest', {
     names: 'URI:urn:user:bob/extra,DNS:carol.example.com,email:dave@example.com,DNS:second.example.com',
@@ -24,8 +25,9 @@ test('the user is found by the path, prefix and delimiter of the rules', () => {
   assert.equal(found(rule('subject.cn', 'www.alice;rest')), null);
 });
 
-test('a quoted value is not split at the separators in it', () => {
+test('a subject alternative name that contains separators is not split at them', () => {
   using authority = new OpensslAuthority();
+  // One URI that contains what looks like an email name. OpenSSL reads a value with a comma only from a section, here [all].
   const { certificate } = authority.issue('/CN=x', {
     names: '@all\n[all]\nURI.1=http://x/?a=, email:root@example.com',
   });
@@ -33,7 +35,7 @@ test('a quoted value is not split at the separators in it', () => {
   assert.equal(certificateUser({ subject, subjectAltName }, [rule('san.email', '', '@')]), null);
 });
 
-test('a common name is found only where one is, whatever the other values of the subject contain', () => {
+test('only a CN attribute of the subject is the common name, not a “CN=” within the value of another attribute', () => {
   const rules = [rule('subject.cn')];
   const userOf = (subject: string) => certificateUser({ subject, subjectAltName: undefined }, rules);
   for (const separator of ['\u2028', '\u2029', '\\0A', '\\0D', ' \\+ ']) {

@@ -37,7 +37,7 @@ describe('a restore by the service', () => {
     const ended = await api.run('travel', 'restore', { map_data: `travel=${target}`, ...body });
     assert.equal(ended.status, 'done', ended.error);
   };
-  const fails = async (body: object): Promise<string> => {
+  const failureOf = async (body: object): Promise<string> => {
     const ended = await api.run('travel', 'restore', { map_data: `travel=${target}`, ...body });
     assert.equal(ended.status, 'failed');
     return ended.error ?? '';
@@ -130,7 +130,7 @@ describe('a restore by the service', () => {
     const { scopes } = await backupNode(node).scopes(`${target}x`);
     assert.ok(scopes.includes('empty'));
     assert.match(
-      await fails({ include_data: 'travel.none' }),
+      await failureOf({ include_data: 'travel.none' }),
       /no bucket, scope or collection "travel\.none"/,
     );
   });
@@ -144,8 +144,8 @@ describe('a restore by the service', () => {
       'other.things/red',
       'store.orders/order',
     ]);
-    assert.match(await fails({ map_data: 'travel' }), /is not of the form a=b/);
-    assert.match(await fails({ map_data: 'none=x' }), /no bucket, scope or collection "none"/);
+    assert.match(await failureOf({ map_data: 'travel' }), /is not of the form a=b/);
+    assert.match(await failureOf({ map_data: 'none=x' }), /no bucket, scope or collection "none"/);
   });
 
   it('filters keys and values', async () => {
@@ -154,10 +154,10 @@ describe('a restore by the service', () => {
     await create(`${target}x`);
     await restore({ filter_values: '"colour":"b', map_data: `travel=${target}x` });
     assert.deepEqual(await keys(`${target}x`), ['shop.items/blue']);
-    assert.match(await fails({ filter_values: '(?=a)' }), /RE2/);
+    assert.match(await failureOf({ filter_values: '(?=a)' }), /RE2/);
   });
 
-  it('restores the changes from the backup start to the backup end', async () => {
+  it('restores the backups from the one that start names to the one that end names', async () => {
     const [first = '', second = ''] = backups;
     await restore({ end: first });
     assert.ok((await keys(target)).includes('shop.old/gone'));
@@ -165,8 +165,8 @@ describe('a restore by the service', () => {
     await create(`${target}x`);
     await restore({ start: second, map_data: `travel=${target}x` });
     assert.deepEqual(await keys(`${target}x`), ['_default._default/second']);
-    assert.match(await fails({ start: second, end: first }), /is newer than the last one/);
-    assert.match(await fails({ end: 'none' }), /has no complete backup "none"/);
+    assert.match(await failureOf({ start: second, end: first }), /is newer than the last one/);
+    assert.match(await failureOf({ end: 'none' }), /has no complete backup "none"/);
   });
 
   it('drops collections that the newest backup no longer has, but only with auto_remove_collections', async () => {
@@ -192,7 +192,7 @@ describe('a restore by the service', () => {
 
   it('creates buckets with auto_create_buckets, and gives them settings with enable_bucket_config', async () => {
     const map_data = `travel=${target}-new`;
-    assert.match(await fails({ map_data }), /the node has no bucket/);
+    assert.match(await failureOf({ map_data }), /the node has no bucket/);
     await restore({ map_data, auto_create_buckets: true });
     assert.equal((await bucketOf(`${target}-new`))['maxTTL'], 5_000_000);
     await restore({});
@@ -201,7 +201,7 @@ describe('a restore by the service', () => {
     assert.equal((await bucketOf(target))['maxTTL'], 5_000_000);
   });
 
-  it('replaces the expiry of all documents, or only of expired ones', async () => {
+  it('replaces the expiry of all documents, or with replace_ttl=expired not of those that have not expired', async () => {
     const expiry = async () =>
       (await stateOf(backupNode(node), target)).get('shop.orders/order')?.expiry ?? Number.NaN;
     await restore({});

@@ -1,5 +1,5 @@
 // What a bucket may reply according to a model of its documents: the states that a document may be in, the statuses that a change may
-// get in each of them, and the revision after it.
+// get in each of them, and the revision after it. A CAS is text: its two 32-bit words in decimal, `hi/lo`.
 import { StoreMode } from '#kv/data/documents.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketModel, Doc, Place } from './bucket-model.ts';
@@ -8,9 +8,9 @@ import type { BucketModel, Doc, Place } from './bucket-model.ts';
 export interface State {
   kind: 'absent' | 'live' | 'expired' | 'tombstone';
   locked: boolean;
-  /** The CAS that a change may name: the lock's while there is one. Null when it can be any. */
+  /** The possible values of the CAS that a change may name, the lock's while there is one: the bucket has one of them. Null: any value. */
   cas: readonly string[] | null;
-  /** The CAS of a lock whose time is over. A change may name it until the item is evicted. */
+  /** The CAS of a lock whose time is over. A change with it succeeds as long as the item has not been evicted. */
   endedLockCas?: string;
   rev: { min: number; max: number };
 }
@@ -25,6 +25,7 @@ export interface Precondition {
   mode: StoreMode;
   /** Empty: the request has no CAS. */
   cas: string;
+  /** A tombstone counts as an existing document. */
   overTombstone: boolean;
 }
 
@@ -63,7 +64,7 @@ export function statesOf(model: BucketModel, place: Place, times: ClockTimes): S
   return doc.mayBeGone ? [live, tombstone, absent] : [live];
 }
 
-/** The possible statuses of a store in this state, unless another rule refuses it. */
+/** The statuses by which a bucket may answer a store that only the document's state and the precondition can prevent. */
 export function storeAnswers(state: State, precondition: Precondition): Status[] {
   const exists = precondition.overTombstone ? state.kind !== 'absent' : state.kind === 'live';
   if (precondition.mode === StoreMode.add) return [exists ? Status.keyExists : Status.success];

@@ -7,8 +7,8 @@ export const nodeEnvironment = (node: NodeProcess): Record<string, string> => ({
   DIVAN_PASSWORD: administrator.password,
 });
 
-/** Runs a command line, split at spaces. */
+/** Runs a command line, split at spaces, on the node that runs then; `lastArguments` may contain spaces. */
 export const commandsOn =
   (node: () => NodeProcess) =>
-  (line: string, ...more: string[]): Promise<CommandEnd> =>
-    runCommand([...line.split(' '), ...more], nodeEnvironment(node()));
+  (line: string, ...lastArguments: string[]): Promise<CommandEnd> =>
+    runCommand([...line.split(' '), ...lastArguments], nodeEnvironment(node()));

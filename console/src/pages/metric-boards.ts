@@ -9,6 +9,7 @@ export interface ChartSpec {
   readonly format: (value: number) => string;
 }
 
+/** In seconds. */
 export const intervals = [
   ['60', 'Last minute'],
   ['600', 'Last 10 minutes'],
@@ -53,15 +54,15 @@ const boards: Readonly<Record<string, readonly Row[]>> = {
     ['Connections of data clients', 'kv_curr_connections', count],
   ],
   queries: [
-    ['Statements a second', 'n1ql_requests', perSecond, 'irate'],
-    ['Failed statements a second', 'n1ql_errors', perSecond, 'irate'],
+    ['Statements a second', 'n1ql_requests', decimal, 'irate'],
+    ['Failed statements a second', 'n1ql_errors', decimal, 'irate'],
     ['Running statements', 'n1ql_active_requests', count],
-    ['Statements of more than a second, per second', 'n1ql_requests_1000ms', perSecond, 'irate'],
-    ['Rows of indexes a second', 'index_num_rows_returned', perSecond, 'irate', 'sum'],
+    ['Statements of more than a second, per second', 'n1ql_requests_1000ms', decimal, 'irate'],
+    ['Rows of indexes a second', 'index_num_rows_returned', decimal, 'irate', 'sum'],
   ],
   replication: [
-    ['Documents written a second', 'xdcr_docs_written_total', perSecond, 'irate'],
-    ['Documents checked a second', 'xdcr_docs_checked', perSecond, 'irate'],
+    ['Documents written a second', 'xdcr_docs_written_total', decimal, 'irate'],
+    ['Documents checked a second', 'xdcr_docs_checked', decimal, 'irate'],
     ['Bytes sent a second', 'xdcr_data_replicated_bytes', size, 'irate'],
     ['Changes left', 'xdcr_changes_left', count],
   ],
@@ -69,11 +70,11 @@ const boards: Readonly<Record<string, readonly Row[]>> = {
 
 const bucketBoard: readonly Row[] = [
   ['Documents', 'kv_curr_items', count],
-  ['Operations a second', 'kv_ops', perSecond, 'irate', 'sum'],
+  ['Operations a second', 'kv_ops', decimal, 'irate', 'sum'],
   ['Memory in use', 'kv_mem_used_bytes', size, 'sum'],
   ['Data on disk', 'kv_ep_db_file_size_bytes', size],
   ['Changes that wait for the disk', 'kv_ep_queue_size', count],
-  ['Documents read from disk a second', 'kv_ep_bg_fetched', perSecond, 'irate'],
+  ['Documents read from disk a second', 'kv_ep_bg_fetched', decimal, 'irate'],
 ];
 
 export function chartsOf(board: string): readonly ChartSpec[] {
@@ -93,7 +94,9 @@ interface CustomChart {
   readonly metric: string;
   /** `name=value` pairs. */
   readonly labels: string;
+  /** One of `functions`, applied to the samples of a series. */
   readonly window: string;
+  /** One of `combinations`, applied to all series. */
   readonly combination: string;
 }
 
@@ -105,10 +108,10 @@ export function customChart({ metric, labels, window, combination }: CustomChart
     metric,
     labels: Object.fromEntries(pairs.filter(([name, value]) => name && value)) as Record<string, string>,
     applyFunctions,
-    format: perSecond,
+    format: decimal,
   };
 }
 
-function perSecond(value: number): string {
+function decimal(value: number): string {
   return Math.abs(value) >= 100 ? count(value) : value.toFixed(2);
 }

@@ -58,6 +58,7 @@ export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[
     bind(V3UpdateClusterServers, async ({ subject: cluster, body }) => {
       const operation = await parts.scaling.change(await parts.ready.requireReady(cluster), body.servers);
       const headers = { location: `/v3/clusters/${cluster.id}` };
+      // The cluster has such servers already.
       if (operation === null) return { status: 202, headers };
       return { status: 202, headers: { ...headers, [operationHeader]: operationPath(operation) } };
     }),
@@ -105,5 +106,5 @@ async function clusterReplyOf({ clusters, nodes, tenantId, version }: ClusterRou
   });
 }
 
-const zonesOf = (region: string, single: boolean): string[] =>
-  (single ? ['a'] : ['a', 'b', 'c']).map((zone) => `${region}${zone}`);
+const zonesOf = (region: string, isSingle: boolean): string[] =>
+  (isSingle ? ['a'] : ['a', 'b', 'c']).map((zone) => `${region}${zone}`);

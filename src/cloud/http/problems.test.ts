@@ -11,7 +11,7 @@ function problemsIn(value: unknown): string {
   return problemsOf(parsed.error.issues, value, 'field');
 }
 
-test('an answer lists fifty problems, and says how many more there are', () => {
+test('an answer lists at most fifty problems, and says how many more there are', () => {
   const few = problemsIn({ list: [{}, { a: 1, b: 2, c: 3 }] });
   assert.equal(
     few,

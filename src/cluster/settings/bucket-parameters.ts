@@ -1,9 +1,11 @@
-// Parameters of a bucket.
+// Parameters of a bucket: name, default, accepted values, when a change takes effect, and whether it has one; `Effect` in setting.ts lists what
+// prevents it (`fixed`, or a feature that this version does not have, such as views).
 import { type SettingGroup, setting } from './setting.ts';
 
 const hour = '0–23';
 const minute = '0–59';
 const allParts = 'sent together with the other four parts, or not at all';
+const releasedMb = 'megabytes that compaction would release';
 
 export const bucketParameters: SettingGroup = {
   title: 'Buckets',
@@ -23,7 +25,7 @@ export const bucketParameters: SettingGroup = {
       '`couchbase` or `membase`, `ephemeral`, `memcached`; also `native` and `cache`',
       'creation only',
       'effective',
-      'read back under the kind of name that the creation used (`membase` or `couchbase`)',
+      'created as `couchbase`, read back as `membase`; created as `native` or `cache`, read back under that name',
     ),
     setting(
       'ramQuotaMB',
@@ -71,7 +73,7 @@ export const bucketParameters: SettingGroup = {
       '`none`, `majority`, `majorityAndPersistActive`, `persistToMajority`; ephemeral `none`, `majority`; cache `none`',
       'live',
       'effective',
-      'a level other than `none` is refused with 3 replicas, and with 1 or 2 while the cluster has one data node: no write could reach the level',
+      'a level other than `none` is refused with 3 replicas, which durable writes do not support, and with 1 or 2 while the cluster has one data node, because no write could reach it',
     ),
     setting(
       'replicaNumber',
@@ -112,7 +114,7 @@ export const bucketParameters: SettingGroup = {
       '100 and up; only with `lww`',
       'live',
       'effective',
-      'writes of other nodes that are further ahead of the clock are counted and raise an alert',
+      'writes of other nodes that are further ahead of this node’s clock are counted and raise an alert',
     ),
     setting(
       'driftBehindThresholdMs',
@@ -120,7 +122,7 @@ export const bucketParameters: SettingGroup = {
       '100 and up; only with `lww`',
       'live',
       'effective',
-      'writes of other nodes that are further behind the clock are counted',
+      'writes of other nodes that are further behind this node’s clock are counted',
     ),
     setting('flushEnabled', '0', '0, 1', 'live', 'effective'),
     setting(
@@ -139,9 +141,9 @@ export const bucketParameters: SettingGroup = {
       'effective',
     ),
     setting('databaseFragmentationThreshold[percentage]', '30', '2–100', 'live', 'effective'),
-    setting('databaseFragmentationThreshold[size]', 'unset', '1 and up', 'live', 'effective'),
+    setting('databaseFragmentationThreshold[size]', 'unset', '1 and up', 'live', 'effective', releasedMb),
     setting('viewFragmentationThreshold[percentage]', '30', '2–100', 'live', 'views'),
-    setting('viewFragmentationThreshold[size]', 'unset', '1 and up', 'live', 'views'),
+    setting('viewFragmentationThreshold[size]', 'unset', '1 and up', 'live', 'views', releasedMb),
     setting('allowedTimePeriod[fromHour]', 'no period', hour, 'live', 'effective', allParts),
     setting('allowedTimePeriod[fromMinute]', 'no period', minute, 'live', 'effective', allParts),
     setting('allowedTimePeriod[toHour]', 'no period', hour, 'live', 'effective', allParts),
@@ -164,8 +166,8 @@ export const bucketParameters: SettingGroup = {
     ),
     setting('storageBackend', '`couchstore`', '`couchstore`', 'creation only', 'fixed'),
     setting('pitrEnabled', '`false`', '`false`', 'live', 'fixed'),
-    setting('pitrGranularity', '600', '600', 'live', 'fixed'),
-    setting('pitrMaxHistoryAge', '86400', '86400', 'live', 'fixed'),
+    setting('pitrGranularity', '600', '600', 'live', 'fixed', 'seconds'),
+    setting('pitrMaxHistoryAge', '86400', '86400', 'live', 'fixed', 'seconds'),
     setting('historyRetentionBytes', '0', '0', 'live', 'fixed'),
     setting('historyRetentionSeconds', '0', '0', 'live', 'fixed'),
     setting('historyRetentionCollectionDefault', '`false`', '`false`', 'live', 'fixed'),

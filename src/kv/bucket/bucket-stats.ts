@@ -54,7 +54,7 @@ export function activityOf(parts: BucketParts, failedCommits: number): EngineAct
   const { background, documents, drift, flusher, timings, vbuckets } = parts;
   const { visited, compressed } = background.compressor;
   return {
-    queued: flusher?.queued ?? 0,
+    queued: flusher?.queuedTotal ?? 0,
     memoryRefusals: documents.memoryRefusals,
     failedCommits,
     drift: { active: drift.active.figures(), replica: drift.replica.figures() },

@@ -8,25 +8,30 @@ import type { EarlyOpens } from './early-opens.ts';
 import type { PeerConnections } from './peers.ts';
 
 export interface BucketReplicationOptions {
+  /** Uuid of the bucket. */
   uuid: string;
+  /** Incremented by every flush of the bucket. */
   incarnation: number;
   bucket: Bucket;
   self: SyncMember;
   peers: PeerConnections;
-  /** Until this monotonic time, promises may be valid that an earlier engine of the bucket made to actives on other nodes. */
+  /**
+   * An earlier engine of the bucket may have promised active copies on other nodes to follow no higher epoch: such a promise ends at this
+   * monotonic time at the latest.
+   */
   promisedUntilMs: number;
   /** The engine of the bucket before this one belonged to an earlier process. */
   followsEarlierProcess: boolean;
-  /** Requests to feed copies that arrived before this node had the map that gives it the copies; shared by all buckets. */
+  /** Requests, of all buckets, that arrived too early: to feed copies of which this node has not yet learned by the map that it has them. */
   early: EarlyOpens;
   /** Proposes a change of the map of shards to the configuration. */
   change: (change: MapChange) => Promise<MapOutcome>;
-  /** Whether this node keeps copies that the map no longer gives to it. */
+  /** Whether this node keeps copies that the map no longer assigns to it. */
   keepsCopies: () => boolean;
   /** Called when this node serves other shards than before. */
   changed: () => void;
   rollbackLimits?: RollbackLimits | undefined;
-  /** Updates the current time of the buckets, which does not pass within a turn. */
+  /** Reads the clock for all buckets: between two calls their current time stands still. */
   tick: () => void;
   clock: Clock;
   log: Log;

@@ -1,4 +1,4 @@
-// The folder operations that the store needs. Names contain no path.
+// The folder operations that the store of metric samples needs. Names contain no path.
 
 export interface BlockFile {
   read(offset: number, length: number): Promise<Buffer>;
@@ -18,7 +18,7 @@ export interface StoreFiles {
   write(name: string, parts: readonly Buffer[]): Promise<void>;
   open(name: string): Promise<BlockFile>;
   readAll(name: string): Promise<Buffer>;
-  /** Appends after this many bytes and truncates what follows them. */
-  openLog(name: string, bytes: number): Promise<LogFile>;
+  /** Keeps the first `keptBytes` of the file, removes what follows, and appends there. */
+  openLog(name: string, keptBytes: number): Promise<LogFile>;
   remove(name: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// What remains of a request after its answer: the list of completed requests, the audit event and the figures.
+// What remains of a request after its answer: the list of completed requests, the audit event and the counters.
 import { shownStatement } from '../catalog/without-passwords.ts';
 import type { ActiveRequest } from '../state/active-requests.ts';
 import type { AdvisorSessions } from '../state/advisor-sessions.ts';
@@ -18,6 +18,7 @@ export function recordEnd(
   const { clock, settings } = service.deps;
   const nowMs = clock.monotonicMs();
   const elapsedMs = nowMs - active.receivedMs;
+  // 0: the request ended before its execution began.
   const serviceMs = active.executionStartMs === 0 ? 0 : nowMs - active.executionStartMs;
   active.rows.count = writer.rows;
   active.rows.bytes = writer.bytes;

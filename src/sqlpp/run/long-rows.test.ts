@@ -1,4 +1,4 @@
-// Rows that take long, as those of large documents do, do not delay other requests together: a statement yields between them.
+// A statement whose rows take long, as those of large documents do, yields between them, so that other requests do not wait for all of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
@@ -16,16 +16,20 @@ function aStore(): MemoryDatastore {
 }
 
 /**
- * Runs a statement for which each call of `work` takes ten milliseconds; `begin` returns members of the statement's context, which may call it.
- * Returns the rows and the most calls without a pause.
+ * Runs a statement with a clock that each call of `work` advances by ten milliseconds. `withWork` gets `work`, makes the statement call it, and
+ * returns members that it adds to the statement's context. Returns the rows, and the most calls of `work` between two pauses.
  */
-async function ranWith(datastore: MemoryDatastore, statement: string, begin: (work: () => void) => object) {
+async function ranWith(
+  datastore: MemoryDatastore,
+  statement: string,
+  withWork: (work: () => void) => object,
+) {
   let nowMs = 0;
   let calls = 0;
-  let most = 0;
+  let mostCalls = 0;
   const work = (): void => {
     nowMs += 10;
-    most = Math.max(most, ++calls);
+    mostCalls = Math.max(mostCalls, ++calls);
   };
   const context = Object.defineProperties(
     {
@@ -35,13 +39,13 @@ async function ranWith(datastore: MemoryDatastore, statement: string, begin: (wo
         calls = 0;
       },
     },
-    Object.getOwnPropertyDescriptors(begin(work)),
+    Object.getOwnPropertyDescriptors(withWork(work)),
   );
   const prepared = prepareOn(datastore, statement);
   const rows: unknown[] = [];
   for await (const batch of prepared.program.run(prepared, context).rows)
     for (const row of batch) rows.push(JSON.parse(jsonText(row)));
-  return { rows, most };
+  return { rows, mostCalls };
 }
 
 test('a statement that reads large documents yields between them', async () => {
@@ -49,7 +53,7 @@ test('a statement that reads large documents yields between them', async () => {
   const { documents } = datastore;
   const { read, takeNow } = documents;
   const keys = JSON.stringify(Array.from({ length: documentCount }, (_, at) => `k${at}`));
-  const { rows, most } = await ranWith(datastore, `SELECT RAW a FROM t USE KEYS ${keys}`, (work) => {
+  const { rows, mostCalls } = await ranWith(datastore, `SELECT RAW a FROM t USE KEYS ${keys}`, (work) => {
     documents.takeNow = (keyspace, ids, options, take) =>
       takeNow?.(keyspace, ids, options, (document, position) => {
         work();
@@ -65,11 +69,12 @@ test('a statement that reads large documents yields between them', async () => {
     rows,
     Array.from({ length: documentCount }, (_, at) => at),
   );
-  // The first part has four documents, later ones have one.
-  assert.ok(most > 0 && most <= 4, `${most} documents without a pause`);
+  // A statement reads four documents before the first pause, and one between later ones, because these take long.
+  assert.ok(mostCalls > 0 && mostCalls <= 4, `${mostCalls} documents without a pause`);
 });
 
 test('a statement that waits for documents of other nodes reads many at once, but few large ones', async () => {
+  // Small ones: 4 + 8 + 16 + … reach the count with seven reads. Large ones: 4, then one or two, because two of them have 4 MiB.
   for (const [count, bytes, isExpected] of [
     [documentCount, 0, (reads: number) => reads < 12],
     [20, 2 << 20, (reads: number) => reads >= 8],
@@ -129,14 +134,14 @@ test('a statement whose expressions take long yields between rows', async () => 
     'SELECT a FROM t ORDER BY CLOCK_MILLIS()',
     'SELECT COUNT(*) FROM t GROUP BY CLOCK_MILLIS()',
   ]) {
-    const { rows, most } = await ranWith(aStore(), statement, (work) => ({
+    const { rows, mostCalls } = await ranWith(aStore(), statement, (work) => ({
       clockMs: () => {
         work();
         return 1_700_000_000_000;
       },
     }));
     assert.ok(rows.length === documentCount || statement.includes('GROUP'), statement);
-    assert.ok(most > 0 && most <= 4, `${most} rows without a pause: ${statement}`);
+    assert.ok(mostCalls > 0 && mostCalls <= 4, `${mostCalls} rows without a pause: ${statement}`);
   }
 });
 
@@ -162,7 +167,7 @@ test('a statement over one large document yields while it parses, changes and en
     const prepared = prepareOn(datastore, statement);
     const context = {
       ...contextOf(datastore, { named: new Map([['v', { items }]]) }),
-      // Each look at the clock is a millisecond later than the one before: one in five ends the slice.
+      // Each look at the clock is a millisecond later than the one before: one in five is after the end of the time slice.
       monotonicMs: () => nowMs++,
       pause: async () => {
         pauses++;
@@ -176,7 +181,7 @@ test('a statement over one large document yields while it parses, changes and en
   }
 });
 
-test('a row that is evaluated again after its large values were parsed gets the same UUIDs', async () => {
+test('a row that is evaluated again after its large values were parsed gets the UUIDs of its first evaluation', async () => {
   const datastore = new MemoryDatastore();
   const long = { items: Array.from({ length: 10_000 }, (_, id) => ({ id })) };
   const t = datastore.add('t');
@@ -201,7 +206,7 @@ test('a statement that compares rows yields between those whose keys take long',
     ['SELECT RAW a FROM t INTERSECT SELECT RAW a FROM t', documentCount],
     ['SELECT RAW a FROM t UNION SELECT RAW a FROM t', documentCount],
   ] as const) {
-    const { rows, most } = await ranWith(aStore(), statement, (work) => ({
+    const { rows, mostCalls } = await ranWith(aStore(), statement, (work) => ({
       // Read for each new key.
       get spillBytes() {
         work();
@@ -209,7 +214,7 @@ test('a statement that compares rows yields between those whose keys take long',
       },
     }));
     assert.equal(rows.length, count);
-    assert.ok(most > 0 && most <= 2, `${statement}: ${most} keys without a pause`);
+    assert.ok(mostCalls > 0 && mostCalls <= 2, `${statement}: ${mostCalls} keys without a pause`);
   }
 });
 

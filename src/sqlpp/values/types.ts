@@ -1,4 +1,4 @@
-// Types of values, their order, and truth.
+// Types of values, the order of the types, and which values count as true.
 import { resolve } from './json-parse.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
@@ -34,16 +34,16 @@ export function rankOf(value: Value): number {
 /** The type of JSON text, by its first character. */
 function rawRank({ bytes, start }: RawJson): number {
   switch (bytes[start]) {
-    case 0x7b:
+    case 0x7b: // {
       return objectRank;
-    case 0x5b:
+    case 0x5b: // [
       return arrayRank;
-    case 0x22:
+    case 0x22: // "
       return stringRank;
-    case 0x74:
-    case 0x66:
+    case 0x74: // true
+    case 0x66: // false
       return booleanRank;
-    case 0x6e:
+    case 0x6e: // null
       return nullRank;
     default:
       return numberRank;
@@ -51,13 +51,23 @@ function rawRank({ bytes, start }: RawJson): number {
 }
 
 /** The names of types by their ranks. */
-const names = ['', 'missing', 'null', 'boolean', 'number', 'string', 'array', 'object', 'binary'] as const;
+const typeNames = [
+  '',
+  'missing',
+  'null',
+  'boolean',
+  'number',
+  'string',
+  'array',
+  'object',
+  'binary',
+] as const;
 
-export type TypeName = Exclude<(typeof names)[number], ''>;
+export type TypeName = Exclude<(typeof typeNames)[number], ''>;
 
 /** The result of TYPE(). */
 export function typeName(value: Value): TypeName {
-  return names[rankOf(value)] as TypeName;
+  return typeNames[rankOf(value)] as TypeName;
 }
 
 export function isArray(value: Value): value is readonly Value[] {
@@ -80,6 +90,7 @@ export function isTrue(value: Value): boolean {
     case 'number':
       return value !== 0 && !Number.isNaN(value);
     case 'bigint':
+      // Only integers that a double cannot hold exactly are bigints: none is 0.
       return true;
     case 'string':
       return value.length > 0;

@@ -1,5 +1,5 @@
 // Decides when a bucket's changes are written to disk: per file at most one commit at a time, each with the changes that accumulated during the
-// one before.
+// one before. A commit writes cuts: the newest versions of a vbucket's changed keys, with the vbucket's state (seqnos, failover log, epoch).
 import { fileOf } from '../../data/disk-engine.ts';
 import { BatchEncoder } from './batch-encoder.ts';
 import { BatchWriter } from './batch-writer.ts';
@@ -29,9 +29,9 @@ export class Flusher {
   private readonly batches: BatchWriter;
   /** The calls of `writeStatesNow` that have not ended. */
   private readonly stateWrites = new Set<Promise<unknown>>();
-  /** Changes since the start. */
-  queued = 0;
-  /** What waits now because requests wait for the disk, or soon will: this node is about to write the epoch of a shard. */
+  /** Changes since the start, also those that are written. */
+  queuedTotal = 0;
+  /** Which work waits for a handover: requests wait for the disk, or soon will, because this node is about to write the epoch of a shard. */
   private delayed: DelayedDiskWork = { flushes: false, checkpoints: false };
 
   constructor(options: FlusherOptions) {
@@ -46,7 +46,7 @@ export class Flusher {
       ),
     );
     this.batches = new BatchWriter(options, this.files, (file) => {
-      // After a write of states no flush may be due that would try again.
+      // The disk is full. If a write of states found that, no flush may be due that would retry.
       if (file.timer === null && file.running === null) this.startDelay(file);
     });
   }
@@ -58,7 +58,7 @@ export class Flusher {
 
   /** Called at every change. */
   noteDirty(vb: number, isUrgent: boolean): void {
-    this.queued++;
+    this.queuedTotal++;
     const file = this.files[fileOf(vb, this.files.length)] as FileState;
     file.changes++;
     if (isUrgent && !file.isUrgent) this.commitSoon(file);
@@ -94,13 +94,13 @@ export class Flusher {
   delay(delayed: DelayedDiskWork): void {
     const { bucketUuid, disk } = this.options;
     const { checkpoints } = delayed;
-    // Rejected for a bucket that was closed, which has ended the delay.
+    // The call is rejected if the bucket was closed: the close has ended the delay.
     if (checkpoints !== this.delayed.checkpoints)
       disk.delayCheckpoints?.(bucketUuid, checkpoints).catch(() => {});
     this.delayed = delayed;
   }
 
-  /** Called when the files were replaced by new ones, or are removed. */
+  /** Forgets failures and the batches that are not written. Called when the files were replaced by new ones, or are removed. */
   discardFailures(): void {
     for (const file of this.files) {
       file.failure = null;
@@ -201,7 +201,7 @@ export class Flusher {
     else {
       const hadDeferred = file.deferredSinceMs !== null;
       this.decideDeferral(file);
-      // The deferred changes have waited long enough, and may be more than a batch.
+      // The deferred changes have waited long enough: all are written, even if they are more than a batch.
       const writesDeferred = hadDeferred && !file.defersReplicated;
       const hasWaited = hasWaitedForHandover(file);
       file.unvisitedVbuckets = file.isLoaded || writesDeferred || hasWaited ? file.vbs.length : 0;
@@ -255,7 +255,7 @@ export class Flusher {
     });
   }
 
-  /** Frees the memory of the writer, unless it has changes of a write of states, which goes on encoding. */
+  /** Frees the memory of the writer, unless it holds cuts of a write of states that is still encoding. */
   private releaseUnused({ ends, writer }: FileState): void {
     if (ends.length === 0) writer.release();
   }
