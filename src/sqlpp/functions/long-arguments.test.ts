@@ -216,3 +216,22 @@ test('a long range of dates takes few of the steps', () => {
   assert.equal(dates.length, 32_508);
   assert.equal(dates.at(-1), '2048-12-31T00:00:00Z');
 });
+
+test('functions of dates parse a format once for all rows, and again after it has changed', () => {
+  const format = `YYYY-MM-DD ${'x'.repeat(10_000)}`;
+  const rest = 'x'.repeat(10_000);
+  const millis = Date.UTC(2020, 1, 3);
+  const context = { timeZone: 'UTC' } as EvaluationContext;
+  for (const [name, first, second, other] of [
+    ['date_format_str', '2020-02-03', `2020-02-03 ${rest}`, '2020'],
+    ['millis_to_str', millis, `2020-02-03 ${rest}`, '2020'],
+    ['str_to_millis', `2020-02-03 ${rest}`, millis, null],
+  ] as const) {
+    const declaration = functionNamed(name) ?? assert.fail(name);
+    const memo = {};
+    renewSteps();
+    for (let row = 0; row < 1_000; row++)
+      assert.equal(declaration.run([first, format], context, memo), second);
+    assert.equal(declaration.run([first, 'YYYY'], context, memo), other, name);
+  }
+});

@@ -9,17 +9,44 @@ import { repeatMax } from '../strings.ts';
 import { readDuration, writeDuration } from './durations.ts';
 import { weekdays } from './names.ts';
 import { addToDate, dateDifference, datePart, truncateDate } from './parts.ts';
-import { readDate, readKnown } from './read.ts';
-import { writeDate, writeLayout } from './write.ts';
+import { dateReader, readDate, readKnown } from './read.ts';
+import { dateWriter, writeDate, writeLayout } from './write.ts';
 import { isDate, utc, weekdayOf, type Zone, type ZonedTime, zoneNamed } from './zoned-time.ts';
 
-/** Caches the zone while the name stays the same. */
+/** What a call keeps while the names of its zone and its format stay the same. */
+interface Kept {
+  zoneName?: string;
+  zone?: Zone | undefined;
+  written?: string;
+  write?: (time: ZonedTime) => string;
+  read?: { readonly format: string; readonly local: Zone; readonly by: ReturnType<typeof dateReader> };
+}
+
+const keptIn = (memo: Memo): Kept => (memo.value ??= {}) as Kept;
+
 function zoneOf(name: string, memo: Memo): Zone | undefined {
-  if (memo.key !== name) {
-    memo.value = zoneNamed(name);
-    memo.key = name;
+  const kept = keptIn(memo);
+  if (kept.zoneName !== name) {
+    kept.zone = zoneNamed(name);
+    kept.zoneName = name;
   }
-  return memo.value as Zone | undefined;
+  return kept.zone;
+}
+
+function written(time: ZonedTime, format: string, memo: Memo): string {
+  const kept = keptIn(memo);
+  if (kept.write === undefined || kept.written !== format) {
+    kept.write = dateWriter(format);
+    kept.written = format;
+  }
+  return kept.write(time);
+}
+
+function readBy(text: string, format: string, local: Zone, memo: Memo): ZonedTime | undefined {
+  const kept = keptIn(memo);
+  if (kept.read?.format !== format || kept.read.local !== local)
+    kept.read = { format, local, by: dateReader(format, local) };
+  return kept.read.by(text);
 }
 
 const localZones = new WeakMap<EvaluationContext, Zone>();
@@ -54,31 +81,31 @@ const started = ({ startedMs }: EvaluationContext): number => Math.floor(started
 
 const timeText =
   (timeMsOf: (context: EvaluationContext) => number, zone: ZoneFrom): Implementation =>
-  ([format = ''], context) =>
-    typeof format === 'string' ? writeDate({ ms: timeMsOf(context), zone: zone(context) }, format) : null;
+  ([format = ''], context, memo) =>
+    typeof format === 'string' ? written({ ms: timeMsOf(context), zone: zone(context) }, format, memo) : null;
 
 const timeInZone =
   (timeMsOf: (context: EvaluationContext) => number): Implementation =>
   ([name, format = ''], context, memo) => {
     if (typeof name !== 'string' || typeof format !== 'string') return null;
     const zone = zoneOf(name, memo);
-    return zone === undefined ? null : writeDate({ ms: timeMsOf(context), zone }, format);
+    return zone === undefined ? null : written({ ms: timeMsOf(context), zone }, format, memo);
   };
 
 // ---------- milliseconds
 
 const millisToText =
   (zone: ZoneFrom): Implementation =>
-  ([millis, format = ''], context) => {
+  ([millis, format = ''], context, memo) => {
     const time = atMillis(millis, zone(context));
-    return time === undefined || typeof format !== 'string' ? null : writeDate(time, format);
+    return time === undefined || typeof format !== 'string' ? null : written(time, format, memo);
   };
 
 const millisToZone: Implementation = ([millis, name, format = ''], _, memo) => {
   if (typeof name !== 'string' || typeof format !== 'string') return null;
   const zone = zoneOf(name, memo);
   const time = zone === undefined ? undefined : atMillis(millis, zone);
-  return time === undefined ? null : writeDate(time, format);
+  return time === undefined ? null : written(time, format, memo);
 };
 
 /** In a zone that the last argument may name. */
@@ -97,29 +124,29 @@ const weekday = (time: ZonedTime): string => weekdays[weekdayOf(time)] as string
 // ---------- texts
 
 const ofText =
-  (compute: (time: ZonedTime, other: string, text: string) => Value): Implementation =>
-  ([text, other = ''], context) => {
+  (compute: (time: ZonedTime, other: string, memo: Memo) => Value): Implementation =>
+  ([text, other = ''], context, memo) => {
     if (typeof text !== 'string' || typeof other !== 'string') return null;
     const time = readDate(text, '', local(context));
-    return time === undefined ? null : compute(time, other, text);
+    return time === undefined ? null : compute(time, other, memo);
   };
 
-const textToMillis: Implementation = ([text, format = ''], context) => {
+const textToMillis: Implementation = ([text, format = ''], context, memo) => {
   if (typeof text !== 'string' || typeof format !== 'string') return null;
-  return readDate(text, format, local(context))?.ms ?? null;
+  return readBy(text, format, local(context), memo)?.ms ?? null;
 };
 
-function inZone(text: Value, format: Value, zone: Zone, context: EvaluationContext): Value {
+function inZone([text, format]: readonly Value[], zone: Zone, context: EvaluationContext, memo: Memo): Value {
   if (typeof text !== 'string' || (format !== undefined && typeof format !== 'string')) return null;
-  const time = readDate(text, format ?? '', local(context));
-  return time === undefined ? null : writeDate({ ms: time.ms, zone }, format ?? exampleOf(text));
+  const time = readBy(text, format ?? '', local(context), memo);
+  return time === undefined ? null : written({ ms: time.ms, zone }, format ?? exampleOf(text), memo);
 }
 
-const textToUtc: Implementation = ([text, format], context) => inZone(text, format, utc, context);
+const textToUtc: Implementation = (values, context, memo) => inZone(values, utc, context, memo);
 
 const textToZone: Implementation = ([text, name, format], context, memo) => {
   const zone = typeof name === 'string' ? zoneOf(name, memo) : undefined;
-  return zone === undefined ? null : inZone(text, format, zone, context);
+  return zone === undefined ? null : inZone([text, format], zone, context, memo);
 };
 
 /** Computes without the zone of the text and appends it again. */
@@ -278,12 +305,7 @@ export const dates = new Declarations('date')
     'How many parts two dates are apart.',
     difference(fromText, true),
   )
-  .add(
-    'date_format_str',
-    'date, format',
-    'The date in another format.',
-    ofText((time, format) => writeDate(time, format)),
-  )
+  .add('date_format_str', 'date, format', 'The date in another format.', ofText(written))
   .add(
     'date_part_millis',
     'millis, part [, zone]',

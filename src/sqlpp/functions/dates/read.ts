@@ -1,4 +1,5 @@
 // Parses dates.
+import { countSteps } from '../../values/step-limit.ts';
 import {
   type Element,
   type FractionElement,
@@ -24,18 +25,31 @@ import {
 
 /** Parses by a format, or without one by the known layouts; undefined if none matches. */
 export function readDate(text: string, format: string, local: Zone): ZonedTime | undefined {
+  return dateReader(format, local)(text);
+}
+
+/** Parses the format once for many texts. */
+export function dateReader(format: string, local: Zone): (text: string) => ZonedTime | undefined {
+  if (styleOf(format) === 'default') return (text) => readKnown(text, local)?.time;
+  const elements = elementsOf(format, local);
+  if (elements === undefined) return () => undefined;
+  return (text) => {
+    countSteps(elements.length);
+    return read(text, elements, local);
+  };
+}
+
+function elementsOf(format: string, local: Zone): readonly Element[] | undefined {
   switch (styleOf(format)) {
-    case 'default':
-      return readKnown(text, local)?.time;
     case 'percent':
-      return read(text, percentFormat(format), local);
+      return percentFormat(format);
     case 'letters':
-      return read(text, letterFormat(format), local);
+      return letterFormat(format);
     case 'layout':
-      return read(text, withFractions(layout(format)), local);
-    case 'example': {
+      return withFractions(layout(format));
+    default: {
       const closest = readClosest(format, local);
-      return closest === undefined ? undefined : read(text, withFractions(layout(closest)), local);
+      return closest === undefined ? undefined : withFractions(layout(closest));
     }
   }
 }

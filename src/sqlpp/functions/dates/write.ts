@@ -1,4 +1,5 @@
 // Formats dates.
+import { countSteps } from '../../values/step-limit.ts';
 import {
   defaultLayout,
   type Element,
@@ -28,6 +29,15 @@ import {
 /** An empty format and an example that is not a date select the default format. */
 export function writeDate(time: ZonedTime, format: string): string {
   return write(time, elementsOf(format));
+}
+
+/** Parses the format once for many dates. */
+export function dateWriter(format: string): (time: ZonedTime) => string {
+  const elements = elementsOf(format);
+  return (time) => {
+    countSteps(elements.length);
+    return write(time, elements);
+  };
 }
 
 function elementsOf(format: string): readonly Element[] {
