@@ -12,10 +12,11 @@ const add = (part: Readonly<Record<string, number>>): void => {
 };
 
 for (let done = 1; done <= count; done++) {
-  const { clients, epochs, faults, lastedMs, lost, problem, rollbacks, seed } = await runSchedule(
+  const { bucket, clients, epochs, faults, lastedMs, lost, problem, rollbacks, seed } = await runSchedule(
     firstSeed + done - 1,
   );
   add(clients);
+  add(bucket);
   add(faults);
   add({ 'rolled back by key': rollbacks.byKey, 'rows removed': rollbacks.rows, emptied: rollbacks.emptied });
   add({ 'simulated seconds': lastedMs / 1000, promotions: epochs });

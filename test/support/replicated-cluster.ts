@@ -1,5 +1,5 @@
 // Nodes in one process, over simulated time and connections, with a map that they share: data services without their listeners.
-import type { ShardSpec } from '#kv/admin.ts';
+import type { EvictionPolicy, Manifest, ShardSpec } from '#kv/admin.ts';
 import { Bucket } from '#kv/bucket/bucket.ts';
 import { DurabilityLevel, emptyItemView } from '#kv/data/documents.ts';
 import type { MemoryDisk } from '#kv/disk/memory-engine.ts';
@@ -10,7 +10,8 @@ import { Replication } from '#kv/replication/replication.ts';
 import type { WarmingBucket } from '#kv/replication/warming-bucket.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { type Log, silentLog } from '#ports/log.ts';
-import { Status } from '#wire/status.ts';
+import { snappyInflate } from '#wire/snappy.ts';
+import { Datatype, Status } from '#wire/status.ts';
 import { aRequest, type Change, keyOf } from './a-bucket.ts';
 import { portOf } from './faulty-config-store.ts';
 import type { Random } from './random.ts';
@@ -37,6 +38,11 @@ export interface NodeHost {
   readonly vbucketCount: number;
   readonly shardCount: number;
   readonly expiryPagerSeconds?: number;
+  readonly bucket?: {
+    readonly policy: EvictionPolicy;
+    readonly compresses: boolean;
+    manifestOf(node: string): Manifest;
+  };
   readonly rollbackLimits?: RollbackLimits;
   readonly log?: Log;
   readonly map: {
@@ -114,7 +120,13 @@ export class ReplicatedNode {
     this.cluster = cluster;
     this.name = name;
     this.boot = boot;
-    const rules = { quotaBytes: 2 ** 28, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber };
+    const rules = {
+      quotaBytes: 2 ** 28,
+      maxTtl: 0,
+      durabilityMinLevel: DurabilityLevel.none,
+      replicaNumber,
+      compresses: cluster.bucket?.compresses ?? false,
+    };
     const shards = Array.from(
       { length: shardCount },
       () => ({ state: 'dead', epoch: 0, replicas: [] }) as const,
@@ -129,6 +141,10 @@ export class ReplicatedNode {
       shards,
       clock,
       ...(expiryPagerSeconds !== undefined && { expiryPagerSeconds }),
+      ...(cluster.bucket && {
+        evictionPolicy: cluster.bucket.policy,
+        manifest: cluster.bucket.manifestOf(name),
+      }),
       ...(disk && { storage: { disk: disk.engine(), files } }),
       filesOpened: (stoppedBoots) => this.#filesOpened(stoppedBoots),
     });
@@ -252,14 +268,27 @@ export class ReplicatedNode {
     const find = isActive ? documents.findAny.bind(documents) : documents.findReplica.bind(documents);
     const status = find(vb, bytes, 0, bytes.length, this.view) as Status;
     if (status !== Status.success) return status;
-    const { buffer, casHi, casLo, deleted, rev, seqno, valueEnd, valueStart } = this.view;
+    const { casHi, casLo, datatype, deleted, expiry, flags, rev, seqno } = this.view;
+    const withoutCompression = datatype & ~Datatype.snappy;
     return JSON.stringify([
-      buffer.toString('latin1', valueStart, valueEnd),
+      this.#value(),
       casHi,
       casLo,
       rev,
       seqno,
       deleted,
+      withoutCompression,
+      expiry,
+      flags,
     ]);
+  }
+
+  /** The value in the view, not compressed. */
+  #value(): string {
+    const { buffer, datatype, valueEnd, valueStart } = this.view;
+    if ((datatype & Datatype.snappy) === 0) return buffer.toString('latin1', valueStart, valueEnd);
+    const inflated = snappyInflate(buffer, valueStart, valueEnd, 2 ** 20);
+    if (inflated === null) throw new Error('a value is not compressed, although its datatype says so');
+    return inflated.toString('latin1');
   }
 }

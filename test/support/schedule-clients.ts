@@ -1,21 +1,13 @@
 // Clients of a simulated cluster: they write, remove and read documents at whichever node serves them, and keep the history of every document
 // that is written durably.
 import assert from 'node:assert/strict';
-import { DurabilityLevel } from '#kv/data/documents.ts';
-import { Status } from '#wire/status.ts';
+import { type DocumentResult, DurabilityLevel, notResident } from '#kv/data/documents.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { withXattrs } from './a-bucket.ts';
 import { isLinearizable, type Operation } from './linearizable.ts';
 import type { ReplicatedNode } from './replicated-cluster.ts';
+import { durableKeys, pick, plainKeys } from './schedule-keys.ts';
 import type { ScheduledCluster } from './scheduled-cluster.ts';
-
-/** Keys with the durability level of their writes. */
-const durableKeys = {
-  m0: DurabilityLevel.majority,
-  m1: DurabilityLevel.majority,
-  a: DurabilityLevel.majorityAndPersistActive,
-  p: DurabilityLevel.persistToMajority,
-};
-export const plainKeys = ['x0', 'x1', 'x2', 'x3'];
-export const allKeys = [...Object.keys(durableKeys), ...plainKeys];
 
 /** Answers after which the document is as it was before. */
 const refusals: readonly number[] = [
@@ -26,12 +18,28 @@ const refusals: readonly number[] = [
   Status.outOfMemory,
 ];
 
+interface DurableWrite {
+  readonly vb: number;
+  readonly key: string;
+  /** Null: a removal. */
+  readonly value: string | null;
+  readonly calledAt: number;
+}
+
 interface Answerable {
   answeredAt: number;
 }
 
 export class ScheduleClients {
-  readonly counts = { writes: 0, acknowledged: 0, unknown: 0, reads: 0, plainWrites: 0, copyReads: 0 };
+  readonly counts = {
+    writes: 0,
+    acknowledged: 0,
+    unknown: 0,
+    reads: 0,
+    plainWrites: 0,
+    copyReads: 0,
+    fetched: 0,
+  };
   /** The first contradiction. */
   problem: string | null = null;
   /** Depends on every answer: equal for equal schedules. */
@@ -70,12 +78,21 @@ export class ScheduleClients {
     const { random, vbucketCount } = this.cluster;
     const vb = random(vbucketCount);
     const node = this.serving(vb);
+    this.cluster.bucket.act();
     const choice = random(20);
     if (choice < 2) this.readCopy(vb);
     else if (node === null) return;
     else if (choice < 8) this.read(node, vb, pick(random, Object.keys(durableKeys)));
     else if (choice < 17) this.writeDurably(node, vb, pick(random, Object.keys(durableKeys)));
-    else this.writePlainly(node, vb, pick(random, plainKeys));
+    else
+      this.writePlainly(
+        node,
+        vb,
+        pick(
+          random,
+          this.cluster.bucket.keys.filter((key) => !(key in durableKeys)),
+        ),
+      );
   }
 
   /**
@@ -97,18 +114,35 @@ export class ScheduleClients {
     const { node } = pick(random, [...running.values()]) ?? {};
     if (node === undefined || node.bucket.documents.isActive(vb)) return;
     this.counts.copyReads++;
-    node.read(pick(random, plainKeys), vb);
+    const key = pick(random, plainKeys);
+    this.whenResident(
+      node,
+      () => node.read(key, vb),
+      () => {},
+    );
   }
 
   /** Reads a document after the last write, so that the check includes its final value. */
   readFinal(node: ReplicatedNode, vb: number, key: string): void {
     if (key in durableKeys) this.read(node, vb, key);
-    else node.read(key, vb);
+    else
+      this.whenResident(
+        node,
+        () => node.read(key, vb),
+        () => {},
+      );
   }
 
   private read(node: ReplicatedNode, vb: number, key: string): void {
     const calledAt = ++this.step;
-    const found = node.read(key, vb);
+    this.whenResident(
+      node,
+      () => node.read(key, vb),
+      (found) => this.wasRead(vb, key, calledAt, found),
+    );
+  }
+
+  private wasRead(vb: number, key: string, calledAt: number, found: string | Status): void {
     if (typeof found !== 'string' && found !== Status.keyNotFound) return;
     this.counts.reads++;
     this.note(found === Status.keyNotFound ? 0 : 1);
@@ -122,9 +156,14 @@ export class ScheduleClients {
     const value = isRemoval ? null : `${++this.lastValue}`;
     const durability = durableKeys[key as keyof typeof durableKeys];
     const calledAt = ++this.step;
-    const status =
+    const write = (): DocumentResult =>
       value === null ? node.remove(key, vb, { durability }) : node.store(key, vb, { value, durability });
+    this.whenResident(node, write, (status) => this.wrote(node, { vb, key, value, calledAt }, status));
+  }
+
+  private wrote(node: ReplicatedNode, { calledAt, key, value, vb }: DurableWrite, status: Status): void {
     this.note(status);
+    const isRemoval = value === null;
     if (refusals.includes(status)) return;
     if (isRemoval && status === Status.keyNotFound) {
       this.add(vb, key, { kind: 'read', value: null, calledAt, answeredAt: ++this.step });
@@ -147,9 +186,36 @@ export class ScheduleClients {
     const kind = random(4);
     const expiry = kind === 1 ? Math.floor(clock.wallMs() / 1000) + 1 + random(3) : 0;
     this.counts.plainWrites++;
-    this.note(
-      kind === 0 ? node.remove(key, vb) : node.store(key, vb, { value: `${++this.lastValue}`, expiry }),
-    );
+    const shape = random(6);
+    // Some bodies are worth compressing, and some documents have extended attributes.
+    const body = `${++this.lastValue}`.padEnd(shape < 3 ? 400 : 4, 'a');
+    const isPlain = shape % 2 === 0;
+    const value = isPlain ? body : withXattrs({ _s: `"${body.slice(0, 4)}"`, u: '2' }, body);
+    const datatype = isPlain ? Datatype.raw : Datatype.xattr;
+    const write = (): DocumentResult =>
+      kind === 0 ? node.remove(key, vb) : node.store(key, vb, { value, datatype, expiry });
+    this.whenResident(node, write, (status) => this.note(status));
+  }
+
+  /** Calls `done` with what `act` returns, once the node has read from its disk what that needs. A process that ends before does not answer. */
+  whenResident<T>(
+    node: ReplicatedNode,
+    act: () => T,
+    done: (found: Exclude<T, typeof notResident>) => void,
+  ): void {
+    const found = act();
+    if (found !== notResident) {
+      done(found as Exclude<T, typeof notResident>);
+      return;
+    }
+    const { documents } = node.bucket;
+    documents.awaitDisk((answer) => {
+      if (typeof answer === 'number' || this.cluster.running.get(node.name)?.node !== node) return;
+      this.counts.fetched++;
+      documents.provideFetched(answer);
+      this.whenResident(node, act, done);
+      documents.provideFetched(null);
+    });
   }
 
   /** Notes the answer at once, so that the order of answers and later calls is exact. */
@@ -212,12 +278,9 @@ export class ScheduleClients {
   }
 }
 
-export const pick = <T>(random: (below: number) => number, all: readonly T[]): T =>
-  all[random(all.length)] as T;
-
 /** The value in what a node's `read` returns; null: a tombstone. */
 function documentValue(text: string): string | null {
   const fields = JSON.parse(text) as unknown[];
-  assert.equal(fields.length, 6);
+  assert.equal(fields.length, 9);
   return fields[5] === true || fields[5] === 1 ? null : (fields[0] as string);
 }

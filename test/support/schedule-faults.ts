@@ -1,7 +1,7 @@
 // The faults of a simulated schedule: at random times something happens to a process, a connection or the configuration store, or an
 // orchestrator plans a failover or a rebalance.
 import { noStoreFaults } from './faulty-config-store.ts';
-import { pick, plainKeys } from './schedule-clients.ts';
+import { pick, plainKeys } from './schedule-keys.ts';
 import type { ScheduleOrchestrators } from './schedule-orchestrators.ts';
 import type { Process, ScheduledCluster } from './scheduled-cluster.ts';
 
@@ -239,6 +239,7 @@ export class ScheduleFaults {
   private failFile(process: Process | undefined): boolean {
     if (process === undefined || process.isFileFailing) return false;
     process.isFileFailing = true;
+    this.cluster.bucket.hasFailedFile = true;
     process.disk.failNextWrite('EIO');
     return true;
   }

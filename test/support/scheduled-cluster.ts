@@ -17,6 +17,7 @@ import { FaultyConfigStore, noStoreFaults, StoreHistory } from './faulty-config-
 import type { Random } from './random.ts';
 import { RecordingLog } from './recording-log.ts';
 import { type NodeHost, ReplicatedNode } from './replicated-cluster.ts';
+import { ScheduledBucket } from './scheduled-bucket.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedLinks } from './simulated-links.ts';
 
@@ -73,8 +74,11 @@ export class ScheduledCluster implements NodeHost {
   private mapRevision = 0;
   state: ClusterState;
 
+  readonly bucket: ScheduledBucket;
+
   constructor(random: Random) {
     this.random = random;
+    this.bucket = new ScheduledBucket(this, random);
     const count = 3 + random(2);
     this.names = ['a', 'b', 'c', 'd'].slice(0, count);
     this.replicaNumber = 1 + random(2);
