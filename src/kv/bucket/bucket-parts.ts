@@ -120,6 +120,8 @@ export class BucketParts {
       countWork: options.countWork,
       persistent: type === 'native',
       onDirty: (vb) => this.flusher?.noteDirty(vb, false),
+      // Copies in memory alone get no tombstones of the documents.
+      ...(storage === undefined && { onDropApplied: (vb: number) => this.background.sweepAgain([vb]) }),
     });
     this.collections.isNewer = (vb, id) => this.events.isNewer(vb, id);
     this.progress = new VbucketProgress(this.vbuckets.columns, clock, this.rules, storage !== undefined);

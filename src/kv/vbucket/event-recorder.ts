@@ -31,6 +31,8 @@ export interface EventRecorderOptions {
   /** Whether events are written to a disk. */
   persistent: boolean;
   onDirty: (vb: number) => void;
+  /** Called for a copy that got the drop of a collection or scope from its active: no document of it comes after that. */
+  onDropApplied?: (vb: number) => void;
   /** Counts work of the turn. */
   countWork?: ((workBytes: number) => void) | undefined;
 }
@@ -69,13 +71,15 @@ export class EventRecorder {
 
   /** Adds an event that a copy got from its active and that is in memory now. */
   noteApplied(vb: number, hash: number, item: CutItem): void {
-    const { persistent, vbuckets } = this.options;
+    const { onDropApplied, persistent, vbuckets } = this.options;
     const before = this.recorded[vb] ?? null;
     this.stored ??= new StoredManifests(vbuckets.columns.count);
     if (before !== null) this.stored.put(vb, before);
     this.recorded[vb] = null;
-    this.stored.note(vb, decodeEvent(item.buffer, item.valueStart, item.valueEnd));
+    const event = decodeEvent(item.buffer, item.valueStart, item.valueEnd);
+    this.stored.note(vb, event);
     if (persistent) this.unwritten.add(vb, hash, item.seqno);
+    if (isDrop(event.kind)) onDropApplied?.(vb);
   }
 
   /** Records the events that lead the history of these vbuckets to the manifest's state: a few at once, many in later turns. */

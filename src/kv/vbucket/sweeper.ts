@@ -1,6 +1,7 @@
 // Removes the items of dropped collections, a slice of the indexes at a time. In buckets with a disk it first turns them into empty
 // tombstones, so that the disk frees their values too, and removes them from memory once the tombstones are written. It skips
-// vbuckets that are active on another node: these receive the tombstones from there.
+// vbuckets that are active on another node: these receive the tombstones from there. In buckets without a disk there are no tombstones,
+// and each node removes what it has, also in its copies.
 
 import { isEventKey } from '../data/system-events.ts';
 import { slotWords } from '../memory/key-index.ts';
@@ -16,6 +17,8 @@ import type { Vbuckets } from './vbuckets.ts';
 export interface SweeperOptions {
   vbuckets: Vbuckets;
   collections: LiveCollections;
+  /** Whether the bucket has a disk. */
+  hasDisk: boolean;
   /** Whether the bucket has a disk that works now. */
   isPersistent: () => boolean;
   onDirty: (vb: number) => void;
@@ -100,7 +103,7 @@ export class Sweeper {
   }
 
   private remove(address: number): void {
-    const { vbuckets, isPersistent } = this.options;
+    const { hasDisk, isPersistent, vbuckets } = this.options;
     const { vb, slot } = this;
     this.position.vb = vb;
     this.position.slot = slot;
@@ -108,7 +111,7 @@ export class Sweeper {
     const state = vbuckets.items.state(address);
     const isWritten = (state & Bit.deleted) !== 0 && this.isOnDisk(address, state);
     // Removal shifts a later entry into this slot, so the walk does not advance.
-    if (isWritten) vbuckets.discard(this.position);
+    if (isWritten || !hasDisk) vbuckets.discard(this.position);
     else if (!makesSeqnos(vbuckets.columns, vb)) this.slot += slotWords;
     else if (!isPersistent()) vbuckets.discard(this.position);
     else this.makeTombstone(address, state);

@@ -83,7 +83,7 @@ export class BackgroundWork {
     if (removed.length > 0) this.sweep.begin(removed);
   }
 
-  /** Frees what earlier sweeps skipped in the memory of these vbuckets, since they were not active. */
+  /** Frees what earlier sweeps left in the memory of these vbuckets: they were not active, or had changes of dropped collections still to come. */
   sweepAgain(vbs: readonly number[]): void {
     this.sweep.begin([], vbs);
   }
@@ -109,7 +109,8 @@ function filtersOf(
 
 function sweepOf(options: BackgroundWorkOptions, fullEvictionStorage: Storage | undefined): CollectionSweep {
   const { clock, collections, isPersistent, onDirty, tick, vbuckets } = options;
-  const sweeper = new Sweeper({ vbuckets, collections, isPersistent, onDirty });
+  const hasDisk = options.storage !== undefined;
+  const sweeper = new Sweeper({ vbuckets, collections, hasDisk, isPersistent, onDirty });
   return new CollectionSweep({
     sweeper,
     clock,
