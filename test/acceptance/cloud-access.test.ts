@@ -187,7 +187,7 @@ describe('one cloud', () => {
     assert.doesNotMatch(listed.stdout, new RegExp(token));
     assert.equal(operator(cloud, 'token', 'revoke', id).status, 0);
     assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 401);
-    assert.equal(operator(cloud, 'token', 'revoke', id).status, 2);
+    assert.equal(operator(cloud, 'token', 'revoke', id).status, 4);
     await cloud.stop();
     await using next = await CloudProcess.start({ dataDir: cloud.dataDir });
     assert.equal((await next.request('GET', '/v2/clouds', undefined, cloud.ready.token)).status, 401);
