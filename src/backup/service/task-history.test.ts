@@ -44,11 +44,11 @@ const taskRecord = (number: number, change: Partial<TaskRecord> = {}): TaskRecor
   ...change,
 });
 const lineOf = (record: TaskRecord): string => `${JSON.stringify(record)}\n`;
-/** The runs in the file, in its order. */
+/** The runs in the file, in its order. A node that sees a line which another one is just writing may begin an empty line. */
 const keptRuns = (): string[] =>
   readFileSync(path, 'utf8')
-    .trim()
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => (JSON.parse(line) as TaskRecord).run);
 const range = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 
