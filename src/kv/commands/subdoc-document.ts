@@ -6,7 +6,7 @@ import { Privilege } from '../admin.ts';
 import { clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import type { CommandResult, Outcome, Request } from '../dispatch/request.ts';
 import { heavyBytes, type MutationStamp, type SubdocJob, sharedValue } from '../heavy/jobs.ts';
-import type { SubdocContext, SubdocDocument } from '../subdoc/document.ts';
+import { type SubdocContext, type SubdocDocument, unseenDocument } from '../subdoc/document.ts';
 import type { SubdocFeatures, SubdocRequest } from '../subdoc/request.ts';
 import type { DecodeContext } from '../subdoc/specs.ts';
 import { itemRoom, plainValue } from './values.ts';
@@ -14,21 +14,7 @@ import { itemRoom, plainValue } from './values.ts';
 const noValue = Buffer.alloc(0);
 
 /** Result of `findDocument`; shared, overwritten by each call. */
-const document: SubdocDocument = {
-  exists: false,
-  deleted: false,
-  datatype: 0,
-  value: noValue,
-  flags: 0,
-  expiry: 0,
-  casHi: 0,
-  casLo: 0,
-  seqno: 0,
-  rev: 0,
-  vbuuidHi: 0,
-  vbuuidLo: 0,
-  lastModified: 0,
-};
+const document: SubdocDocument = { ...unseenDocument };
 
 /** Looks up the request's document or its tombstone; returns a status if the lookup fails. */
 export function findDocument(request: Request, isReplicaRead = false): SubdocDocument | CommandResult {
