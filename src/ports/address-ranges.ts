@@ -46,7 +46,7 @@ function parse(text: string): Range | null {
   const [address = '', length, ...more] = text.split('/');
   const version = isIP(address);
   if (version === 0 || more.length > 0 || address.includes('%')) return null;
-  const bits = version === 4 ? 32 : 128;
+  const bits = version === 4 ? v4Bits : addressBits;
   const prefix = length === undefined ? bits : /^\d{1,3}$/.test(length) ? Number(length) : Number.NaN;
   return prefix <= bits ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : null;
 }

@@ -40,7 +40,7 @@ export const userRefusals = defineRefusals('users', {
     status: 409,
     as: 'text',
     text: 'The password was changed meanwhile.',
-    when: 'Another password was set while a user changed the own one.',
+    when: 'Another password was set while a user changed their own.',
   },
   changedMeanwhile: {
     status: 412,

@@ -77,7 +77,7 @@ test('a password is not set for another account that got the name while it was h
   assert.equal((await request('/whoami', { as: 'joe:another1' })).status, 200);
 });
 
-test('a user who changes the own password does not replace one that was set while the new one was hashed', async () => {
+test('a user who changes their own password does not replace one that was set while the new one was hashed', async () => {
   const store = new RacedStore();
   const { request } = await aManager({ store });
   const joe = `${rbac}/users/local/joe`;
@@ -88,7 +88,7 @@ test('a user who changes the own password does not replace one that was set whil
   assert.equal((await request('/whoami', { as: 'joe:reset12' })).status, 200);
 });
 
-test('an administrator who changes the own password does not replace a new administrator', async () => {
+test('an administrator who changes their own password does not replace a new administrator', async () => {
   const store = new RacedStore();
   const { request } = await aManager({ store });
   const next = { port: 'SAME', username: 'next', password: 'reset12' };

@@ -33,8 +33,6 @@ export function usersRoutes(deps: UsersRoutesDeps): BoundRoute[] {
 
 function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
   const { service, identities } = deps;
-  const find = (domain: Domain, id: string): contract.AnyUser | undefined =>
-    domain === 'local' ? service.user(id) : service.externalUser(id);
   const rolesOf = (domain: Domain, id: string, state: UsersState): GrantedRole[] => {
     const user = userIn(domain, id, state);
     return user ? rolesIn(identities, user, state) : [];
@@ -45,7 +43,7 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
       listUsers(deps, query, context, knownDomain(params['domain'])),
     ),
     bind(contract.ReadUser, ({ params }, context) => {
-      const user = find(knownDomain(params['domain']), params['user'] ?? '');
+      const user = userIn(knownDomain(params['domain']), params['user'] ?? '', service.state);
       if (!user) throw userRefusals.unknownUser();
       requireVisible(context, rolesIn(identities, user));
       return reply.json(recordOf(identities, user), 200, { ETag: tagOf(user) });

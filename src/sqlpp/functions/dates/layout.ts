@@ -329,6 +329,11 @@ export const knownLayouts: readonly string[] = [
 
 export const knownElements: readonly (readonly Element[])[] = knownLayouts.map(layout);
 
+/** Parsing a layout takes much longer than reading or writing a date. */
+export const elementsByLayout: ReadonlyMap<string, readonly Element[]> = new Map(
+  knownLayouts.map((known, at) => [known, knownElements[at] as readonly Element[]]),
+);
+
 export type FormatStyle = 'default' | 'percent' | 'letters' | 'layout' | 'example';
 
 export function styleOf(format: string): FormatStyle {

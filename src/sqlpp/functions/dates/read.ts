@@ -2,6 +2,7 @@
 import { countSteps } from '../../values/step-limit.ts';
 import {
   type Element,
+  elementsByLayout,
   type FractionElement,
   knownElements,
   knownLayouts,
@@ -87,7 +88,7 @@ export function readClosest(example: string, local: Zone): string | undefined {
   let distance = Infinity;
   for (const candidate of knownLayouts) {
     const written = hasFraction ? candidate.replace(/:05(?!\.)/, ':05.999') : candidate;
-    const elements = knownElements[knownLayouts.indexOf(written)] as readonly Element[];
+    const elements = elementsByLayout.get(written) as readonly Element[];
     if (read(example, elements, local) === undefined) continue;
     const found = Math.abs(candidate.length - example.length);
     if (found === 0) return written;

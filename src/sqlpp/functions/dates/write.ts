@@ -3,9 +3,8 @@ import { countSteps } from '../../values/step-limit.ts';
 import {
   defaultLayout,
   type Element,
+  elementsByLayout,
   type FractionElement,
-  knownElements,
-  knownLayouts,
   layout,
   letterFormat,
   type NumberElement,
@@ -54,11 +53,6 @@ function elementsOf(format: string): readonly Element[] {
       return elementsByLayout.get(readClosest(format, utc) ?? defaultLayout) ?? [];
   }
 }
-
-/** Parsing a layout takes much longer than writing a date. */
-const elementsByLayout: ReadonlyMap<string, readonly Element[]> = new Map(
-  knownLayouts.map((known, at) => [known, knownElements[at] as readonly Element[]]),
-);
 
 /** Writes a date in one of the known layouts; without one: an empty text. */
 export function writeLayout(time: ZonedTime, knownLayout: string): string {
