@@ -1,7 +1,6 @@
 // A simple model of a bucket's documents: the last version by vbucket and key, and all
 // versions in the order of their seqnos, of which a crash preserves a prefix. Where the engine may choose
 // (when an expired document becomes a tombstone) it keeps all possibilities.
-import type { Manifest } from '#kv/admin.ts';
 import { withXattrs } from './a-bucket.ts';
 
 export interface Content {
@@ -143,15 +142,4 @@ export class BucketModel {
   private noteDeleted(vb: number, { deleted, rev }: Doc): void {
     if (deleted) this.maxDeletedRev[vb] = Math.max(this.maxDeletedRev[vb] as number, rev.min);
   }
-}
-
-/** The last collection has its own maximum time to live. */
-export function manifestOf(ids: readonly number[], uid: number, maxTTL: number): Manifest {
-  const last = ids.at(-1);
-  const collections = ids.map((id) => ({
-    name: `c${id}`,
-    uid: id.toString(16),
-    ...(id === last && maxTTL !== 0 && { maxTTL }),
-  }));
-  return { uid: uid.toString(16), scopes: [{ name: '_default', uid: '0', collections }] };
 }

@@ -20,13 +20,13 @@ import {
   type Content,
   type Doc,
   hasXattrs,
-  manifestOf,
   nothing,
   type Place,
   textOf,
   tombstoneOf,
 } from './bucket-model.ts';
 import type { DiskUnderTest } from './disk-under-test.ts';
+import { manifestOf } from './manifest-of.ts';
 import { ManualClock } from './manual-clock.ts';
 import { type Random, randomBytes } from './random.ts';
 
@@ -62,7 +62,7 @@ export class ComparedBucket {
   protected readonly rules: BucketRules;
   protected tested: BucketUnderTest;
   protected incarnation = 1;
-  protected manifest: Manifest = manifestOf([0, 8], 0, 0);
+  protected manifest: Manifest = manifestOf([0, 8], 0);
   /** Ids of the existing collections. */
   protected collections = [0, 8];
   protected lastCollection = 8;

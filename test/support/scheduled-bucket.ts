@@ -3,7 +3,7 @@
 import type { EvictionPolicy, Manifest } from '#kv/admin.ts';
 import { Status } from '#wire/status.ts';
 import { keyOf } from './a-bucket.ts';
-import { manifestOf } from './bucket-model.ts';
+import { manifestOf } from './manifest-of.ts';
 import type { Random } from './random.ts';
 import { allKeys, pick } from './schedule-keys.ts';
 import type { Process, ScheduledCluster } from './scheduled-cluster.ts';
@@ -26,7 +26,7 @@ export class ScheduledBucket {
   hasFailedFile = false;
   private collections = [0, 8, 9];
   private lastCollection = 9;
-  private manifest = manifestOf(this.collections, 0, 0);
+  private manifest = manifestOf(this.collections, 0);
   /** By node: the manifest that it has seen last. */
   private readonly seen = new Map<string, Manifest>();
 
@@ -103,7 +103,7 @@ export class ScheduledBucket {
       const id = pick(random, dropped);
       this.collections = this.collections.filter((other) => other !== id);
     } else this.collections = [...this.collections, ++this.lastCollection];
-    this.manifest = manifestOf(this.collections, uidOf(this.manifest) + 1, 0);
+    this.manifest = manifestOf(this.collections, uidOf(this.manifest) + 1);
     this.counts.manifests++;
     for (const name of names) this.seeLater(name, this.manifest);
   }
@@ -113,7 +113,7 @@ export class ScheduledBucket {
     const see = (): void => {
       const process = running.get(name);
       if (process?.store.isDown) clock.after(retryMs, see);
-      else if (uidOf(this.seen.get(name) ?? manifestOf([], -1, 0)) < uidOf(manifest)) {
+      else if (uidOf(this.seen.get(name) ?? manifestOf([], -1)) < uidOf(manifest)) {
         this.seen.set(name, manifest);
         process?.node.tick();
         process?.node.bucket.applyManifest(manifest);

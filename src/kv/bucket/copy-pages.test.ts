@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest, keyOf } from '../../../test/support/a-bucket.ts';
+import { manifestOf } from '../../../test/support/manifest-of.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aSeed } from '../../../test/support/random.ts';
 import { CutReader, isDeleted } from '../data/cut.ts';
@@ -15,11 +16,6 @@ import { SlicedWork } from './keys/sliced-work.ts';
 import { MemoryBackfill } from './memory-backfill.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
-const manifestOf = (uid: string, ...ids: string[]) => ({
-  uid,
-  scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
-});
-
 async function turn(b: BucketUnderTest): Promise<void> {
   b.tick(25);
   await new Promise((resolve) => setImmediate(resolve));
@@ -82,10 +78,10 @@ test('documents and deletions in memory are not read from disk', async () => {
 test('what a restarted node leaves on disk is read there, the later changes from memory', async () => {
   const disk = new MemoryDisk();
   const clock = new ManualClock();
-  const first = await aBucket(disk, { clock, manifest: manifestOf('1', '0', '8') });
+  const first = await aBucket(disk, { clock, manifest: manifestOf([0, 8], 1) });
   for (const key of ['8:a', '8:b', 'c', 'd']) first.b.store(key);
   await first.persisted();
-  first.b.bucket.applyManifest(manifestOf('2', '0'));
+  first.b.bucket.applyManifest(manifestOf([0], 2));
   const removesFromMemory = (): boolean => columnsOf(first.b).uncountedSeqno[0] !== 0;
   const hasDeletions = async (): Promise<boolean> =>
     [...(await first.onDisk()).values()].filter((row) => row.endsWith('deleted')).length >= 2;
@@ -106,7 +102,7 @@ test('what a restarted node leaves on disk is read there, the later changes from
 
   const { b, changes, onDisk, persisted, reads } = await aBucket(disk, {
     clock,
-    manifest: manifestOf('2', '0'),
+    manifest: manifestOf([0], 2),
   });
   b.store('e');
   await persisted();

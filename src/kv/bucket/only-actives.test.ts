@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest, keyOf, withXattrs } from '../../../test/support/a-bucket.ts';
+import { manifestOf } from '../../../test/support/manifest-of.ts';
 import type { ShardSpec } from '../admin.ts';
 import { type DocumentResult, DurabilityLevel } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
@@ -24,11 +25,6 @@ const shards: ShardSpec[] = vbs.map((vb) => ({
   epoch: 2,
   replicas: [],
 }));
-const manifestOf = (uid: string, ...ids: string[]) => ({
-  uid,
-  scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
-});
-
 async function runBackground(b: BucketUnderTest, times: number, ms = 25): Promise<void> {
   for (let i = 0; i < times; i++) {
     b.tick(ms);
@@ -57,7 +53,7 @@ function checkOnlyActive(b: BucketUnderTest, before: ReturnType<typeof allOf>, w
 
 /** Documents of two collections, expiring ones among them, with a system attribute in some. */
 async function filled(options: Partial<Omit<BucketOptions, 'clock'>>): Promise<BucketUnderTest> {
-  const b = await new BucketUnderTest({ rules, manifest: manifestOf('1', '0', '8'), ...options }).start();
+  const b = await new BucketUnderTest({ rules, manifest: manifestOf([0, 8], 1), ...options }).start();
   const attributed = { datatype: Datatype.xattr, value: withXattrs({ _sys: '1' }, 'body'.repeat(200)) };
   for (const vb of vbs) {
     for (const key of ['stays', '8:stays', 'other', '8:other'])
@@ -120,11 +116,11 @@ for (const [name, options] of Object.entries(kinds)) {
     for (const vb of vbs) b.bucket.keys.evict(vb, keyOf('8:other'));
     await b.bucket.followShards(shards);
     const before = allOf(b);
-    b.bucket.applyManifest(manifestOf('2', '0'));
+    b.bucket.applyManifest(manifestOf([0], 2));
     await runBackground(b, 300);
     checkOnlyActive(b, before, 'a dropped collection');
     const after = allOf(b);
-    b.bucket.applyManifest(manifestOf('3', '0', '9'));
+    b.bucket.applyManifest(manifestOf([0, 9], 3));
     await runBackground(b, 20);
     checkOnlyActive(b, after, 'a new collection');
     // Every vbucket becomes active, and does what copies leave to the active.
@@ -165,7 +161,7 @@ test('new histories begin after a crash in active vbuckets alone', async () => {
   const before = allOf(b);
   disk.crash();
   const next = { storage: { disk: disk.engine(), files }, shards, clock: b.clock, rules };
-  const after = await new BucketUnderTest({ ...next, manifest: manifestOf('1', '0', '8') }).start();
+  const after = await new BucketUnderTest({ ...next, manifest: manifestOf([0, 8], 1) }).start();
   checkOnlyActive(after, before, 'a start after a crash');
   const beforeFlush = allOf(after);
   await after.bucket.flush(2);

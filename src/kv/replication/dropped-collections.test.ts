@@ -2,15 +2,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Status } from '#wire/status.ts';
+import { manifestOf } from '../../../test/support/manifest-of.ts';
 import { aSeed } from '../../../test/support/random.ts';
 import { ReplicatedCluster, type ReplicatedNode } from '../../../test/support/replicated-cluster.ts';
-import type { Manifest } from '../admin.ts';
 
-const manifest = (uid: number, ids: readonly number[]): Manifest => ({
-  uid: uid.toString(16),
-  scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: `${id}` })) }],
-});
-const [created, dropped] = [manifest(1, [0, 8]), manifest(2, [0])];
+const [created, dropped] = [manifestOf([0, 8], 1), manifestOf([0], 2)];
 const vb = 0;
 
 const itemsOf = ({ bucket }: ReplicatedNode) => bucket.columns.items[vb];

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest, keyOf } from '../../../../test/support/a-bucket.ts';
+import { manifestOf } from '../../../../test/support/manifest-of.ts';
 import { aSeed, type Random } from '../../../../test/support/random.ts';
 import type { ShardSpec } from '../../admin.ts';
 import { type CutItem, emptyCutItem } from '../../data/cut.ts';
@@ -15,11 +16,7 @@ import type { BucketOptions } from '../bucket-parts.ts';
 const files = { folder: '/c', bucketUuid: 'c', incarnation: 1, fileCount: 4 };
 const inState = (state: VbucketStateName, epoch: number): ShardSpec[] =>
   Array.from({ length: 64 }, () => ({ state, epoch, replicas: [] }));
-const manifestOf = (uid: string, ...ids: string[]) => ({
-  uid,
-  scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
-});
-const manifest = manifestOf('1', '0', '8');
+const manifest = manifestOf([0, 8], 1);
 const rules = {
   quotaBytes: 4 * 1024 * 1024,
   maxTtl: 0,
@@ -282,11 +279,11 @@ test('a snapshot or a change that does not continue the copy is refused, and not
 });
 
 test('a copy that becomes active continues above its highest seqno, with the history of its active', async () => {
-  const active = await anActive({ manifest: manifestOf('0', '0') });
+  const active = await anActive({ manifest: manifestOf([0], 0) });
   const disk = new MemoryDisk();
   const copy = await aCopy(onDisk(disk));
   const followers = vbs.map((vb) => new Follower(active, vb));
-  active.bucket.applyManifest(manifestOf('2', '0', '8', '9'));
+  active.bucket.applyManifest(manifestOf([0, 8, 9], 2));
   for (const vb of vbs) for (const key of keys) active.store(key, { vb });
   for (const follower of followers) {
     const log = active.bucket.documents.failoverLog(follower.vb);
@@ -297,7 +294,7 @@ test('a copy that becomes active continues above its highest seqno, with the his
     await follower.pass(copy);
   }
   await runTimers(copy);
-  copy.bucket.applyManifest(manifestOf('2', '0', '8', '9'));
+  copy.bucket.applyManifest(manifestOf([0, 8, 9], 2));
   const high = vbs.map((vb) => copy.bucket.documents.highSeqno(vb));
   await copy.bucket.followShards(inState('active', 4));
   assert.deepEqual(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest, fetched, keyOf } from '../../../../test/support/a-bucket.ts';
+import { manifestOf } from '../../../../test/support/manifest-of.ts';
 import type { ShardSpec } from '../../admin.ts';
 import { CutBits, type CutItem, emptyCutItem } from '../../data/cut.ts';
 import type { DiskEngine } from '../../data/disk-engine.ts';
@@ -17,11 +18,6 @@ const quotaBytes = 2 ** 30;
 const rules = { quotaBytes, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 1 };
 const inState = (state: VbucketStateName, epoch: number): ShardSpec[] =>
   Array.from({ length: 64 }, () => ({ state, epoch, replicas: [] }));
-const manifestOf = (uid: string, ...ids: string[]) => ({
-  uid,
-  scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
-});
-
 const aBucket = (disk: DiskEngine, options: Partial<Omit<BucketOptions, 'clock'>> = {}) =>
   new BucketUnderTest({
     storage: { disk, files },
@@ -117,7 +113,7 @@ test('a row that was read before its vbucket was removed neither replaces nor hi
 
 /** An active bucket with one document, 8:k, on disk only. */
 async function withEvicted(disk: DiskEngine): Promise<BucketUnderTest> {
-  const b = await aBucket(disk, { manifest: manifestOf('1', '0', '8') });
+  const b = await aBucket(disk, { manifest: manifestOf([0, 8], 1) });
   b.store('8:k');
   await runTimers(b);
   assert.equal(b.bucket.keys.evict(vb, keyOf('8:k')), Status.success);
@@ -137,7 +133,7 @@ async function countsDeletion(b: BucketUnderTest): Promise<void> {
 test('a copy counts the deletion of a document on disk only whose collection was dropped', async () => {
   const b = await withEvicted(new MemoryDisk().engine());
   await b.bucket.followShards(inState('replica', 2));
-  b.bucket.applyManifest(manifestOf('2', '0'));
+  b.bucket.applyManifest(manifestOf([0], 2));
   await runTimers(b);
   await countsDeletion(b);
   await b.bucket.stop();
@@ -149,7 +145,7 @@ test('a copy counts that deletion too where it read the document as the active, 
   const reads = holdReads(disk);
   assert.equal(b.find('8:k'), notResident);
   const answer = fetched(b.bucket);
-  b.bucket.applyManifest(manifestOf('2', '0'));
+  b.bucket.applyManifest(manifestOf([0], 2));
   reads.deliver();
   assert.equal(await answer, Status.success);
   await b.bucket.followShards(inState('replica', 2));

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { manifestOf } from '../../../../test/support/manifest-of.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import type { ShardSpec } from '../../admin.ts';
 import type { CollectionKeysRequest } from '../../data/disk-engine.ts';
@@ -14,11 +15,6 @@ import { CollectionSweep } from './collection-sweep.ts';
 const files = { folder: '/s', bucketUuid: 's', incarnation: 1, fileCount: 4 };
 const quotaBytes = 2 * 1024 * 1024;
 const rules = { quotaBytes, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 };
-const manifestOf = (uid: string, ...ids: string[]) => ({
-  uid,
-  scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
-});
-
 async function until(b: BucketUnderTest, isTrue: () => boolean): Promise<void> {
   for (let turn = 0; !isTrue(); turn++) {
     assert.ok(turn < 2000, 'the condition becomes true');
@@ -53,15 +49,15 @@ const shardsWith = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
 test('the sweep removes documents of a dropped collection that are on disk only, and their counts', async () => {
   const disk = new MemoryDisk();
   const storage = { disk: disk.engine(), files };
-  const manifest = manifestOf('1', '0', '8', '9');
+  const manifest = manifestOf([0, 8, 9], 1);
   const b = await new BucketUnderTest({ storage, rules, manifest, evictionPolicy: 'fullEviction' }).start();
   for (const collection of ['8', '0', '9']) await fill(b, collection, 3000);
   await until(b, () => b.bucket.stats().dirtyItems === 0 && b.bucket.stats().nonResident > 6000);
   const { fileBytes } = await b.bucket.diskSizes();
-  b.bucket.applyManifest(manifestOf('2', '0', '9'));
+  b.bucket.applyManifest(manifestOf([0, 9], 2));
   assert.deepEqual(b.bucket.stats().collectionItems, { 0: 3000, 9: 3000 });
   await until(b, () => b.bucket.stats().items <= 8000);
-  b.bucket.applyManifest(manifestOf('3', '0'));
+  b.bucket.applyManifest(manifestOf([0], 3));
   await until(b, () => b.bucket.stats().items === 3000 && b.bucket.stats().dirtyItems === 0);
   assert.ok((await b.bucket.diskSizes()).fileBytes < fileBytes / 2, 'no values are left');
   for (let i = 0; i < 3000; i++) {
@@ -73,13 +69,13 @@ test('the sweep removes documents of a dropped collection that are on disk only,
 
 test('a vbucket that becomes active is swept of what was dropped while it was a copy', async () => {
   const storage = { disk: new MemoryDisk().engine(), files };
-  const manifest = manifestOf('1', '0', '8');
+  const manifest = manifestOf([0, 8], 1);
   const b = await new BucketUnderTest({ storage, rules, manifest, shards: shardsWith('active', 1) }).start();
   await fill(b, '8', 128);
   await fill(b, '0', 64);
   const isLeft = (vb: number): boolean => (b.bucket.columns.items[vb] as number) > 1;
   await b.bucket.followShards(shardsWith('replica', 2));
-  b.bucket.applyManifest(manifestOf('2', '0'));
+  b.bucket.applyManifest(manifestOf([0], 2));
   await until(b, () => !isLeft(copy - 1) && !isLeft(copy + 1));
   assert.ok(isLeft(copy), 'a copy was swept, although its active makes the tombstones');
   const promoted = b.bucket.followShards(shardsWith('active', 3));
@@ -91,7 +87,7 @@ test('a vbucket that becomes active is swept of what was dropped while it was a 
 
 test('a vbucket that becomes active is swept also of documents that are on disk only', async () => {
   const storage = { disk: new MemoryDisk().engine(), files };
-  const manifest = manifestOf('1', '0', '8');
+  const manifest = manifestOf([0, 8], 1);
   const active = shardsWith('active', 1);
   const options = { storage, rules, manifest, shards: active, evictionPolicy: 'fullEviction' } as const;
   const b = await new BucketUnderTest(options).start();
@@ -99,7 +95,7 @@ test('a vbucket that becomes active is swept also of documents that are on disk 
   await fill(b, '0', 3000);
   await until(b, () => b.bucket.stats().dirtyItems === 0 && b.bucket.stats().nonResident > 3000);
   await b.bucket.followShards(shardsWith('replica', 2));
-  b.bucket.applyManifest(manifestOf('2', '0'));
+  b.bucket.applyManifest(manifestOf([0], 2));
   const itemsOf = (vb: number): number => b.bucket.columns.items[vb] as number;
   const isSwept = (vb: number): boolean => itemsOf(vb) <= 3000 / 64 + 1;
   await until(b, () => Array.from({ length: 64 }, (_, vb) => vb).every((vb) => vb === copy || isSwept(vb)));

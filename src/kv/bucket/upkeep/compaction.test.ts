@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { type Log, silentLog } from '#ports/log.ts';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest, keyOf } from '../../../../test/support/a-bucket.ts';
+import { manifestOf } from '../../../../test/support/manifest-of.ts';
 import { MemoryDisk } from '../../disk/memory-engine.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
@@ -100,16 +101,11 @@ test('a purge of every tombstone follows the compaction under way; a cancellatio
   assert.equal(b.bucket.compaction.progress, null);
 });
 
-const manifestOf = (uid: string, ...ids: string[]) => ({
-  uid,
-  scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
-});
-
 test('a purge of tombstones of dropped collections does not change the count of other tombstones', async () => {
   const storage = { disk: new MemoryDisk().engine(), files };
-  const b = await new BucketUnderTest({ storage, manifest: manifestOf('1', '0', '8') }).start();
+  const b = await new BucketUnderTest({ storage, manifest: manifestOf([0, 8], 1) }).start();
   b.store('8:dropped');
-  b.bucket.applyManifest(manifestOf('2', '0'));
+  b.bucket.applyManifest(manifestOf([0], 2));
   await runBackground(b);
   b.store('k');
   b.remove('k');
@@ -122,7 +118,7 @@ test('a purge of tombstones of dropped collections does not change the count of 
 
 test('the count of tombstones does not fall below zero, and a bucket whose files have such a count starts', async () => {
   const disk = new MemoryDisk();
-  const manifest = manifestOf('1', '0', '8');
+  const manifest = manifestOf([0, 8], 1);
   const options = {
     storage: { disk: disk.engine(), files },
     manifest,
@@ -130,7 +126,7 @@ test('the count of tombstones does not fall below zero, and a bucket whose files
   } as const;
   const b = await new BucketUnderTest(options).start();
   for (const key of ['8:a', '8:b']) b.store(key);
-  b.bucket.applyManifest(manifestOf('2', '0'));
+  b.bucket.applyManifest(manifestOf([0], 2));
   await runBackground(b);
   b.tick(100_000);
   b.store('k');
