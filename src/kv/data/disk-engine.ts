@@ -57,6 +57,8 @@ export interface DamagedFile {
   file: number;
   path: string;
   reason: string;
+  /** The file is whole, but belongs to a later incarnation of the bucket than the one that was to be opened. */
+  isLater?: boolean;
 }
 
 /** `load` rejects with this when the file's contents are not what was written. The file is left unchanged. */
@@ -65,12 +67,14 @@ export class DamagedFileError extends Error implements DamagedFile {
   readonly file: number;
   readonly path: string;
   readonly reason: string;
+  readonly isLater: boolean;
 
   constructor(damage: DamagedFile, options?: ErrorOptions) {
     super(`bucket file ${damage.path} is damaged: ${damage.reason}`, options);
     this.file = damage.file;
     this.path = damage.path;
     this.reason = damage.reason;
+    this.isLater = damage.isLater ?? false;
   }
 }
 

@@ -379,7 +379,7 @@ async function closeReadersIn(lane: Lane, bucketUuid: string): Promise<void> {
   }
 }
 
-function allDamaged(files: BucketFiles, { path, reason }: DamagedFileError): OpenResult {
+function allDamaged(files: BucketFiles, { isLater, path, reason }: DamagedFileError): OpenResult {
   const numbers = Array.from({ length: files.fileCount }, (_, file) => file);
-  return { opened: [], damaged: numbers.map((file) => ({ file, path, reason })) };
+  return { opened: [], damaged: numbers.map((file) => ({ file, path, reason, isLater })) };
 }

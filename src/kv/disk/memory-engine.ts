@@ -143,8 +143,11 @@ class MemoryEngine implements DiskEngine {
       const noSpace = { path: pathOf(files, 0), reason: 'no space left on device' };
       return { opened: [], damaged: [], noSpace };
     }
-    if (conflict !== null)
-      return { opened: [], damaged: stored.files.map((_, file) => damagedOf(files, file, conflict)) };
+    if (conflict !== null) {
+      const isLater = stored.incarnation > files.incarnation;
+      const damaged = stored.files.map((_, file) => ({ ...damagedOf(files, file, conflict), isLater }));
+      return { opened: [], damaged };
+    }
     if (stored.incarnation < files.incarnation) Object.assign(stored, emptyBucket(files));
     this.disk.buckets.set(files.folder, stored);
     return openAll(bucket);

@@ -115,7 +115,7 @@ export class BucketHost {
     if (hasNewPolicy && spec.type !== 'native') bucket.setEvictionPolicy(spec.evictionPolicy);
     if (hasNewManifest) bucket.applyManifest(spec.manifest);
     await this.followShards(spec);
-    if (spec.incarnation !== this.incarnation) await this.flush(spec.incarnation);
+    if (spec.incarnation !== this.incarnation) await this.followIncarnation(spec);
     return hasNewConfig;
   }
 
@@ -332,6 +332,12 @@ export class BucketHost {
     this.bucket = this.makeBucket(spec);
     void this.start();
     return true;
+  }
+
+  /** A node that started from an older configuration may have the files of the flushed bucket already: they are opened, not replaced. */
+  private async followIncarnation(spec: BucketSpec): Promise<void> {
+    if (this.bucket.damaged.some(({ isLater }) => isLater)) await this.restart(spec);
+    else await this.flush(spec.incarnation);
   }
 
   private async flush(incarnation: number): Promise<void> {

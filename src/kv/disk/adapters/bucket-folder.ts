@@ -35,6 +35,15 @@ interface Layout {
   generations: number[];
 }
 
+/** The files were made by a flush of the bucket that the caller does not know of. */
+export class LaterIncarnationError extends Error {
+  override readonly name = 'LaterIncarnationError';
+
+  constructor(present: number, wanted: number) {
+    super(`it is of incarnation ${present}, newer than ${wanted}`);
+  }
+}
+
 export const layoutPath = (folder: string): string => join(folder, 'files.json');
 
 /** Creates or updates the contents of the folder and returns which files to open. */
@@ -189,7 +198,7 @@ function checkLayout(files: BucketFiles, layout: Layout): void {
     throw new Error(`it names ${layout.generations.length} files, not ${files.fileCount}`);
   }
   if (layout.incarnation > files.incarnation) {
-    throw new Error(`it is of incarnation ${layout.incarnation}, newer than ${files.incarnation}`);
+    throw new LaterIncarnationError(layout.incarnation, files.incarnation);
   }
 }
 

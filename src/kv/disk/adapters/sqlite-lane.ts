@@ -19,6 +19,7 @@ import {
 import { decodeKeys } from '../../data/document-keys.ts';
 import { BackfillReader, type PackedPages } from './backfill-reader.ts';
 import {
+  LaterIncarnationError,
   layoutPath,
   makeNextGeneration,
   prepareFolder,
@@ -362,6 +363,7 @@ function asDamage<T>(files: BucketFiles, act: () => T): T {
     const reason = error instanceof Error ? error.message : String(error);
     if (lacksSpace(error)) throw new DiskFullError(new Uint8Array(0), reason, { cause: error });
     const path = layoutPath(files.folder);
-    throw new DamagedFileError({ file: 0, path, reason }, { cause: error });
+    const isLater = error instanceof LaterIncarnationError;
+    throw new DamagedFileError({ file: 0, path, reason, isLater }, { cause: error });
   }
 }

@@ -72,7 +72,12 @@ function failureOf(error: unknown): LaneFailure {
   return { message, damage, cuts: error instanceof DiskFullError ? error.cuts : null };
 }
 
-const damageOf = ({ file, path, reason }: DamagedFileError): DamagedFile => ({ file, path, reason });
+const damageOf = ({ file, isLater, path, reason }: DamagedFileError): DamagedFile => ({
+  file,
+  path,
+  reason,
+  isLater,
+});
 
 /** The memory of a loaded page, or of returned cuts, is transferred to the client instead of being copied. */
 function batchOf(reply: LaneReply): ArrayBuffer[] {

@@ -1,0 +1,31 @@
+// A node that starts from an older configuration than the one it had applied: its copy is written a second after a change.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
+import { Status } from '#wire/status.ts';
+import { aBucket, aDesired, persistToMajority, startService } from '../../../test/support/data-service.ts';
+import { Opcode } from '../../../test/support/opcodes.ts';
+
+const key = Buffer.from('\0k');
+const flushedTimes = (incarnation: number) => aDesired({ buckets: [aBucket('b', { incarnation })] });
+
+test('a bucket of which the node does not know that it was flushed keeps its documents', async () => {
+  const disk = new MemoryDisk();
+  {
+    await using before = await startService(flushedTimes(2), { disk: disk.engine() });
+    const client = await before.ready();
+    const set = { opcode: Opcode.set, key, extras: Buffer.alloc(8), value: Buffer.from('kept') };
+    const framing = persistToMajority;
+    assert.equal((await client.ask({ ...set, framing })).status, Status.success);
+  }
+  await using service = await startService(flushedTimes(1), { disk: disk.engine() });
+  const [bucket] = (await service.service.report()).buckets;
+  assert.equal(bucket?.state, 'failed');
+  assert.match(bucket?.damaged[0]?.reason ?? '', /incarnation 2/);
+  await service.service.apply(flushedTimes(2));
+  const client = await service.ready();
+  assert.equal((await client.ask({ opcode: Opcode.get, key })).value.toString(), 'kept');
+  // A later flush removes them.
+  await service.service.apply(flushedTimes(3));
+  assert.equal((await client.ask({ opcode: Opcode.get, key })).status, Status.keyNotFound);
+});
