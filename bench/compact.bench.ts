@@ -83,7 +83,7 @@ class Source {
   cuts(count: number): Uint8Array {
     const perVbucket = Math.ceil(count / 16);
     for (let left = count; left > 0; left -= perVbucket) this.cut(Math.min(left, perVbucket));
-    return this.writer.take();
+    return this.writer.drain();
   }
 
   private cut(count: number): void {

@@ -62,7 +62,7 @@ class BenchClient {
 
   constructor(port: number) {
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    this.socket.on('data', (chunk: Buffer) => this.take(chunk));
+    this.socket.on('data', (chunk: Buffer) => this.receive(chunk));
     const features = Buffer.from([0, Feature.xerror, 0, Feature.collections]);
     this.send({ opcode: Opcode.hello, value: features });
     this.send({
@@ -88,7 +88,7 @@ class BenchClient {
       this.send({ opcode: Opcode.dcpStreamRequest, vb, extras: endlessStreamExtras });
   }
 
-  private take(chunk: Buffer): void {
+  private receive(chunk: Buffer): void {
     const { reader, frame } = this;
     reader.feed(chunk, 0, chunk.length);
     while (reader.next(frame) === FrameResult.whole) {

@@ -138,7 +138,7 @@ class RowSource {
         failover,
       });
     }
-    return this.writer.take();
+    return this.writer.drain();
   }
 }
 

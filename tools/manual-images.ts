@@ -38,26 +38,26 @@ try {
 async function takeAll(page: Page, rest: string): Promise<void> {
   await goTo(page, 'Buckets');
   await page.getByRole('rowheader', { name: 'travel-sample' }).waitFor();
-  await take(page, 'console-buckets');
+  await capture(page, 'console-buckets');
   await page.goto(`${rest}/ui/#/documents/travel-sample/inventory/airline`);
   await page.getByRole('rowheader').first().getByRole('button').click();
   await page.locator('.cm-content').waitFor();
-  await take(page, 'console-document');
+  await capture(page, 'console-document');
   await page.keyboard.press('Escape');
   await goTo(page, 'Query');
   await page.locator('.cm-content').waitFor();
   await page.getByLabel('Statement', { exact: true }).fill(statement);
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.getByRole('columnheader', { name: 'routes' }).waitFor();
-  await take(page, 'console-query');
+  await capture(page, 'console-query');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.locator('.plan .step').first().waitFor();
   await page.getByRole('region', { name: 'Plan' }).scrollIntoViewIfNeeded();
-  await take(page, 'console-plan');
+  await capture(page, 'console-plan');
 }
 
 /** Writes a picture as WebP, which takes a quarter of the bytes of PNG; Playwright itself writes no WebP. */
-async function take(page: Page, name: string): Promise<void> {
+async function capture(page: Page, name: string): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality });
   writeFileSync(`${folder}${name}.webp`, Buffer.from(data, 'base64'));

@@ -8,17 +8,17 @@ const mebibyte = 1024 * 1024;
 const takenMax = 1024;
 
 /**
- * Drops memory that `take` returns, until 32 of them are collected. They are not collected at once: the collector marks concurrently, and on
+ * Drops memory that `allocate` returns, until 32 of them are collected. They are not collected at once: the collector marks concurrently, and on
  * a busy machine it completes a while after the allocation that began the collection.
  *
  * @returns how many were collected
  */
-async function collectedOf(take: () => SharedArrayBuffer | null): Promise<number> {
+async function collectedOf(allocate: () => SharedArrayBuffer | null): Promise<number> {
   let collected = 0;
   // A WeakRef that is read during a collection would keep its memory.
   const registry = new FinalizationRegistry(() => collected++);
   for (let taken = 0; taken < takenMax && collected < 32; taken++) {
-    const memory = take();
+    const memory = allocate();
     assert.ok(memory !== null, 'the system gives memory');
     registry.register(memory, null);
     await new Promise((resolve) => setImmediate(resolve));

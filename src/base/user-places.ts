@@ -33,7 +33,7 @@ export class UserPlaces {
     return this.#total < places || (this.#total < places + spare && this.countOf(user) === 0);
   }
 
-  take(user: string): void {
+  occupy(user: string): void {
     this.#total++;
     this.#counts.set(user, this.countOf(user) + 1);
   }
@@ -79,7 +79,7 @@ export class UserQueue<T extends { readonly user: string }> {
 
   add(item: T): void {
     this.#waiting.push(item);
-    this.#limits.take(item.user);
+    this.#limits.occupy(item.user);
   }
 
   /** Returns false if the item is not in the queue. */
@@ -90,7 +90,7 @@ export class UserQueue<T extends { readonly user: string }> {
   }
 
   /** Removes and returns the item that gets the next of these places. Undefined if none may get one. */
-  takeNext(places: UserPlaces): T | undefined {
+  shiftNext(places: UserPlaces): T | undefined {
     const at = places.next(this.#waiting);
     return at < 0 ? undefined : this.#removeAt(at);
   }

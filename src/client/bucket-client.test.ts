@@ -207,10 +207,10 @@ test('a read above its limit of bytes resolves with null, and keeps no more valu
     let answered = 0;
     let keptBytes = 0;
     const { send } = client.connection;
-    client.connection.send = (request, take) =>
+    client.connection.send = (request, receive) =>
       send.call(client.connection, request, (frame) => {
         const before = process.memoryUsage().arrayBuffers;
-        const isLast = take(frame);
+        const isLast = receive(frame);
         keptBytes += process.memoryUsage().arrayBuffers - before;
         answered++;
         return isLast;

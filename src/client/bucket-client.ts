@@ -143,7 +143,7 @@ export class BucketClient {
       count: keys.length,
       signal,
       request: (index) => documentRequest(Get.opcode, collectionId, keys[index] as string),
-      take: (index, frame) => {
+      receive: (index, frame) => {
         results[index] = decodeRead(frame);
       },
     });
@@ -172,7 +172,7 @@ export class BucketClient {
         extras,
         value,
       }),
-      take: (index, frame) => {
+      receive: (index, frame) => {
         const status = responseStatus(frame);
         const isDeleted = deletedStatuses.has(status);
         const hasParts = isDeleted || status === Status.success || status === Status.subdocMultiPathFailure;
@@ -193,7 +193,7 @@ export class BucketClient {
       count: requests.length,
       signal,
       request: (index) => storeRequest(collectionId, requests[index] as StoreRequest),
-      take: (index, frame) => {
+      receive: (index, frame) => {
         replies[index] = storeReply(frame, vbucketOf((requests[index] as StoreRequest).key));
       },
     });
@@ -228,7 +228,7 @@ export class BucketClient {
     await pipelined(this.connection, {
       count: vbuckets.length,
       request: (index) => ({ opcode: GetFailoverLog.opcode, vb: vbuckets[index] as number }),
-      take: (index, frame) => {
+      receive: (index, frame) => {
         const { buffer, valueStart, end } = frame;
         const status = responseStatus(frame);
         if (status === Status.success)
@@ -246,7 +246,7 @@ export class BucketClient {
     await pipelined(this.connection, {
       count: vbucketCount,
       request: (vb) => ({ opcode: GetFailoverLog.opcode, vb }),
-      take: (vb, frame) => {
+      receive: (vb, frame) => {
         if (responseStatus(frame) === Status.success)
           uuids[vb] = frame.buffer.readBigUInt64BE(frame.valueStart);
       },

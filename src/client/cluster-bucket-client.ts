@@ -11,7 +11,7 @@ import { vbucketCount, vbucketOf } from './document-key.ts';
 import { itemsGroup, itemsIn } from './item-counts.ts';
 import { seqnosIn, seqnosRequest } from './seqnos.ts';
 
-/** All retries together take five seconds. */
+/** All retries together receive five seconds. */
 const retryMs = 100;
 const retriesMax = 50;
 /** In place of a seqno that was not read yet. */
@@ -121,7 +121,7 @@ export class ClusterBucketClient extends BucketClient {
   }
 
   private senderTo(node: string): Pick<ClusterConnection, 'send'> {
-    return { send: (request, take) => this.nodes.sendTo(node, request, take) };
+    return { send: (request, receive) => this.nodes.sendTo(node, request, receive) };
   }
 }
 

@@ -8,7 +8,7 @@ import { Status } from '#wire/status.ts';
 import { type BucketClientOptions, openOnBucket } from './bucket-client.ts';
 import { addressOfNode, type ClusterRoutes } from './cluster-routes.ts';
 import { DataPortError, StatusError, UnsentError } from './data-port-error.ts';
-import type { RequestSender, TakeReply, WireConnection } from './wire-connection.adapter.ts';
+import type { ReceiveReply, RequestSender, WireConnection } from './wire-connection.adapter.ts';
 import { replyOf, successOf, type WireReply } from './wire-reply.ts';
 
 export interface ClusterConnectionOptions extends BucketClientOptions {
@@ -33,7 +33,7 @@ const silenceMaxMs = 3_000;
 export class ClusterConnection implements RequestSender {
   private readonly options: ClusterConnectionOptions;
   private readonly connections = new Map<string, NodeConnection>();
-  private readonly delayed = new Map<TakeReply, Timer>();
+  private readonly delayed = new Map<ReceiveReply, Timer>();
   /** By connection to a node that serves no vbuckets any more: the timer that ends its time to answer. */
   private readonly silenceTimers = new Map<NodeConnection, Timer>();
   private readonly changes: { stop(): void };
@@ -55,14 +55,14 @@ export class ClusterConnection implements RequestSender {
     return this.hasEnded;
   }
 
-  send(request: RequestParts, take: TakeReply): void {
-    this.attempt(request, take, 0);
+  send(request: RequestParts, receive: ReceiveReply): void {
+    this.attempt(request, receive, 0);
   }
 
   /** Sends to the given node, even if the map has the vbucket on another one. */
-  sendTo(node: string, request: RequestParts, take: TakeReply): void {
-    if (this.hasEnded) take(null);
-    else this.connectionTo(node).send(request, take);
+  sendTo(node: string, request: RequestParts, receive: ReceiveReply): void {
+    if (this.hasEnded) receive(null);
+    else this.connectionTo(node).send(request, receive);
   }
 
   /** Undefined: the nodes that serve these vbuckets are connected. The promise rejects with UnsentError if one of them cannot be. */
@@ -77,7 +77,7 @@ export class ClusterConnection implements RequestSender {
   }
 
   request(request: RequestParts): Promise<WireReply> {
-    return replyTo((take) => this.send(request, take));
+    return replyTo((receive) => this.send(request, receive));
   }
 
   async expect(request: RequestParts): Promise<WireReply> {
@@ -85,7 +85,7 @@ export class ClusterConnection implements RequestSender {
   }
 
   async expectOf(node: string, request: RequestParts): Promise<WireReply> {
-    return successOf(request, await replyTo((take) => this.sendTo(node, request, take)));
+    return successOf(request, await replyTo((receive) => this.sendTo(node, request, receive)));
   }
 
   close(): void {
@@ -98,30 +98,30 @@ export class ClusterConnection implements RequestSender {
     this.connections.clear();
     const delayed = [...this.delayed];
     this.delayed.clear();
-    for (const [take, timer] of delayed) {
+    for (const [receive, timer] of delayed) {
       timer.cancel();
-      take(null);
+      receive(null);
     }
   }
 
   /** Sends to the node that is active for the vbucket. Any node can answer a request without a vbucket, so this node gets it. */
-  private attempt(request: RequestParts, take: TakeReply, attempts: number): void {
+  private attempt(request: RequestParts, receive: ReceiveReply, attempts: number): void {
     const { routes, bucket } = this.options;
     if (this.hasEnded) {
-      take(null);
+      receive(null);
       return;
     }
     const node = request.vb === undefined ? routes.self : routes.activeOf(bucket, request.vb);
     if (node === null) {
-      if (attempts >= attemptsMax) take(null);
-      else this.retryLater(request, take, attempts);
+      if (attempts >= attemptsMax) receive(null);
+      else this.retryLater(request, receive, attempts);
       return;
     }
     const connection = this.connectionTo(node);
     connection.send(request, (frame) => {
       connection.replies++;
-      if (frame === null || !this.mayRetry(frame, node, attempts)) return take(frame);
-      this.retryLater(request, take, attempts);
+      if (frame === null || !this.mayRetry(frame, node, attempts)) return receive(frame);
+      this.retryLater(request, receive, attempts);
       return true;
     });
   }
@@ -164,13 +164,13 @@ export class ClusterConnection implements RequestSender {
     return isOtherNode && status === Status.unknownCollection && attempts < collectionAttemptsMax;
   }
 
-  private retryLater(request: RequestParts, take: TakeReply, attempts: number): void {
+  private retryLater(request: RequestParts, receive: ReceiveReply, attempts: number): void {
     const delayMs = Math.min(retryMs.first * 2 ** attempts, retryMs.most);
     const timer = this.options.clock.after(delayMs, () => {
-      this.delayed.delete(take);
-      this.attempt(request, take, attempts + 1);
+      this.delayed.delete(receive);
+      this.attempt(request, receive, attempts + 1);
     });
-    this.delayed.set(take, timer);
+    this.delayed.set(receive, timer);
   }
 
   private connectionTo(node: string): NodeConnection {
@@ -210,7 +210,7 @@ class NodeConnection {
   /** How many replies to requests for vbuckets were received. */
   replies = 0;
   private connection: WireConnection | null = null;
-  private waiting: { request: RequestParts; take: TakeReply }[] = [];
+  private waiting: { request: RequestParts; receive: ReceiveReply }[] = [];
 
   constructor(connect: () => Promise<WireConnection>) {
     const opened = connect().then((connection) => this.begin(connection));
@@ -232,10 +232,10 @@ class NodeConnection {
     return this.connection === null ? this.waiting.length > 0 : this.connection.inFlight > 0;
   }
 
-  send(request: RequestParts, take: TakeReply): void {
-    if (this.connection !== null) this.connection.send(request, take);
-    else if (this.hasEnded) take(null);
-    else this.waiting.push({ request, take });
+  send(request: RequestParts, receive: ReceiveReply): void {
+    if (this.connection !== null) this.connection.send(request, receive);
+    else if (this.hasEnded) receive(null);
+    else this.waiting.push({ request, receive });
   }
 
   close(): void {
@@ -249,17 +249,17 @@ class NodeConnection {
       return connection;
     }
     this.connection = connection;
-    for (const { request, take } of this.waiting.splice(0)) connection.send(request, take);
+    for (const { request, receive } of this.waiting.splice(0)) connection.send(request, receive);
     return connection;
   }
 
   private end(): void {
     this.hasEnded = true;
-    for (const { take } of this.waiting.splice(0)) take(null);
+    for (const { receive } of this.waiting.splice(0)) receive(null);
   }
 }
 
-function replyTo(send: (take: TakeReply) => void): Promise<WireReply> {
+function replyTo(send: (receive: ReceiveReply) => void): Promise<WireReply> {
   const reply = deferred<WireReply>();
   send((frame) => {
     if (frame === null) reply.reject(new DataPortError('a node that serves the bucket cannot be reached'));

@@ -45,7 +45,7 @@ export async function readWithin(
       count: keys.length,
       signal: AbortSignal.any([signal, excess.signal]),
       request: (index) => documentRequest(Get.opcode, collectionId, keys[index] as string),
-      take: (index, frame) => {
+      receive: (index, frame) => {
         if (excess.signal.aborted) return;
         const found = decodeRead(frame);
         if (typeof found !== 'number') bytes += found.value.length;

@@ -8,7 +8,7 @@ import type { RequestSender } from './wire-connection.adapter.ts';
 /** A node that answers when the test tells it to. */
 function aSilentNode() {
   const waiting: ((frame: Frame) => boolean)[] = [];
-  const send: RequestSender['send'] = (_request, take) => void waiting.push(take);
+  const send: RequestSender['send'] = (_request, receive) => void waiting.push(receive);
   return { connection: { send }, waiting, answer: () => waiting.shift()?.({} as Frame) };
 }
 
@@ -17,20 +17,25 @@ const request = () => ({ opcode: 0, vb: 0 });
 test('an abort rejects at once while the node is silent, and sends and takes nothing more', async () => {
   const { connection, waiting, answer } = aSilentNode();
   const abort = new AbortController();
-  let taken = 0;
-  const run = pipelined(connection, { count: 5_000, request, take: () => taken++, signal: abort.signal });
+  let received = 0;
+  const run = pipelined(connection, {
+    count: 5_000,
+    request,
+    receive: () => received++,
+    signal: abort.signal,
+  });
   const sent = waiting.length;
   answer();
   abort.abort(new Error('enough'));
   await assert.rejects(run, /enough/);
   while (waiting.length > 0) answer();
-  assert.deepEqual({ sent, taken }, { sent: 1_024, taken: 1 });
+  assert.deepEqual({ sent, received }, { sent: 1_024, received: 1 });
 });
 
 test('an abort after the last reply changes nothing', async () => {
   const { connection, answer } = aSilentNode();
   const abort = new AbortController();
-  const run = pipelined(connection, { count: 2, request, take: () => {}, signal: abort.signal });
+  const run = pipelined(connection, { count: 2, request, receive: () => {}, signal: abort.signal });
   answer();
   answer();
   abort.abort(new Error('too late'));
@@ -39,16 +44,16 @@ test('an abort after the last reply changes nothing', async () => {
 
 test('an error of the receiver rejects, and replies after it are ignored', async () => {
   const { connection, answer } = aSilentNode();
-  let taken = 0;
-  const take = () => {
-    taken++;
+  let received = 0;
+  const receive = () => {
+    received++;
     throw new Error('cannot be inflated');
   };
-  const run = pipelined(connection, { count: 2, request, take });
+  const run = pipelined(connection, { count: 2, request, receive });
   answer();
   answer();
   await assert.rejects(run, /cannot be inflated/);
-  assert.equal(taken, 1);
+  assert.equal(received, 1);
 });
 
 test('an error while a request is made rejects, even after some replies', async () => {
@@ -57,26 +62,26 @@ test('an error while a request is made rejects, even after some replies', async 
     if (index === 2_000) throw new Error('no such time');
     return request();
   };
-  const run = pipelined(connection, { count: 5_000, request: bad, take: () => {} });
+  const run = pipelined(connection, { count: 5_000, request: bad, receive: () => {} });
   const rejected = assert.rejects(run, /no such time/);
   while (waiting.length > 0) answer();
   await rejected;
 });
 
-test('after an error while a request is made nothing more is sent or taken', async () => {
+test('after an error while a request is made nothing more is sent or received', async () => {
   const { connection, waiting, answer } = aSilentNode();
   const abort = new AbortController();
   const sent: number[] = [];
-  let taken = 0;
+  let received = 0;
   const bad = (index: number) => {
     if (index === 2) throw new Error('no such time');
     sent.push(index);
     return request();
   };
-  const take = () => taken++;
+  const receive = () => received++;
   const { signal } = abort;
-  await assert.rejects(pipelined(connection, { count: 10, request: bad, take, signal }), /no such time/);
+  await assert.rejects(pipelined(connection, { count: 10, request: bad, receive, signal }), /no such time/);
   while (waiting.length > 0) answer();
-  assert.deepEqual({ sent, taken }, { sent: [0, 1], taken: 0 });
+  assert.deepEqual({ sent, received }, { sent: [0, 1], received: 0 });
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 });

@@ -16,7 +16,7 @@ export interface PipelinedRequests {
   /** Called once per request, when it can be sent. What it throws, the promise rejects with. */
   request: (index: number) => RequestParts;
   /** Receives the reply as offsets that are valid during the call. What it throws, the promise rejects with. */
-  take: (index: number, frame: Frame) => void;
+  receive: (index: number, frame: Frame) => void;
   /** On abort nothing more is sent, and the promise rejects at once with the reason; later replies are ignored. */
   signal?: AbortSignal | undefined;
 }
@@ -81,7 +81,7 @@ class PipelinedRun {
         return true;
       }
       try {
-        this.work.take(index, frame);
+        this.work.receive(index, frame);
         // Sends more only when at most half of the window is in flight, so that requests are sent in batches.
         if (this.next - this.answered <= inFlightMax / 2 || this.answered === this.work.count)
           this.sendMore();

@@ -19,7 +19,7 @@ function aDataPort(body: Buffer): RequestSender {
   const created = { status: Status.success, value: Buffer.alloc(16) };
   const sender: Partial<RequestSender> = {
     request: async () => created as never,
-    send: (_request, take) => void take(frame),
+    send: (_request, receive) => void receive(frame),
   };
   return sender as RequestSender;
 }

@@ -107,11 +107,11 @@ export class RangeScanner {
     extras.writeUInt32BE(pageBytes, idBytes + 8);
     const page: Page = { documents: [], lastKey: this.lastKey, reply: deferred() };
     const request = { opcode: RangeScanContinue.opcode, vb: this.scan.vb, extras };
-    this.connection.send(request, (frame) => this.takeFrame(frame, page));
+    this.connection.send(request, (frame) => this.receiveFrame(frame, page));
     return page.reply.promise;
   }
 
-  private takeFrame(frame: Frame | null, page: Page): boolean {
+  private receiveFrame(frame: Frame | null, page: Page): boolean {
     if (frame === null) {
       page.reply.reject(new DataPortError('the connection to the data port ended during a scan'));
       return true;

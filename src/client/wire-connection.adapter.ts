@@ -59,8 +59,8 @@ export interface InterNodeTls {
 /** What sends requests: one connection, or those to all nodes of a cluster. */
 export interface RequestSender {
   readonly isClosed: boolean;
-  /** Sends a request. `take` receives its replies in order and must not throw. */
-  send(request: RequestParts, take: TakeReply): void;
+  /** Sends a request. `receive` gets its replies in order and must not throw. */
+  send(request: RequestParts, receive: ReceiveReply): void;
   /** @throws DataPortError when the connection ends first */
   request(request: RequestParts): Promise<WireReply>;
   /** Like `request`, but rejects with a StatusError for any status other than success. */
@@ -82,7 +82,7 @@ export interface BucketSession {
 }
 
 /** Receives a reply as offsets that are valid during the call; null if the connection ended. Returns true after the last reply. */
-export type TakeReply = (frame: Frame | null) => boolean;
+export type ReceiveReply = (frame: Frame | null) => boolean;
 
 /** Above the server's limit for requests: a 20 MiB document with attributes and framing must fit. */
 const frameBytesMax = 64 << 20;
@@ -105,7 +105,7 @@ export class WireConnection implements RequestSender {
   private readonly reader = new FrameReader(frameBytesMax);
   private readonly frame = emptyFrame();
   private readonly output = new Output(16 << 10);
-  private readonly unanswered = new Map<number, TakeReply>();
+  private readonly unanswered = new Map<number, ReceiveReply>();
   private readonly end: Deferred<DataPortError> = deferred();
   private reason: DataPortError | null = null;
   private lastOpaque = 0;
@@ -283,16 +283,16 @@ export class WireConnection implements RequestSender {
     return reply.promise;
   }
 
-  /** Sends a request. `take` receives its replies in order and must not throw. */
-  send(request: RequestParts, take: TakeReply): void {
+  /** Sends a request. `receive` gets its replies in order and must not throw. */
+  send(request: RequestParts, receive: ReceiveReply): void {
     if (this.reason !== null) {
-      take(null);
+      receive(null);
       return;
     }
     if (this.unanswered.size >= inFlightMax)
       throw new Error('too many requests of a connection are in flight');
     const opaque = this.nextOpaque();
-    this.unanswered.set(opaque, take);
+    this.unanswered.set(opaque, receive);
     this.write(request, opaque);
   }
 
@@ -381,8 +381,8 @@ export class WireConnection implements RequestSender {
       return;
     }
     const { opaque } = frame;
-    const take = this.unanswered.get(opaque);
-    if (take?.(frame)) this.unanswered.delete(opaque);
+    const receive = this.unanswered.get(opaque);
+    if (receive?.(frame)) this.unanswered.delete(opaque);
   }
 
   private fail(reason: DataPortError): void {
@@ -391,7 +391,7 @@ export class WireConnection implements RequestSender {
     this.socket.destroy();
     const unanswered = [...this.unanswered.values()];
     this.unanswered.clear();
-    for (const take of unanswered) take(null);
+    for (const receive of unanswered) receive(null);
     this.end.resolve(reason);
   }
 }

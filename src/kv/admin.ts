@@ -267,9 +267,9 @@ export interface MapRequest {
 
 /** The data service's end of a message channel to a service of the same process (queries, indexes) that reads documents in batches. */
 export interface BatchPort {
-  on(event: 'message', take: (message: ServiceMessage) => void): unknown;
+  on(event: 'message', listener: (message: ServiceMessage) => void): unknown;
   /** The service has ended. */
-  on(event: 'close', take: () => void): unknown;
+  on(event: 'close', listener: () => void): unknown;
   postMessage(reply: DataMessage, transferred: readonly ArrayBuffer[]): void;
   unref(): void;
 }

@@ -82,7 +82,7 @@ export class PipedLines implements LineOutput {
     let written = 0;
     try {
       for (let waited = this.#isFull ? pipeWait.times : 0; written < bytes.length; ) {
-        const taken = this.#take(bytes, written);
+        const taken = this.#writeToPipe(bytes, written);
         if (taken !== null) written += taken;
         else if (waited++ < pipeWait.times) this.#pipe.wait();
         else throw new PipeFullError();
@@ -97,7 +97,7 @@ export class PipedLines implements LineOutput {
   }
 
   /** Null: the pipe is full. */
-  #take(bytes: Buffer, from: number): number | null {
+  #writeToPipe(bytes: Buffer, from: number): number | null {
     try {
       return this.#pipe.write(bytes, from);
     } catch (error) {

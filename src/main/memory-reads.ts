@@ -12,7 +12,7 @@ export function readMemory(documents: MessagePort): SharedDocuments {
     collectGarbage,
   });
   documents.on('message', (message: DataMessage) => {
-    if ('kind' in message) shared.take(message);
+    if ('kind' in message) shared.receive(message);
   });
   return shared;
 }

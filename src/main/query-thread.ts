@@ -26,7 +26,7 @@ const host = new QueryHost({
 });
 
 port.on('message', (call: QueryCall) => {
-  const done = host.take(call);
+  const done = host.handle(call);
   if (call.kind === 'stop') void done.then(() => port.close());
 });
 // Memory that the thread no longer uses returns to the operating system while the thread is idle.

@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 
 /** The first `length` bytes arrived. They are valid during the call. False: read no further until the socket is resumed. */
-export type TakeBytes = (bytes: Buffer, length: number) => boolean;
+export type ReceiveBytes = (bytes: Buffer, length: number) => boolean;
 
 /** The private member of a socket that holds its handle, and the member of the handle that is used here. */
 interface SocketInternals {
@@ -12,7 +12,7 @@ interface SocketInternals {
 }
 
 /** Reads a TLS socket whose handshake is over into `shared`. False, and nothing is done, on a runtime without these members. */
-export function readEncryptedInto(socket: Socket, shared: Buffer, take: TakeBytes): boolean {
+export function readEncryptedInto(socket: Socket, shared: Buffer, receive: ReceiveBytes): boolean {
   const reader = readerMembers(socket);
   const handle = (socket as unknown as SocketInternals)._handle;
   if (reader === null || typeof handle?.useUserBuffer !== 'function') return false;
@@ -21,9 +21,9 @@ export function readEncryptedInto(socket: Socket, shared: Buffer, take: TakeByte
   handle.useUserBuffer(shared);
   Object.assign(socket, {
     [reader.buffer]: shared,
-    [reader.callback]: (bytes: number) => take(shared, bytes),
+    [reader.callback]: (bytes: number) => receive(shared, bytes),
   });
-  if (early === null || take(early, early.length)) socket.resume();
+  if (early === null || receive(early, early.length)) socket.resume();
   return true;
 }
 

@@ -32,7 +32,7 @@ test('bytes that arrive behind a large frame that waits do not make the reader c
   reader.unread(frame);
   reader.copyUnread();
   assert.equal(reader.next(frame), FrameResult.whole);
-  assert.equal(reader.take(frame).buffer, memory);
+  assert.equal(reader.detach(frame).buffer, memory);
 });
 
 test('frames of all sizes are read in order, however they are split and whenever they wait', (t) => {
@@ -57,7 +57,9 @@ test('frames of all sizes are read in order, however they are split and whenever
           return;
         }
         const isTaken = random(3) === 0;
-        read.push(isTaken ? reader.take(frame) : Buffer.from(frame.buffer.subarray(frame.start, frame.end)));
+        read.push(
+          isTaken ? reader.detach(frame) : Buffer.from(frame.buffer.subarray(frame.start, frame.end)),
+        );
       }
     };
     for (let at = 0; at < bytes.length; ) {

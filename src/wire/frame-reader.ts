@@ -71,7 +71,7 @@ export class FrameReader {
    * The bytes of the frame just read in memory that the caller owns and other threads can read. The reader hands over its own
    * memory if it contains only this frame; else the bytes are a copy.
    */
-  take(frame: Frame): Buffer {
+  detach(frame: Frame): Buffer {
     const isAlone = frame.buffer === this.own && frame.end === this.ownEnd && isShared(this.own);
     const bytes = frame.buffer.subarray(frame.start, frame.end);
     if (!isAlone) {

@@ -57,14 +57,14 @@ export class Output {
   }
 
   /** Removes what was written from `start` on, as `rewind` does, and returns it. */
-  take(start: number): Written {
+  removeFrom(start: number): Written {
     const bytes = Buffer.from(this.buffer.subarray(start, this.end));
     const taken = this.attachments.filter(({ at }) => at > start);
     this.rewind(start);
     return { bytes, attachments: taken.map((one) => ({ at: one.at - start, bytes: one.bytes })) };
   }
 
-  /** Writes again what `take` has returned. */
+  /** Writes again what `removeFrom` has returned. */
   put({ bytes, attachments }: Written): void {
     let from = 0;
     for (const { at, bytes: attached } of attachments) {

@@ -15,7 +15,7 @@ test('a request is answered, and the slot is free for the next one', () => {
   const { asking, answering, ask } = bothEnds();
   for (const text of ['first', 'b', 'the third request'])
     assert.equal(
-      ask(text, () => answering.answer(Buffer.from(`${answering.take()}!`))),
+      ask(text, () => answering.answer(Buffer.from(`${answering.readRequest()}!`))),
       `${text}!`,
     );
   assert.equal(asking.isFree, true);
@@ -25,7 +25,7 @@ test('a refused request and a reply that is too large leave the slot free', () =
   const { asking, answering, ask } = bothEnds();
   for (const reply of [null, Buffer.alloc(asking.bytes.length + 1)]) {
     const answer = () => {
-      answering.take();
+      answering.readRequest();
       answering.answer(reply);
     };
     assert.equal(ask('request', answer), null);
@@ -33,7 +33,7 @@ test('a refused request and a reply that is too large leave the slot free', () =
   }
   const largest = Buffer.alloc(asking.bytes.length, 1);
   const answer = () => {
-    answering.take();
+    answering.readRequest();
     answering.answer(largest);
   };
   assert.deepEqual(asking.ask(1, answer, 0), largest);
@@ -46,21 +46,21 @@ test('a request that nobody waits for is not read, and its slot becomes free', (
     null,
   );
   assert.equal(asking.isFree, false);
-  assert.equal(answering.take(), null);
+  assert.equal(answering.readRequest(), null);
   assert.equal(asking.isFree, true);
 });
 
 test('an answer that comes too late is not the answer to the next request', () => {
   const { asking, answering, ask } = bothEnds();
   assert.equal(
-    ask('slow', () => answering.take()),
+    ask('slow', () => answering.readRequest()),
     null,
   );
   assert.equal(asking.isFree, false);
   answering.answer(Buffer.from('slow!'));
   assert.equal(asking.isFree, true);
   assert.equal(
-    ask('next', () => answering.answer(Buffer.from(`${answering.take()}!`))),
+    ask('next', () => answering.answer(Buffer.from(`${answering.readRequest()}!`))),
     'next!',
   );
 });

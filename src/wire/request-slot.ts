@@ -49,7 +49,7 @@ export class RequestSlot {
   }
 
   /** The request; null once no caller waits for its answer. */
-  take(): Buffer | null {
+  readRequest(): Buffer | null {
     const { head } = this;
     if (Atomics.load(head, Head.state) === State.asked) return this.copy();
     Atomics.store(head, Head.state, State.free);

@@ -186,7 +186,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     const writer = new CutWriter();
     writer.begin(0);
     writer.finish(aState({ vb: 6, endSeqno: 0, items: 0, failover: new Uint8Array(0) }));
-    await engine.commit(files.bucketUuid, 0, writer.take());
+    await engine.commit(files.bucketUuid, 0, writer.drain());
     await engine.close(files.bucketUuid);
     engine = disk.engine();
     const { opened } = await engine.open(files);

@@ -21,7 +21,7 @@ type State = unknown;
 interface Step {
   /** The state once the step is acknowledged; `anything` if only the answer tells it. */
   next: State;
-  take(): Promise<Response | Answer>;
+  run(): Promise<Response | Answer>;
 }
 
 interface Answer {
@@ -52,7 +52,7 @@ abstract class Subject {
       const step = this.step(node, state as never);
       if (step === null) return;
       this.candidates = [state, step.next];
-      const answer = await step.take().catch(() => null);
+      const answer = await step.run().catch(() => null);
       if (answer?.ok) this.candidates = ['state' in answer ? answer.state : step.next];
       else if (answer !== null && answer.status < 500 && !stopped.now)
         throw new Error(`${this.name}: ${answer.status} ${JSON.stringify([state, step.next])}`);
@@ -99,16 +99,16 @@ class ABucket extends Subject {
       const next = { ...state, ...change };
       const { ramQuotaMb, evictionPolicy, threadsNumber } = next;
       const fields = { ramQuotaMB: `${ramQuotaMb}`, evictionPolicy, threadsNumber: `${threadsNumber}` };
-      return { next, take: () => node.request(path, 'POST', fields) };
+      return { next, run: () => node.request(path, 'POST', fields) };
     };
     return this.random.pick<() => Step>([
-      () => ({ next: null, take: () => node.request(path, 'DELETE') }),
+      () => ({ next: null, run: () => node.request(path, 'DELETE') }),
       () => ({
         next: { ...state, document: null },
-        take: () => node.request(`${path}/controller/doFlush`, 'POST'),
+        run: () => node.request(`${path}/controller/doFlush`, 'POST'),
       }),
-      () => ({ next: { ...state, document }, take: () => write(node, this.name, document) }),
-      () => ({ next: { ...state, document }, take: () => write(node, this.name, document) }),
+      () => ({ next: { ...state, document }, run: () => write(node, this.name, document) }),
+      () => ({ next: { ...state, document }, run: () => write(node, this.name, document) }),
       () => edit({ evictionPolicy: state.evictionPolicy === 'valueOnly' ? 'fullEviction' : 'valueOnly' }),
       () => edit({ threadsNumber: state.threadsNumber === 3 ? 8 : 3 }),
       () => edit({ ramQuotaMb: 100 + this.random.below(20) }),
@@ -118,7 +118,7 @@ class ABucket extends Subject {
   private make(node: NodeProcess): Step {
     const next = { ramQuotaMb: 100, evictionPolicy: 'valueOnly', threadsNumber: 3, document: null };
     const fields = { name: this.name, ramQuotaMB: '100', flushEnabled: '1', replicaNumber: '0' };
-    return { next, take: () => node.request(buckets, 'POST', fields) };
+    return { next, run: () => node.request(buckets, 'POST', fields) };
   }
 
   protected async see(node: NodeProcess): Promise<BucketState | null> {
@@ -171,19 +171,19 @@ class CollectionsOfB extends Subject {
     const scope = `s${this.random.below(3)}`;
     const path = `${buckets}/b/scopes`;
     if (!present.includes(scope))
-      return { next: [...present, scope].sort(), take: () => node.request(path, 'POST', { name: scope }) };
+      return { next: [...present, scope].sort(), run: () => node.request(path, 'POST', { name: scope }) };
     if (this.random.below(6) === 0) {
       const next = present.filter((other) => other.split('.')[0] !== scope);
-      return { next, take: () => node.request(`${path}/${scope}`, 'DELETE') };
+      return { next, run: () => node.request(`${path}/${scope}`, 'DELETE') };
     }
     const name = `c${this.random.below(4)}`;
     const full = `${scope}.${name}`;
     if (present.includes(full)) {
       const next = present.filter((other) => other !== full);
-      return { next, take: () => node.request(`${path}/${scope}/collections/${name}`, 'DELETE') };
+      return { next, run: () => node.request(`${path}/${scope}/collections/${name}`, 'DELETE') };
     }
-    const take = () => node.request(`${path}/${scope}/collections`, 'POST', { name });
-    return { next: [...present, full].sort(), take };
+    const run = () => node.request(`${path}/${scope}/collections`, 'POST', { name });
+    return { next: [...present, full].sort(), run };
   }
 
   protected async see(node: NodeProcess): Promise<string[]> {
@@ -213,9 +213,9 @@ class AUser extends Subject {
   protected step(node: NodeProcess, password: string | null): Step {
     const path = `/settings/rbac/users/local/${this.name}`;
     if (password !== null && this.random.below(3) === 0)
-      return { next: null, take: () => node.request(path, 'DELETE') };
+      return { next: null, run: () => node.request(path, 'DELETE') };
     const next = `password-${++this.version}`;
-    return { next, take: () => node.request(path, 'PUT', { password: next, roles: 'ro_admin' }) };
+    return { next, run: () => node.request(path, 'PUT', { password: next, roles: 'ro_admin' }) };
   }
 
   protected async see(node: NodeProcess): Promise<State> {
@@ -238,7 +238,7 @@ class ASetting extends Subject {
       'databaseFragmentationThreshold[percentage]': `${next}`,
       parallelDBAndViewCompaction: 'false',
     };
-    return { next, take: () => node.request('/controller/setAutoCompaction', 'POST', fields) };
+    return { next, run: () => node.request('/controller/setAutoCompaction', 'POST', fields) };
   }
 
   protected async see(node: NodeProcess): Promise<State> {
@@ -257,8 +257,8 @@ class Certificate extends Subject {
 
   /** Most steps only read, so that a kill often finds a certificate whose change was acknowledged. */
   protected step(node: NodeProcess, pem: string): Step {
-    if (this.random.below(8) > 0) return { next: pem, take: () => this.read(node, pem) };
-    return { next: anything, take: () => this.regenerate(node) };
+    if (this.random.below(8) > 0) return { next: pem, run: () => this.read(node, pem) };
+    return { next: anything, run: () => this.regenerate(node) };
   }
 
   private async read(node: NodeProcess, expected: string): Promise<Answer> {
@@ -282,7 +282,7 @@ class Compaction extends Subject {
   readonly name = 'compaction';
 
   protected step(node: NodeProcess): Step {
-    return { next: null, take: () => node.request(`${buckets}/b/controller/compactBucket`, 'POST') };
+    return { next: null, run: () => node.request(`${buckets}/b/controller/compactBucket`, 'POST') };
   }
 
   protected async see(): Promise<State> {

@@ -67,7 +67,7 @@ export function cutsOf(docs: readonly Doc[], state: Partial<CutState> = {}): Uin
     const [startSeqno, endSeqno] = [Math.min(...seqnos), Math.max(...seqnos)];
     writer.finish(aState({ vb, startSeqno, endSeqno, items: docsOfVbucket.length, ...state }));
   }
-  return writer.take();
+  return writer.drain();
 }
 
 /** The documents that the engine loads from a file, as plain values. */
@@ -78,8 +78,8 @@ export async function loaded(
   values: LoadedValues = 'all',
 ): Promise<Required<Doc>[]> {
   const docs: Required<Doc>[] = [];
-  const take = (batch: Uint8Array): void => void docs.push(...docsOf(batch));
-  await engine.load(files.bucketUuid, file, take, () => values);
+  const addDocs = (batch: Uint8Array): void => void docs.push(...docsOf(batch));
+  await engine.load(files.bucketUuid, file, addDocs, () => values);
   return docs;
 }
 

@@ -118,7 +118,7 @@ export class DcpClient {
       assert.ok(reply, 'the connection was closed instead of a reply');
       const vb = reply.magic === response ? requested.get(reply.opaque) : undefined;
       if (vb === undefined) {
-        this.take(reply);
+        this.receive(reply);
         continue;
       }
       assert.equal(reply.status, 0, `the stream of vbucket ${vb}`);
@@ -159,7 +159,7 @@ export class DcpClient {
       const reply = await this.connection.next();
       assert.ok(reply, 'the connection was closed instead of a reply');
       if (reply.magic === response && reply.opaque === opaque) return reply;
-      this.take(reply);
+      this.receive(reply);
     }
   }
 
@@ -168,7 +168,7 @@ export class DcpClient {
     while (!isDone()) {
       const message = await this.connection.next();
       assert.ok(message, 'the connection was closed');
-      this.take(message);
+      this.receive(message);
     }
   }
 
@@ -193,7 +193,7 @@ export class DcpClient {
     this.connection.send({ opcode: Opcode.dcpBufferAck, extras });
   }
 
-  private take(message: Reply): void {
+  private receive(message: Reply): void {
     this.opcodes.push(message.opcode);
     if (message.opcode === noop) {
       if (this.answersNoops)

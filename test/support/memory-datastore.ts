@@ -102,8 +102,8 @@ export class MemoryDatastore implements Datastore {
   readonly #scratch = Buffer.alloc(256 << 10);
 
   readonly documents: Documents = {
-    takeNow: (keyspace, ids, { xattrs = [] }, take) =>
-      xattrs.length > 0 ? null : this.#takeNow(this.#documentsOf(keyspace), ids, take),
+    readNow: (keyspace, ids, { xattrs = [] }, receive) =>
+      xattrs.length > 0 ? null : this.#readNow(this.#documentsOf(keyspace), ids, receive),
     read: (keyspace: Keyspace, ids: readonly string[], _options: ReadOptions) => {
       const documents = this.#documentsOf(keyspace);
       return ids.map((id) => documents.get(id));
@@ -115,10 +115,10 @@ export class MemoryDatastore implements Datastore {
   };
 
   /** Leaves out large documents, and every third one, so that tests cover both ways of reading. */
-  #takeNow(
+  #readNow(
     documents: ReadonlyMap<string, StoredDocument>,
     ids: readonly string[],
-    take: Parameters<NonNullable<Documents['takeNow']>>[3],
+    receive: Parameters<NonNullable<Documents['readNow']>>[3],
   ): number[] {
     const others: number[] = [];
     for (const [at, id] of ids.entries()) {
@@ -128,7 +128,7 @@ export class MemoryDatastore implements Datastore {
         continue;
       }
       this.#scratch.fill('x').set(document.bytes);
-      take({ ...document, place: { buffer: this.#scratch, start: 0, end: document.bytes.length } }, at);
+      receive({ ...document, place: { buffer: this.#scratch, start: 0, end: document.bytes.length } }, at);
     }
     this.#scratch.fill('x');
     return others;

@@ -260,12 +260,12 @@ class LineSplitter {
     const lines: string[] = [];
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      this.#take(chunk.subarray(start, end));
+      this.#append(chunk.subarray(start, end));
       lines.push(...this.end());
       start = end + 1;
     }
     // Copied: the chunk is used again.
-    this.#take(Buffer.from(chunk.subarray(start)));
+    this.#append(Buffer.from(chunk.subarray(start)));
     return lines;
   }
 
@@ -276,7 +276,7 @@ class LineSplitter {
     return line;
   }
 
-  #take(bytes: Buffer): void {
+  #append(bytes: Buffer): void {
     if (this.#skips) return;
     this.#begun.push(bytes);
     this.#begunBytes += bytes.length;

@@ -68,7 +68,7 @@ export class TokenAuthenticator {
     const { row, projectExists, caller } = identity;
     uses.note(row);
     if (!projectExists) throw projectDeleted(row);
-    limit.take(row.id);
+    limit.admit(row.id);
     return { caller, version };
   }
 

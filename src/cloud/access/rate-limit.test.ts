@@ -7,29 +7,29 @@ import { RateLimit } from './rate-limit.ts';
 test('the rate limit admits a burst of five seconds’ requests, then requests at the configured rate', () => {
   const clock = new ManualClock();
   const limit = new RateLimit(2, clock);
-  for (let i = 0; i < 10; i++) limit.take('a');
+  for (let i = 0; i < 10; i++) limit.admit('a');
   assert.throws(
-    () => limit.take('a'),
+    () => limit.admit('a'),
     (apiError: ApiError) => apiError.status === 429 && apiError.headers['retry-after'] === '1',
   );
-  limit.take('b');
+  limit.admit('b');
   clock.advance(500);
-  limit.take('a');
-  assert.throws(() => limit.take('a'));
+  limit.admit('a');
+  assert.throws(() => limit.admit('a'));
 });
 
 test('a refusal names the seconds that the client must wait in the header Retry-After', () => {
   const clock = new ManualClock();
   const limit = new RateLimit(0.25, clock);
-  limit.take('a');
+  limit.admit('a');
   const refusedWith = (seconds: string) =>
     assert.throws(
-      () => limit.take('a'),
+      () => limit.admit('a'),
       (apiError: ApiError) => apiError.headers['retry-after'] === seconds,
     );
   refusedWith('3');
   clock.advance(2000);
   refusedWith('1');
   clock.advance(1000);
-  limit.take('a');
+  limit.admit('a');
 });

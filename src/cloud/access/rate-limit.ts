@@ -17,7 +17,7 @@ export class RateLimit {
   }
 
   /** Takes one request, or throws 429 with the seconds to wait. */
-  take(tokenId: string): void {
+  admit(tokenId: string): void {
     const nowMs = this.clock.monotonicMs();
     const burst = this.perSecond * burstSeconds;
     const { left, atMs } = this.buckets.get(tokenId) ?? { left: burst, atMs: nowMs };

@@ -14,8 +14,8 @@ test('the nodes of all clusters together get no more memory than the capacity', 
   await store.insertInto('clusters').values(cluster).execute();
   const capacity = new Capacity({ capacityMb: 1_000, sizeScale: 1 / 64 });
   // 16 GiB are 256 MB here, 32 are 512.
-  const take = (...groups: [number, number][]) =>
-    capacity.take(
+  const reserve = (...groups: [number, number][]) =>
+    capacity.reserve(
       store,
       cluster.home,
       groups.map(([size, memoryGib]) => ({ size, memoryGib, services: [], asked: null })),
@@ -28,8 +28,8 @@ test('the nodes of all clusters together get no more memory than the capacity', 
     home: cluster.home,
     state: 'member',
   };
-  await take([1, 32], [1, 16]);
-  await assert.rejects(take([2, 32]), /would take 1024 MB and 1000 of 1000 MB are free/);
+  await reserve([1, 32], [1, 16]);
+  await assert.rejects(reserve([2, 32]), /would take 1024 MB and 1000 of 1000 MB are free/);
   await store
     .insertInto('nodes')
     .values({ ...node, id: 'n', position: 0, memory_mb: 488 })
@@ -38,13 +38,13 @@ test('the nodes of all clusters together get no more memory than the capacity', 
     .insertInto('nodes')
     .values({ ...node, id: 'other', home: 'another server', position: 9, memory_mb: 999 })
     .execute();
-  await take([1, 32]);
-  await assert.rejects(take([1, 32], [1, 16]), /would take 768 MB and 512 of 1000 MB are free/);
+  await reserve([1, 32]);
+  await assert.rejects(reserve([1, 32], [1, 16]), /would take 768 MB and 512 of 1000 MB are free/);
   await store
     .insertInto('nodes')
     .values({ ...node, id: 'm', position: 1, memory_mb: 1 })
     .execute();
-  await assert.rejects(take([1, 32]), /would take 512 MB and 511 of 1000 MB are free/);
+  await assert.rejects(reserve([1, 32]), /would take 512 MB and 511 of 1000 MB are free/);
 });
 
 test('a server with less capacity than its nodes have refuses more nodes, but no change without new ones', async (t) => {
@@ -60,7 +60,7 @@ test('a server with less capacity than its nodes have refuses more nodes, but no
     .values({ ...node, memory_mb: 512, state: 'member' })
     .execute();
   const capacity = new Capacity({ capacityMb: 300, sizeScale: 1 / 64 });
-  await capacity.take(store, home, []);
+  await capacity.reserve(store, home, []);
   const group = { size: 1, memoryGib: 16, services: [], asked: null };
-  await assert.rejects(capacity.take(store, home, [group]), /would take 256 MB and 0 of 300 MB are free/);
+  await assert.rejects(capacity.reserve(store, home, [group]), /would take 256 MB and 0 of 300 MB are free/);
 });

@@ -19,7 +19,7 @@ export class Capacity {
   }
 
   /** Writes the row `capacity` first: its lock serializes requests for memory, so that two cannot take the same. */
-  async take(transaction: Store, home: string, servers: readonly ServerGroup[]): Promise<void> {
+  async reserve(transaction: Store, home: string, servers: readonly ServerGroup[]): Promise<void> {
     await transaction
       .insertInto('facts')
       .values({ name: 'capacity', value: 'guards the sum of the nodes’ memory' })

@@ -77,7 +77,7 @@ export class ClusterLifecycleService {
     };
     const operationId = await store.transaction().execute(async (transaction) => {
       await this.requireProjectAndCloud(transaction, request);
-      await capacity.take(transaction, home, request.spec.servers);
+      await capacity.reserve(transaction, home, request.spec.servers);
       await transaction.insertInto('clusters').values(row).execute();
       const groups = groupOfEach(request.spec.servers);
       const added = { clusterId: row.id, home, groups, firstPosition: 0 };

@@ -156,7 +156,7 @@ export class ClusterScaleService {
       const present = spec.servers.find((group) => matches(founder, group));
       throw founderMustStay(present ?? (spec.servers.find(groupRunsDataService) as ServerGroup), requested);
     }
-    await capacity.take(
+    await capacity.reserve(
       transaction,
       home,
       change.added.map((group) => ({ ...group, size: 1 })),

@@ -114,7 +114,7 @@ export class Agent implements DataService {
     this.#createdFiles = new CreatedFiles(deps.store, deps.identity.nodeId);
     this.#mapWriter = new MapWriter(deps);
     this.#reports = new SharedReports({
-      take: (bucketUuid) => this.#takeReport(bucketUuid),
+      requestReport: (bucketUuid) => this.#requestReport(bucketUuid),
       activityCount: () => deps.kv.activityCount(),
       clock: deps.clock,
     });
@@ -163,7 +163,7 @@ export class Agent implements DataService {
   }
 
   async metrics(): Promise<MetricSample[]> {
-    await atMost(this.#deps.clock, metricsTimeoutMs, this.#takeReport());
+    await atMost(this.#deps.clock, metricsTimeoutMs, this.#requestReport());
     this.#scheduleSample();
     const report = this.#samples.report();
     return report ? [...kvMetrics(report, (uuid) => this.#bucketFacts(uuid))] : [];
@@ -252,7 +252,7 @@ export class Agent implements DataService {
       admitsUnknownUsers: users.admitsUnknown ?? false,
     });
     this.#reports.forget();
-    this.#samples.take(report, timeOf(clock, clock.monotonicMs()));
+    this.#samples.update(report, timeOf(clock, clock.monotonicMs()));
     if (this.#samples.isWarming()) this.#scheduleSample();
     for (const bucket of deleting) await this.#confirmRemoval(bucket);
     await this.#storeCreatedFiles(desired, report);
@@ -322,7 +322,7 @@ export class Agent implements DataService {
     this.#sampler?.cancel();
     if (this.#stopped.signal.aborted) return;
     this.#sampler = clock.after(this.#sampleStepMs(), () => {
-      void this.#takeReport().finally(() => this.#scheduleSample());
+      void this.#requestReport().finally(() => this.#scheduleSample());
     });
   }
 
@@ -333,7 +333,7 @@ export class Agent implements DataService {
   }
 
   /** Takes a report of all buckets, or of one. */
-  async #takeReport(bucketUuid?: string): Promise<void> {
+  async #requestReport(bucketUuid?: string): Promise<void> {
     const { kv, clock } = this.#deps;
     const requestedMs = clock.monotonicMs();
     try {
@@ -341,8 +341,8 @@ export class Agent implements DataService {
       const now = timeOf(clock, requestedMs);
       const isChanged =
         bucketUuid === undefined
-          ? this.#samples.take(report, now)
-          : this.#samples.takeOne(bucketUuid, report, now);
+          ? this.#samples.update(report, now)
+          : this.#samples.updateOne(bucketUuid, report, now);
       if (isChanged) this.#notify();
     } catch (error) {
       this.#deps.log.warn('agent.report_failed', { reason: (error as Error).message });

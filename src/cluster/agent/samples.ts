@@ -29,7 +29,7 @@ export class Samples {
   #report: KvReport | null = null;
 
   /** Stores a report and returns whether the state of any bucket changed. Computes rates against an earlier report. */
-  take(report: KvReport, now: ReportTime): boolean {
+  update(report: KvReport, now: ReportTime): boolean {
     const before = this.#byUuid;
     this.#report = report;
     this.#byUuid = new Map(
@@ -41,8 +41,8 @@ export class Samples {
     );
   }
 
-  /** Like `take`, for a report of one bucket: the others keep what they reported last. */
-  takeOne(uuid: string, report: KvReport, now: ReportTime): boolean {
+  /** Like `update`, for a report of one bucket: the others keep what they reported last. */
+  updateOne(uuid: string, report: KvReport, now: ReportTime): boolean {
     const others = (this.#report?.buckets ?? []).filter((bucket) => bucket.uuid !== uuid);
     const before = this.#byUuid.get(uuid);
     const bucket = report.buckets.find((reported) => reported.uuid === uuid);

@@ -10,7 +10,7 @@ function someReports() {
   const taken: (string | undefined)[] = [];
   const ends: (() => void)[] = [];
   const reports = new SharedReports({
-    take(bucketUuid) {
+    requestReport(bucketUuid) {
       taken.push(bucketUuid);
       const { promise, resolve } = deferred<void>();
       ends.push(resolve);

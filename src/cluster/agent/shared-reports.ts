@@ -7,7 +7,7 @@ const sharedMsMax = 20;
 
 export interface SharedReportsOptions {
   /** Takes a report of all buckets, or of one. Does not reject. */
-  take(bucketUuid: string | undefined): Promise<void>;
+  requestReport(bucketUuid: string | undefined): Promise<void>;
   /** A count that rises before each answer to a client. */
   activityCount(): number;
   clock: Clock;
@@ -53,9 +53,9 @@ export class SharedReports {
   }
 
   #begin(bucketUuid: string | undefined): Run {
-    const { take, activityCount, clock } = this.#options;
+    const { requestReport, activityCount, clock } = this.#options;
     const start = { activityCount: activityCount(), atMs: clock.monotonicMs() };
-    const done = take(bucketUuid).finally(() => {
+    const done = requestReport(bucketUuid).finally(() => {
       run.isRunning = false;
     });
     const run: Run = { ...start, done, isRunning: true, next: null };

@@ -5,22 +5,22 @@ import type { ChangeNotifier } from './until.ts';
 export class WatchedKeys implements ChangeNotifier {
   readonly #store: ConfigStore;
   readonly #prefix: string;
-  readonly #take: (key: string, entry: Entry | null) => void;
+  readonly #listener: (key: string, entry: Entry | null) => void;
   readonly #listeners = new Set<() => void>();
   #watch: { stop(): void } | null = null;
   #revision = 0;
 
-  /** `take` gets `null` for a key that was deleted. */
-  constructor(store: ConfigStore, prefix: string, take: (key: string, entry: Entry | null) => void) {
+  /** `listener` gets `null` for a key that was deleted. */
+  constructor(store: ConfigStore, prefix: string, listener: (key: string, entry: Entry | null) => void) {
     this.#store = store;
     this.#prefix = prefix;
-    this.#take = take;
+    this.#listener = listener;
   }
 
   /** Resolves when all present keys were taken. */
   async start(): Promise<void> {
     this.#watch = await this.#store.watch(this.#prefix, (key, entry) => {
-      this.#take(key, entry);
+      this.#listener(key, entry);
       this.#revision = Math.max(this.#revision, entry?.revision ?? 0);
       for (const listener of [...this.#listeners]) listener();
     });

@@ -14,7 +14,7 @@ export class KeyPage {
   }
 
   /** Takes keys in order from a reply of GET_KEYS, without the collection ids that they begin with. */
-  take(reply: Buffer, collectionIdBytes: number): void {
+  addKeysOf(reply: Buffer, collectionIdBytes: number): void {
     for (let at = 0; at + 2 <= reply.length; ) {
       const end = at + 2 + reply.readUInt16BE(at);
       const key = reply.subarray(at + 2 + collectionIdBytes, end);

@@ -43,11 +43,11 @@ export async function listKeys(
       count: some.length,
       signal,
       request: (index) => ({ opcode: GetKeys.opcode, vb: some[index] as number, key, extras }),
-      take(_, frame) {
+      receive(_, frame) {
         const { buffer, valueStart, end } = frame;
         const status = responseStatus(frame);
         if (status !== Status.success) failure = status;
-        else keys.take(Buffer.from(buffer.subarray(valueStart, end)), prefixBytes);
+        else keys.addKeysOf(Buffer.from(buffer.subarray(valueStart, end)), prefixBytes);
       },
     });
     if (failure !== Status.success) throw new StatusError(GetKeys.opcode, failure);

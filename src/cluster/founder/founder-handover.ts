@@ -51,7 +51,7 @@ export class FounderHandover {
     this.#deps = deps;
     const { peers } = deps;
     peers.answer('founder/hand-over', ({ to }: { to: string }) => this.#handOver(to));
-    peers.answer('founder/take', (content: StoreContent, from) => this.#take(content, from));
+    peers.answer('founder/take', (content: StoreContent, from) => this.#takeOver(content, from));
     peers.answer('founder/taken', () => (this.#isTaking ? null : (deps.change.head.epoch ?? 1)));
   }
 
@@ -142,7 +142,7 @@ export class FounderHandover {
     await stopServing();
   }
 
-  async #take(content: StoreContent, from: string): Promise<void> {
+  async #takeOver(content: StoreContent, from: string): Promise<void> {
     const { founderTransfer, change, log } = this.#deps;
     if (founderTransfer?.mirror == null || change.head.founder !== from || change.isBusy || this.#isTaking)
       throw new Error('this node follows another founder');

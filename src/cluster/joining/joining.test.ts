@@ -20,12 +20,12 @@ const add = '/controller/addNode';
 
 /** Answers each request of a manager. */
 function answeringChannel(): Channel {
-  let take: (message: unknown) => void = () => {};
+  let receive: (message: unknown) => void = () => {};
   return {
     receive: ({ message }) => {
-      take = message;
+      receive = message;
     },
-    send: (request) => take({ id: (request as { id: number }).id, value: null }),
+    send: (request) => receive({ id: (request as { id: number }).id, value: null }),
     close: () => {},
   };
 }

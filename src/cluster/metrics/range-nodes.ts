@@ -71,7 +71,7 @@ export class RangeNodes {
         await this.#ask<RowsMessage>(uuid, 'metricsRange', request, { request, keyspaces }),
         request,
       );
-      caller.budget.take(
+      caller.budget.spend(
         'values',
         found.lists.flat().reduce((sum, { has }) => sum + has.length, 0),
       );

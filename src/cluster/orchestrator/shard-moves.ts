@@ -71,13 +71,13 @@ export function advance(map: BucketMap, movesPerNode: number): BucketMap | null 
   const moved = map.shards.map((shard, index) => (isMoving(shard) ? step(shard, goalOf(map, index)) : shard));
   const slots = new Slots(movesPerNode);
   for (const [index, shard] of moved.entries()) {
-    if (isMoving(shard)) slots.take(involved(shard, goalOf(map, index)));
+    if (isMoving(shard)) slots.occupy(involved(shard, goalOf(map, index)));
   }
   // Shards that have just reached their nodes make room for others in the same write.
   const shards = moved.map((shard, index) => {
     const goal = goalOf(map, index);
     const waits = shard === map.shards[index] && !isMoving(shard) && !isPlaced(shard, goal);
-    return waits && slots.takeIfFree(involved(shard, goal)) ? step(shard, goal) : shard;
+    return waits && slots.occupyIfFree(involved(shard, goal)) ? step(shard, goal) : shard;
   });
   return shards.every((shard, index) => shard === map.shards[index]) ? null : { ...map, shards };
 }
@@ -171,13 +171,13 @@ class Slots {
     this.#limit = limit;
   }
 
-  take(nodes: Iterable<number>): void {
+  occupy(nodes: Iterable<number>): void {
     for (const node of nodes) this.#taken.set(node, this.#movesOf(node) + 1);
   }
 
-  takeIfFree(nodes: ReadonlySet<number>): boolean {
+  occupyIfFree(nodes: ReadonlySet<number>): boolean {
     if ([...nodes].some((node) => this.#movesOf(node) >= this.#limit)) return false;
-    this.take(nodes);
+    this.occupy(nodes);
     return true;
   }
 

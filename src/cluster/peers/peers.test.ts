@@ -28,7 +28,7 @@ class TestChannel implements Channel {
     this.handler = handler;
   }
 
-  take(message: unknown): void {
+  deliver(message: unknown): void {
     this.handler?.message(message);
   }
 
@@ -183,7 +183,7 @@ test('a message that is no request closes the connection on which it came', asyn
   for (const message of [null, 'text', { id: 1 }]) {
     const channel = new TestChannel();
     peers.serve(channel, 'a');
-    channel.take(message);
+    channel.deliver(message);
     await othersRun();
     assert.deepEqual([channel.isClosed, channel.sent.length], [message === null, message === null ? 0 : 1]);
   }

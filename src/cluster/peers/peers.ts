@@ -217,12 +217,12 @@ class AskedConnection {
   #opened(channel: Channel): void {
     this.#heardMs = this.#options.clock.monotonicMs();
     channel.receive({
-      message: (reply) => this.#take(reply as Reply),
+      message: (reply) => this.#receive(reply as Reply),
       closed: (reason) => this.#end(reason),
     });
   }
 
-  #take(reply: Reply): void {
+  #receive(reply: Reply): void {
     this.#heardMs = this.#options.clock.monotonicMs();
     const waiting = this.#waiting.get(reply.id);
     if ('value' in reply) waiting?.resolve(reply.value);

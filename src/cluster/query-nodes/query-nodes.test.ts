@@ -50,7 +50,7 @@ class Definitions {
     return { stop: () => void this.listeners.delete(listener) };
   }
 
-  take(revision: number): void {
+  receive(revision: number): void {
     this.revision = revision;
     for (const listener of [...this.listeners]) listener();
   }
@@ -93,10 +93,10 @@ test('a changed definition is known when the service of every other node uses it
   join('a').follow('functions', ofA);
   join('b', { caughtUp: async () => void steps.push('caught up') }).follow('functions', ofB);
   const known = ofA.knownOnOtherNodes(7).then(() => steps.push('known'));
-  ofB.take(6);
+  ofB.receive(6);
   await clock.advance(10);
   assert.deepEqual(steps, []);
-  ofB.take(7);
+  ofB.receive(7);
   await known;
   assert.deepEqual(steps, ['caught up', 'known']);
   await ofA.knownOnOtherNodes(7);

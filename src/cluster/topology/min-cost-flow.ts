@@ -73,7 +73,7 @@ export class FlowNetwork {
     const waiting = new CostHeap();
     costs[source] = 0;
     waiting.add(source, 0);
-    for (let vertex = waiting.take(); vertex !== null; vertex = waiting.take()) {
+    for (let vertex = waiting.pop(); vertex !== null; vertex = waiting.pop()) {
       if (isDone[vertex]) continue;
       isDone[vertex] = true;
       for (const edge of this.#outgoing[vertex] as number[]) {
@@ -117,7 +117,7 @@ class CostHeap {
     this.#put(at, vertex, cost);
   }
 
-  take(): number | null {
+  pop(): number | null {
     const [first, vertex, cost] = [this.#vertices[0], this.#vertices.pop(), this.#costs.pop()];
     if (first === undefined || vertex === undefined || cost === undefined) return null;
     if (this.#vertices.length > 0) this.#sink(vertex, cost);

@@ -67,7 +67,7 @@ export class UsersStore {
 
   async start(): Promise<void> {
     this.#watch = await this.#store.watch(usersKey, (key, entry) => {
-      if (key === usersKey && entry) this.#take(entry.value as UsersState, entry.revision);
+      if (key === usersKey && entry) this.#receive(entry.value as UsersState, entry.revision);
     });
   }
 
@@ -83,7 +83,7 @@ export class UsersStore {
   /** `change` may throw; then nothing is written. Its result can be read when this resolves. */
   async change(change: (state: UsersState) => UsersState): Promise<void> {
     const { value, revision } = await update(this.#store, usersKey, noUsers, change);
-    this.#take(value, revision);
+    this.#receive(value, revision);
   }
 
   onChange(listener: () => void): { stop(): void } {
@@ -91,7 +91,7 @@ export class UsersStore {
     return { stop: () => void this.#listeners.delete(listener) };
   }
 
-  #take(state: UsersState, revision: number): void {
+  #receive(state: UsersState, revision: number): void {
     if (revision <= this.#revision) return;
     this.#revision = revision;
     this.#state = state;

@@ -92,19 +92,19 @@ export class KeyReader {
   }
 
   private skipNumber(): void {
-    if (hasResidual(this.double())) this.take(2);
+    if (hasResidual(this.double())) this.advance(2);
   }
 
   private number(): number | bigint {
     const rounded = this.double();
     if (!hasResidual(rounded)) return rounded;
-    const at = this.take(2);
+    const at = this.advance(2);
     const residual = ((this.raw(at) << 8) | this.raw(at + 1)) - residualBias;
     return residual === 0 ? rounded : BigInt(rounded) + BigInt(residual);
   }
 
   private double(): number {
-    const at = this.take(8);
+    const at = this.advance(8);
     const [high, low] = [this.word(at), this.word(at + 4)];
     if (high === 0 && low === 0) return Number.NaN;
     const isNegative = high >>> 31 === 0;
@@ -170,7 +170,7 @@ export class KeyReader {
   }
 
   private object(): Value {
-    const members = this.word(this.take(4));
+    const members = this.word(this.advance(4));
     if (members > this.bytes.length) throw new KeyFormatError(this.at, 'has too many members');
     this.beginLevel();
     const object = newObject();
@@ -184,7 +184,7 @@ export class KeyReader {
   }
 
   private byte(): number {
-    return this.raw(this.take(1));
+    return this.raw(this.advance(1));
   }
 
   private raw(at: number): number {
@@ -193,7 +193,7 @@ export class KeyReader {
     return byte ^ this.mask;
   }
 
-  private take(count: number): number {
+  private advance(count: number): number {
     const at = this.at;
     this.at += count;
     return at;

@@ -211,7 +211,7 @@ export class IndexScans implements Indexes {
       if (rows.answered === 0) checkComplete(progress);
       else if (snapshotAge.isRenewed && !progress.isComplete) throw incomplete(scan.index);
       snapshotAge.isRenewed = false;
-      const answer = rows.take(page, interval);
+      const answer = rows.wantedRows(page, interval);
       if (answer.length > 0) yield answer;
       after = page.at(-1) ?? null;
       if (page.length < limit || rows.isDone) return;
@@ -298,7 +298,7 @@ export class IndexScans implements Indexes {
   private open(index: IndexDefinition): { reader: IndexReader; generation: number } {
     const generation = this.entryOf(index).report?.generation ?? 0;
     try {
-      return { reader: this.pool.take(index.keyspace.bucketUuid, index.id, generation), generation };
+      return { reader: this.pool.borrow(index.keyspace.bucketUuid, index.id, generation), generation };
     } catch (error) {
       throw this.readFailure(index, error);
     }

@@ -19,7 +19,7 @@ export class ReaderPool {
   }
 
   /** `generation` distinguishes a file from its replacement. The reader may hold an earlier snapshot: refresh it, or read a single page. */
-  take(bucketUuid: string, indexId: string, generation: number): IndexReader {
+  borrow(bucketUuid: string, indexId: string, generation: number): IndexReader {
     const index = this.idle.findLastIndex(
       (each) => each.indexId === indexId && each.generation === generation,
     );

@@ -36,7 +36,7 @@ export class ScanRows {
     return accepts === null && rows >= this.rowsNeeded;
   }
 
-  take(page: readonly StoredRow[], { accepts }: KeyInterval): IndexRow[] {
+  wantedRows(page: readonly StoredRow[], { accepts }: KeyInterval): IndexRow[] {
     const rows: IndexRow[] = [];
     for (const { key, id } of page) {
       if (this.isDone) break;
@@ -81,5 +81,5 @@ export function onePage(
     commits,
     idsOnly: needsIdsOnly(scan, interval),
   });
-  return page.length < limit || rows.isComplete(limit, interval) ? rows.take(page, interval) : null;
+  return page.length < limit || rows.isComplete(limit, interval) ? rows.wantedRows(page, interval) : null;
 }

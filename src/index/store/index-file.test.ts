@@ -59,8 +59,8 @@ test('after random changes a file has the rows of the newest version of each doc
     fc.property(steps, (history) => {
       const run = new FileRun(newIdentity());
       try {
-        for (const step of history) run.take(step);
-        run.take({ kind: 'commit', documents: [] });
+        for (const step of history) run.run(step);
+        run.run({ kind: 'commit', documents: [] });
         assert.deepEqual(run.stored(), run.expected());
         assert.equal(run.file.rows, run.expected().length);
       } finally {
@@ -83,7 +83,7 @@ class FileRun {
     this.file = storeOf().open(identity);
   }
 
-  take(step: Step): void {
+  run(step: Step): void {
     if (step.kind === 'commit') this.commit(step.documents);
     else if (step.kind === 'stage') this.stage(step.documents);
     else if (step.kind === 'reopen') this.reopen();

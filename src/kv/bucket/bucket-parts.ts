@@ -19,7 +19,7 @@ import { DurableWrites } from './durability/durable-writes.ts';
 import { Flusher } from './durability/flusher.ts';
 import { VbucketProgress } from './durability/progress.ts';
 import { BackgroundFetches } from './fetch/background-fetches.ts';
-import { takeFetched } from './fetch/fetch-intake.ts';
+import { storeFetched } from './fetch/fetch-intake.ts';
 import { BucketKeys } from './keys/bucket-keys.ts';
 import { readerOf, type Storage } from './keys/read-rows.ts';
 import { MemoryKeeper } from './quota/memory-keeper.ts';
@@ -232,7 +232,7 @@ export class BucketParts {
       clock: this.options.clock,
       timings: this.timings,
       tick: () => this.tick(),
-      take: (request, item) => takeFetched(intake, request, item),
+      store: (request, item) => storeFetched(intake, request, item),
       isCurrent: ({ clears, vb }) => clears === vbuckets.columns.clears[vb],
       noteAbsent: (vb, key) => residency.noteAbsent(vb, key),
       noteDamaged: (vb) => this.noteDamagedRow(files, fileOf(vb, files.fileCount)),

@@ -208,11 +208,11 @@ export class WarmUp {
 
   private async load(file: number): Promise<void> {
     const { disk, files, isFull } = this.options;
-    const take = (batch: CutBuffer): void => {
+    const loadBatch = (batch: CutBuffer): void => {
       this.stopping.signal.throwIfAborted();
       this.loader.load(batch);
     };
-    await disk.load(files.bucketUuid, file, take, () => (isFull() ? 'none' : 'small'));
+    await disk.load(files.bucketUuid, file, loadBatch, () => (isFull() ? 'none' : 'small'));
   }
 }
 

@@ -30,7 +30,7 @@ function concat(request: Request, isAppend: boolean): CommandResult {
   if (found === Status.keyNotFound) return Status.notStored;
   if (found !== Status.success) return found;
   const mutation = beginMutation(request, StoreMode.replace);
-  const status = takeComposed(request) ?? compose(request, view, isAppend);
+  const status = useComposed(request) ?? compose(request, view, isAppend);
   if (status !== Status.success) return status;
   mutation.flags = view.flags;
   mutation.preserveExpiry = true;
@@ -43,7 +43,7 @@ function concat(request: Request, isAppend: boolean): CommandResult {
 }
 
 /** Uses the value that was composed and validated as heavy work, if the document is unchanged; else returns null. */
-function takeComposed({ heavy, mutation, view }: Request): Status | null {
+function useComposed({ heavy, mutation, view }: Request): Status | null {
   if (!heavy?.result || !isSameDocument(heavy, view)) return null;
   const { stored, isJson } = heavy.result as ValidatedValue;
   if (stored === null) return null;

@@ -80,7 +80,7 @@ function makeScan(request: Request, plan: ScanPlan): CommandResult {
   const { sampling } = plan;
   const query = { vb: frame.vb, collection, accepts, seqno, bytesMax, countMax: Infinity, sampling };
   request.workBytes += listWorkBytes;
-  bucket.engine.keys.list(query, (keys) => finish(takeKeys(bucket.scans, scan, keys)));
+  bucket.engine.keys.list(query, (keys) => finish(useKeys(bucket.scans, scan, keys)));
   if (status !== null && status !== Status.success) return status;
   const from = output.end;
   replyValue(request, scan.id);
@@ -92,7 +92,7 @@ function makeScan(request: Request, plan: ScanPlan): CommandResult {
   return Outcome.later;
 }
 
-function takeKeys(scans: Scans, scan: Scan, keys: ScannedKeys | Status): Status {
+function useKeys(scans: Scans, scan: Scan, keys: ScannedKeys | Status): Status {
   const isEmpty = typeof keys !== 'number' && keys.length === 0;
   if (typeof keys === 'number' || isEmpty) {
     scans.remove(scan);

@@ -3,7 +3,7 @@ import { Datatype, Status } from '#wire/status.ts';
 import { StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
-import { takeValue } from './values.ts';
+import { prepareValue } from './values.ts';
 
 /** SET, SETQ. */
 export const set = (request: Request): CommandResult => store(request, StoreMode.set);
@@ -15,7 +15,7 @@ export const replace = (request: Request): CommandResult => store(request, Store
 function store(request: Request, mode: StoreMode): CommandResult {
   const { frame, result } = request;
   const mutation = beginMutation(request, mode);
-  const refusal = takeValue(request);
+  const refusal = prepareValue(request);
   if (refusal !== Status.success) return refusal;
   mutation.flags = readU32(frame.buffer, frame.extrasStart);
   mutation.expiry = readU32(frame.buffer, frame.extrasStart + 4);

@@ -83,25 +83,25 @@ export function replyDocument(request: Request, view: ItemView, keyBytes = 0): O
 }
 
 /** Validates the value of the frame and puts it into the request's mutation. */
-export function takeValue(request: Request, end = request.frame.end): CommandResult {
+export function prepareValue(request: Request, end = request.frame.end): CommandResult {
   const { frame, mutation } = request;
   mutation.value = frame.buffer;
   mutation.valueStart = frame.valueStart;
   mutation.valueEnd = end;
   const encoding = frame.datatype & (Datatype.snappy | Datatype.xattr);
-  if (encoding !== 0 || end - frame.valueStart > heavyBytes) return takeValidated(request, encoding, end);
+  if (encoding !== 0 || end - frame.valueStart > heavyBytes) return useValidated(request, encoding, end);
   mutation.datatype = isJson(frame.buffer, frame.valueStart, end) ? Datatype.json : Datatype.raw;
   return Status.success;
 }
 
-function takeValidated(request: Request, encoding: number, end: number): CommandResult {
+function useValidated(request: Request, encoding: number, end: number): CommandResult {
   const { frame, mutation, bucket } = request;
   const validation = validateRange(request, encoding, frame.valueStart, end, itemRoom(request));
   if (validation === null) return Outcome.heavy;
   const refusal = refusalOf(request, validation);
   if (refusal !== Status.success) return refusal;
   const json = validation.isJson ? Datatype.json : Datatype.raw;
-  if (takeStored(mutation, validation, json | (encoding & ~Datatype.snappy))) return Status.success;
+  if (useStored(mutation, validation, json | (encoding & ~Datatype.snappy))) return Status.success;
   const { plain } = validation;
   const keepsCompressed =
     plain !== null && plain.length <= packedBytesMax && bucket.spec.compressionMode !== 'off';
@@ -117,7 +117,7 @@ function takeValidated(request: Request, encoding: number, end: number): Command
 export const itemRoom = ({ keyStart, keyEnd }: Request): number => headerBytes + keyEnd - keyStart;
 
 /** Uses the value that heavy work has put into memory of its own; false if there is none. */
-function takeStored(mutation: MutationRequest, { stored }: ValidatedValue, datatype: number): boolean {
+function useStored(mutation: MutationRequest, { stored }: ValidatedValue, datatype: number): boolean {
   if (stored === null) return false;
   setOwnValue(mutation, stored);
   mutation.datatype = datatype;

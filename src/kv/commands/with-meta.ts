@@ -8,7 +8,7 @@ import { type IncomingVersion, type MutationRequest, StoreMode } from '../data/d
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { valueBytesMax } from '../value/validate-value.ts';
-import { takeValue } from './values.ts';
+import { prepareValue } from './values.ts';
 
 const revLimit = 2 ** 48;
 /**
@@ -97,7 +97,7 @@ function readValue(request: Request, mutation: MutationRequest): CommandResult {
   const trailer = hasTrailer ? buffer.readUInt16BE(keyStart - 2) : 0;
   if (trailer > end - valueStart)
     return request.refuse(Status.invalidArguments, 'The value is shorter than its metadata');
-  const status = takeValue(request, end - trailer);
+  const status = prepareValue(request, end - trailer);
   if (status !== Status.success || !incoming.isDeletion) return status;
   return readAttributesOnly(request, mutation);
 }

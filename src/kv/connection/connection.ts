@@ -94,8 +94,8 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     return this.closed;
   }
 
-  takeFrame(received: Frame): Buffer {
-    return this.reader.take(received);
+  detachFrame(received: Frame): Buffer {
+    return this.reader.detach(received);
   }
 
   get isOrdered(): boolean {

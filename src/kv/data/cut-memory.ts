@@ -1,6 +1,6 @@
 // Where a `CutWriter` has the memory for the cuts that it encodes.
 
-/** From this size, `take` returns the writer's buffer itself if the cuts fill nearly all of it: copying 20 MB takes longer than a turn. */
+/** From this size, `drain` returns the writer's buffer itself if the cuts fill nearly all of it: copying 20 MB takes longer than a turn. */
 export const handedOverBytes = 1024 * 1024;
 
 export interface CutMemory {

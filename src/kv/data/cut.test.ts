@@ -48,7 +48,7 @@ test('cuts are decoded as they were encoded, also when the buffer grew between t
   writer.finish(state);
   writer.begin(0);
   writer.finish({ ...state, vb: 0, failover: new Uint8Array(0) });
-  const reader = new CutReader(writer.take());
+  const reader = new CutReader(writer.drain());
   assert.ok(reader.nextCut());
   assert.deepEqual({ ...reader.state, failover: Uint8Array.from(reader.state.failover) }, state);
   assert.ok(reader.nextItem());
@@ -84,7 +84,7 @@ test('the writer hands a large item over in the buffer in which it was encoded, 
     writer.itemOf(emptyCutItem(), Buffer.from('k'), value);
     writer.finish(stateOfVbucket(0));
     const encodedAt = process.memoryUsage().arrayBuffers;
-    const cuts = writer.take();
+    const cuts = writer.drain();
     assert.ok(process.memoryUsage().arrayBuffers - encodedAt < 2 ** 20, 'the large item was copied');
     return cuts;
   });

@@ -140,7 +140,7 @@ function writeItemHeader(buffer: Buffer, at: number, item: CutItem, keyBytes: nu
 const smallestBuffer = 65536;
 const noBytes = Buffer.alloc(0);
 
-/** Appends cuts to a growing buffer; `take` hands over the bytes and starts with an empty buffer. */
+/** Appends cuts to a growing buffer; `drain` hands over the bytes and starts with an empty buffer. */
 export class CutWriter {
   private buffer: Buffer;
   private end = 0;
@@ -246,7 +246,7 @@ export class CutWriter {
   }
 
   /** The encoded cuts, in a buffer of their own that may be transferred to another thread, or in what the writer's memory hands over. */
-  take(): Uint8Array {
+  drain(): Uint8Array {
     assert(this.cutStart < 0, 'a cut is open');
     const { buffer, end } = this;
     this.end = 0;
@@ -271,9 +271,9 @@ export class CutWriter {
     if (this.buffer.length >= handedOverBytes) this.release();
   }
 
-  /** As `take`, and frees the writer's own buffer: for a writer that is not used again, or not soon. */
+  /** As `drain`, and frees the writer's own buffer: for a writer that is not used again, or not soon. */
   takeAll(): Uint8Array {
-    const taken = this.take();
+    const taken = this.drain();
     this.release();
     return taken;
   }

@@ -122,7 +122,7 @@ export class LaneEngine implements DiskEngine {
 
   async commit(bucketUuid: string, file: number, cuts: CutBuffer, isUrgent = false): Promise<number> {
     const lane = this.laneOf(bucketUuid, file);
-    const isLogged = isUrgent && this.logged.take(bucketUuid, file);
+    const isLogged = isUrgent && this.logged.admit(bucketUuid, file);
     return await this.pace.commit(() => lane.call('commit', bucketUuid, file, cuts, isLogged));
   }
 

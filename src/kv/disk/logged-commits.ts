@@ -19,7 +19,7 @@ export class LoggedCommits {
   }
 
   /** Whether this urgent commit goes to the log of cuts: not where commits of the file alternate with reads of the disk. */
-  take(bucketUuid: string, file: number): boolean {
+  admit(bucketUuid: string, file: number): boolean {
     const key = keyOf(bucketUuid, file);
     const left = this.unloggedLeft.get(key) ?? 0;
     if (left > 1) this.unloggedLeft.set(key, left - 1);

@@ -99,7 +99,7 @@ export class MemoryFile {
       writer.encodedItem(found.encoded);
       writer.finish(stateOfVbucket(vb));
     }
-    return writer.take();
+    return writer.drain();
   }
 
   expiredKeys({ after, atSeconds, limit }: ExpiredKeysRequest): ExpiredKey[] {
@@ -144,11 +144,11 @@ export class MemoryFile {
         const to = endOfBatch(items, from, writer.bytes);
         const part = items.slice(from, to);
         writeCut(writer, stateOf(record), part, values());
-        if (writer.bytes >= batchTargetBytes) yield writer.take();
+        if (writer.bytes >= batchTargetBytes) yield writer.drain();
         from = to;
       }
     }
-    if (writer.bytes > 0) yield writer.take();
+    if (writer.bytes > 0) yield writer.drain();
   }
 
   /** All rows in one page. */
@@ -158,7 +158,7 @@ export class MemoryFile {
       const large = itemsByKey(vbucket).filter(({ encoded }) => isLarge(encoded));
       if (large.length > 0) writeCut(writer, stateOfVbucket(vbucket.record.vb), large);
     }
-    return { batch: writer.take(), next: after === 0 ? 1 : null };
+    return { batch: writer.drain(), next: after === 0 ? 1 : null };
   }
 
   backfill(vb: number, afterSeqno: number, targetBytes = batchTargetBytes): BackfillPage {
@@ -171,7 +171,7 @@ export class MemoryFile {
     const toSeqno = to < items.length ? (items[to - 1]?.seqno ?? 0) : endSeqno;
     const state = { ...stateOf(vbucket.record), startSeqno: items[0]?.seqno ?? 0, endSeqno: toSeqno };
     if (to > 0) writeCut(writer, state, items.slice(0, to));
-    return { batch: writer.take(), toSeqno, endSeqno, purgeSeqno };
+    return { batch: writer.drain(), toSeqno, endSeqno, purgeSeqno };
   }
 
   /** Drops tombstones of deletions before this second. */

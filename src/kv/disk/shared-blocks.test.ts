@@ -12,7 +12,7 @@ function cutsOf(writer: CutWriter, valueBytes: number): Uint8Array {
   writer.begin(0);
   writer.item({ ...emptyCutItem(buffer), keyEnd: 1, valueStart: 1, valueEnd: buffer.length });
   writer.finish(stateOfVbucket(0));
-  return writer.take();
+  return writer.drain();
 }
 
 test('large cuts are handed over in their block, which is used again once it is released', () => {

@@ -25,7 +25,7 @@ const fetchingMsMax = 2_000;
 /** Moves the reply just written, which begins at `replyStart` of the output, to a held reply, which is sent once the write has its durability level. */
 export function holdForDurability(request: Request, replyStart: number): void {
   const { bucket, connection, output, result } = request;
-  const { bytes, attachments } = output.take(replyStart);
+  const { bytes, attachments } = output.removeFrom(replyStart);
   const heldReply = connection.holdReply(request, orderOf(request), bytes);
   heldReply.attachments = attachments;
   bucket.holdUntilDurable(result.pending, heldReply);
@@ -76,7 +76,7 @@ export function holdForHeavyWork(request: Request, outputEnd: number): AfterFram
   const attempts = (resumed?.heavy?.attempts ?? 0) + 1;
   if (attempts > heavyAttemptsMax) return refuseForNow(request);
   const heldReply = connection.holdReply(request, orderOf(request));
-  heldReply.frame = connection.takeFrame(frame);
+  heldReply.frame = connection.detachFrame(frame);
   const { job, document = null, stamp = null } = work(heldReply.frame);
   const answer: HeavyAnswer = { result: null, document, stamp, attempts };
   heldReply.lacksRoom = resumed !== null && hasNoRoom(resumed);

@@ -49,7 +49,8 @@ export class Dispatcher {
   /** Runs the frame. The reply is written to the output, or held until it can be sent. */
   run(connection: Client, frame: Frame): AfterFrame {
     if (frame.magic === Magic.clientResponse) return AfterFrame.continue;
-    if (frame.magic === Magic.response || frame.magic === Magic.altResponse) return takeResponse(connection);
+    if (frame.magic === Magic.response || frame.magic === Magic.altResponse)
+      return receiveResponse(connection);
     const { request } = this;
     const { session } = connection;
     request.connection = connection;
@@ -169,7 +170,7 @@ export class Dispatcher {
 }
 
 /** The server sends requests only on change stream connections, so only those may send responses. */
-function takeResponse({ streamer }: Client): AfterFrame {
+function receiveResponse({ streamer }: Client): AfterFrame {
   streamer?.answered();
   return streamer ? AfterFrame.continue : AfterFrame.close;
 }
@@ -227,7 +228,7 @@ function checkSession(request: Request, entry: Entry): Status {
   if (!session.user) return request.refuse(Status.noAccess, 'Not authenticated');
   if (!session.refresh(environment.directory)) return Status.authStale;
   if (session.user.meter !== null && request.resumed === null) {
-    const limited = session.user.meter.take(environment.clock.monotonicMs(), request.frame.needed);
+    const limited = session.user.meter.admit(environment.clock.monotonicMs(), request.frame.needed);
     if (limited !== Status.success) return request.refuse(limited, 'A limit of the user is reached');
   }
   if (entry.needsBucket) return checkBucket(request, entry);

@@ -56,7 +56,7 @@ export class HeavyQueue implements HeavyWork {
   private async work(): Promise<void> {
     if (this.isBusy) return;
     this.isBusy = true;
-    for (let next = this.take(); next !== null; next = this.take()) {
+    for (let next = this.nextJob(); next !== null; next = this.nextJob()) {
       const { answer, job, owner } = next;
       try {
         answer.resolve(await this.performer.perform(job));
@@ -77,7 +77,7 @@ export class HeavyQueue implements HeavyWork {
   }
 
   /** Takes the next job whose connection is still open; null: there is none. */
-  private take(): Waiting | null {
+  private nextJob(): Waiting | null {
     for (const [user, waitingOfUser] of this.byUser) {
       this.byUser.delete(user);
       const next = waitingOfUser.shift();

@@ -88,7 +88,7 @@ export class DocumentBatches {
 
   /** Answers a request for few keys at once: another thread waits for it. */
   private answerIn(slot: RequestSlot): void {
-    const bytes = slot.take();
+    const bytes = slot.readRequest();
     if (bytes === null) return;
     const collection = bytes.readUInt32BE(slotRequestAt.collection);
     const keysAt = slotRequestAt.bucket + (bytes[slotRequestAt.bucketBytes] as number);

@@ -121,7 +121,7 @@ class SharedBucket {
   async read(name: string): Promise<string | null> {
     for (let attempt = 0; ; attempt++) {
       await null;
-      for (const message of this.messages.splice(0)) this.reader.take(message);
+      for (const message of this.messages.splice(0)) this.reader.receive(message);
       const { requests } = this;
       const value = this.readNow(name);
       if (value !== null || requests === this.requests || attempt === 5) return value;

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import type { ShownCertificate } from '#ports/client-certificate.ts';
-import { readEncryptedInto, type TakeBytes } from '#ports/encrypted-reads.ts';
+import { type ReceiveBytes, readEncryptedInto } from '#ports/encrypted-reads.ts';
 import { markAuthenticated, moveToSocket } from '#ports/unauthenticated-sockets.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Transport } from '../connection/transport.ts';
@@ -143,8 +143,8 @@ export function readEncrypted(
   certificate: ShownCertificate | null,
 ): Connection {
   const connection = watch(socket, factory, certificate);
-  const take: TakeBytes = (bytes, length) => connection.received(bytes, 0, length);
-  if (!readEncryptedInto(socket, shared, take)) readChunks(socket, connection);
+  const receive: ReceiveBytes = (bytes, length) => connection.received(bytes, 0, length);
+  if (!readEncryptedInto(socket, shared, receive)) readChunks(socket, connection);
   return connection;
 }
 

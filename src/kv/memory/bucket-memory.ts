@@ -20,7 +20,7 @@ interface Page extends ItemPage {
 }
 
 /** Takes a document that was read; `position` is that of the document's key. */
-export type TakeDocument = (document: MemoryDocument, position: number) => void;
+export type ReceiveDocument = (document: MemoryDocument, position: number) => void;
 
 /** Keys whose look-ups are prepared together. */
 const groupKeys = 32;
@@ -96,10 +96,10 @@ export class BucketMemory {
   }
 
   /**
-   * Calls `take` with each document that this thread can read, and returns the positions of the others; null: reads of the collection
+   * Calls `receive` with each document that this thread can read, and returns the positions of the others; null: reads of the collection
    * are not granted. `keys` are those of a KeysRequest.
    */
-  read(collection: number, keys: Buffer, end: number, take: TakeDocument): number[] | null {
+  read(collection: number, keys: Buffer, end: number, receive: ReceiveDocument): number[] | null {
     this.missingVbucket = none;
     this.missingPage = none;
     const hits = this.hits.get(collection);
@@ -112,7 +112,7 @@ export class BucketMemory {
       for (let index = 0; at < next; index++, position++) {
         const keyAt = at + keyHeadBytes;
         const keyEnd = keyAt + u16(keys, at + 2);
-        if (this.copy(index, keys, keyAt, keyEnd) && this.isNoted(keys, at, keyEnd)) take(item, position);
+        if (this.copy(index, keys, keyAt, keyEnd) && this.isNoted(keys, at, keyEnd)) receive(item, position);
         else others.push(position);
         at = keyEnd;
       }

@@ -25,7 +25,7 @@ function readerAt(port: MessagePort): SharedDocuments {
   const send = (request: object): void => port.postMessage(request);
   const reader = new SharedDocuments({ send, clock, collectGarbage: () => {} });
   port.on('message', (message: DataMessage) => {
-    if ('kind' in message) reader.take(message);
+    if ('kind' in message) reader.receive(message);
   });
   return reader;
 }
@@ -91,7 +91,7 @@ test('a bucket whose memory is refused or awaited does not delay requests for th
     return reader.read(name, collection, request, request.length, () => {});
   };
   for (const name of ['awaited', 'awaited', 'refused']) read(name);
-  reader.take({ kind: 'memory', bucket: 'refused', collection, grant: null });
+  reader.receive({ kind: 'memory', bucket: 'refused', collection, grant: null });
   for (const name of ['refused', 'other']) read(name);
   assert.deepEqual(requested, ['awaited', 'refused', 'other']);
   for (let at = 0; at < 250; at++) read('refused');

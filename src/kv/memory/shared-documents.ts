@@ -1,7 +1,7 @@
 // The buckets whose memory a thread beside the data thread reads. Tables and pages are requested when a read lacks them.
 import type { Clock } from '#ports/clock.ts';
 import type { MemoryChange, MemoryReply, MemoryRequest, UsedDocuments } from '#wire/document-batch.ts';
-import { BucketMemory, type TakeDocument } from './bucket-memory.ts';
+import { BucketMemory, type ReceiveDocument } from './bucket-memory.ts';
 import type { ReaderClock } from './item-copy.ts';
 
 /** Reads that pass without another request after the data thread has refused one. */
@@ -36,7 +36,7 @@ export class SharedDocuments {
   }
 
   /**
-   * Calls `take` with each document that this thread can read, and returns the positions of the others, which the data thread reads; null:
+   * Calls `receive` with each document that this thread can read, and returns the positions of the others, which the data thread reads; null:
    * all. `keys` are those of a KeysRequest.
    */
   read(
@@ -44,17 +44,17 @@ export class SharedDocuments {
     collection: number,
     keys: Buffer,
     end: number,
-    take: TakeDocument,
+    receive: ReceiveDocument,
   ): readonly number[] | null {
     const memory = this.buckets.get(bucket);
-    const others = memory?.read(collection, keys, end, take) ?? null;
+    const others = memory?.read(collection, keys, end, receive) ?? null;
     const isComplete = others !== null && others.length === 0;
     if (memory !== undefined && !memory.unmarked.isEmpty) this.sendUnmarked(bucket, memory);
     if (!isComplete && this.mayRequest(bucket)) this.request(memory, { bucket, collection, keys });
     return others;
   }
 
-  take(message: MemoryReply | MemoryChange): void {
+  receive(message: MemoryReply | MemoryChange): void {
     if (message.kind === 'memoryChanged') this.release();
     else this.add(message);
   }
@@ -74,7 +74,7 @@ export class SharedDocuments {
   }
 
   private sendUnmarked(bucket: string, { unmarked }: BucketMemory): void {
-    if (unmarked.isDue) this.options.send({ kind: 'used', bucket, keys: unmarked.take() });
+    if (unmarked.isDue) this.options.send({ kind: 'used', bucket, keys: unmarked.drain() });
     else if (!this.isSendDue) {
       this.isSendDue = true;
       this.options.clock.after(unmarkedMs, () => this.sendAllUnmarked());
@@ -84,7 +84,7 @@ export class SharedDocuments {
   private sendAllUnmarked(): void {
     this.isSendDue = false;
     for (const [bucket, { unmarked }] of this.buckets)
-      if (!unmarked.isEmpty) this.options.send({ kind: 'used', bucket, keys: unmarked.take() });
+      if (!unmarked.isEmpty) this.options.send({ kind: 'used', bucket, keys: unmarked.drain() });
   }
 
   /** False while a reply is awaited, and for some reads after a refusal. */

@@ -22,7 +22,7 @@ export class TurnLock {
 
   /** Every change of items and indexes begins with this call. */
   hold(): void {
-    if (!this.isHeld) this.take();
+    if (!this.isHeld) this.acquire();
   }
 
   /** Lets other threads read between turns. Returns the memory of the lock. */
@@ -38,7 +38,7 @@ export class TurnLock {
     if (this.isHeld) this.releaseAtTurnEnd();
   }
 
-  private take(): void {
+  private acquire(): void {
     this.isHeld = true;
     this.sequence.lock();
     if (this.turnsLeft === 0) return;

@@ -28,7 +28,7 @@ export class UnmarkedKeys {
   }
 
   /** Returns a copy of the keys, and forgets them. */
-  take(): Uint8Array {
+  drain(): Uint8Array {
     const keys = new Uint8Array(this.bytes.subarray(0, this.end));
     this.end = 0;
     return keys;

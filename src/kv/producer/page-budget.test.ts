@@ -6,7 +6,7 @@ import { PageBudget, smallPageBytes } from './page-budget.ts';
 
 const takeAll = (budget: PageBudget): number[] => {
   const taken: number[] = [];
-  for (let bytes = budget.take(); bytes > 0; bytes = budget.take()) taken.push(bytes);
+  for (let bytes = budget.reserve(); bytes > 0; bytes = budget.reserve()) taken.push(bytes);
   return taken;
 };
 
@@ -35,7 +35,7 @@ test('many small pages are read ahead while vbuckets are small, otherwise few la
 test('large documents count by their size, and at most four pages of them are held', () => {
   const budget = new PageBudget();
   const held: number[] = [];
-  while (budget.free > 0) held.push(budget.hold(budget.take(), 20 << 20));
+  while (budget.free > 0) held.push(budget.hold(budget.reserve(), 20 << 20));
   assert.equal(held.length, 4);
   budget.giveBack(held.pop() as number);
   assert.equal(budget.free, 1);

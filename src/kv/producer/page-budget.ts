@@ -27,7 +27,7 @@ export class PageBudget {
   }
 
   /** The size of another page; 0: none may be read now. */
-  take(): number {
+  reserve(): number {
     if (this.free === 0) return 0;
     const bytes = this.isSmall ? smallPageBytes : backfillPageBytes;
     this.pageCount++;

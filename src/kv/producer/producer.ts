@@ -212,7 +212,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   }
 
   takePageBytes(stream: Stream): number {
-    const bytes = this.pages.take();
+    const bytes = this.pages.reserve();
     this.figures.pages = this.pages.pages;
     // A stream without a page waits for one. A stream with a page may still be in the set, if a new change made it ready earlier.
     if (bytes === 0) this.waitingForPage.add(stream);

@@ -11,7 +11,7 @@ import { CheckTimes } from './check-times.ts';
 import { confirmation, isUnconfirmed } from './confirmation.ts';
 import { ContinuedBoots } from './continued-boots.ts';
 import { CopyIntake, type ShardIntake } from './copy-intake.ts';
-import { positionOf, takeHistories } from './copy-position.ts';
+import { adoptHistories, positionOf } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
 import { CopyRollbacks } from './copy-rollbacks.ts';
 import { DelayedWork } from './delayed-work.ts';
@@ -101,7 +101,7 @@ export class BucketReplication {
   }
 
   received(node: string, message: PeerMessage, body: BatchBody, bytes: number): void {
-    if (message.kind === 'batch') this.takeBatch(node, message, body, bytes);
+    if (message.kind === 'batch') this.receiveBatch(node, message, body, bytes);
     else if (message.kind === 'open') this.openIntake(node, message);
     else if (message.kind === 'got')
       eachPosition(message.rows, (row) => this.activeOf(row)?.positionReported(node, row));
@@ -126,7 +126,7 @@ export class BucketReplication {
     this.boots.disconnected(node);
     for (const active of this.actives.values()) active.connectionLost(node);
     for (const [shard, { node: active }] of this.intakes) if (active === node) this.closeIntake(shard);
-    this.unapplied.take(node);
+    this.unapplied.drain(node);
     this.reports.discard(node);
     this.rollbacks.disconnected(node);
   }
@@ -282,7 +282,7 @@ export class BucketReplication {
   private openEarly(): void {
     const { early, uuid } = this.options;
     if (!this.isClosed)
-      for (const { node, open, sinceMs } of early.take(uuid)) this.openIntake(node, open, sinceMs);
+      for (const { node, open, sinceMs } of early.drain(uuid)) this.openIntake(node, open, sinceMs);
   }
 
   private openIntake(node: string, open: Open, sinceMs?: number): void {
@@ -312,7 +312,7 @@ export class BucketReplication {
     });
     this.intakes.set(shard, { node, epoch, intake });
     bucket.shards.revert(vbs);
-    takeHistories(bucket, vbs, open.rows ?? []);
+    adoptHistories(bucket, vbs, open.rows ?? []);
     this.earlier.fedBy(shard, node);
     const positions = vbs.map((vb) => positionOf(bucket, vb));
     this.answer(node, { kind: 'opened', shard, epoch, feed, rows: positions });
@@ -331,7 +331,7 @@ export class BucketReplication {
   private answer(node: string, message: Omit<OpenedMessage, 'bucket' | 'bytes'>): void {
     const { peers, uuid } = this.options;
     this.reports.send(node);
-    peers.send(node, { ...message, bucket: uuid, bytes: this.unapplied.take(node) });
+    peers.send(node, { ...message, bucket: uuid, bytes: this.unapplied.drain(node) });
   }
 
   private raiseEpoch(shard: number, epoch: number, active: string): void {
@@ -342,14 +342,14 @@ export class BucketReplication {
     if (earlier !== undefined && earlier !== active) this.sendEpoch('refused', earlier, shard, epoch);
   }
 
-  private takeBatch(node: string, batch: CopyBatch, body: BatchBody, bytes: number): void {
+  private receiveBatch(node: string, batch: CopyBatch, body: BatchBody, bytes: number): void {
     const { epoch, shard, vb } = batch;
     const current = this.intakes.get(shard);
     const isOlder = epoch < this.epochOf(shard);
     if (!isOlder && current?.node === node && current.epoch === epoch) {
       if (vb % this.specs.length !== shard || vb >= this.options.bucket.columns.count)
         throw new Error(`vbucket ${vb} is of another shard`);
-      current.intake.take(batch, body, bytes);
+      current.intake.receive(batch, body, bytes);
       return;
     }
     // First, so that the answer confirms these bytes: no later one may follow.

@@ -130,9 +130,9 @@ function framesOf(...batches: readonly (readonly CutItem[])[]): Buffer {
     for (const item of items) frames.item(item);
     frames.endBatch(range);
     // Empties the writer from time to time, so that later batches do not begin at the start of its memory.
-    if (vb % 100 === 10) taken.push(frames.take());
+    if (vb % 100 === 10) taken.push(frames.drain());
   }
-  return Buffer.concat([...taken, frames.take()]);
+  return Buffer.concat([...taken, frames.drain()]);
 }
 
 function batchesIn(frames: Buffer): Received[] {
@@ -166,7 +166,7 @@ it('batches of two buckets, and batches beside other messages, are in frames of 
     if (bucket === 'two') frames.add({ kind: 'ended' });
   }
   const names: string[] = [];
-  const bytes = frames.take();
+  const bytes = frames.drain();
   for (let at = 0; at < bytes.length; at += lengthBytes + bytes.readUInt32BE(at))
     if (FrameDecoder.hasBatches(bytes, at))
       new FrameDecoder().batches(bytes, at, at + lengthBytes + bytes.readUInt32BE(at), ({ bucket }) =>

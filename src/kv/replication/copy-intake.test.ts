@@ -37,7 +37,7 @@ function anIntake(apply: (seqno: number) => DocumentResult, isDiskBusy = () => f
   let high = 5;
   const applier: Partial<Applier> = {
     begin: () => Status.success,
-    takeHistory: (_, encoded) => {
+    adoptHistory: (_, encoded) => {
       seen.push(`history ${Buffer.from(encoded).toString()}`);
       return Status.success;
     },
@@ -78,7 +78,7 @@ function itemsOf(...seqnos: number[]): BatchBody {
   const writer = new CutWriter();
   writer.begin(0);
   writer.finish(stateOfVbucket(0));
-  const headerBytes = writer.take().length;
+  const headerBytes = writer.drain().length;
   writer.begin(0);
   for (const seqno of seqnos)
     writer.itemOf({ ...emptyCutItem(), seqno }, Buffer.from('key'), Buffer.from(`value ${seqno}`));
@@ -101,7 +101,7 @@ function cutsOf(...seqnos: number[]): BatchBody {
 test('a batch that does not continue the copy fails it, since the changes between would be missing', () => {
   for (const start of [5, 6, 7]) {
     const { intake, seen } = anIntake(() => Status.success);
-    intake.take({ ...batch, start }, noBody, 10);
+    intake.receive({ ...batch, start }, noBody, 10);
     const expected =
       start === 6 ? '10 bytes of 0' : `failed: status ${Status.outOfRange} at seqno ${start} of vbucket 0`;
     assert.deepEqual(seen, [expected], `from ${start}`);
@@ -117,10 +117,10 @@ async function waits(of: typeof cutsOf): Promise<void> {
   const { clock, fetches, intake, seen } = anIntake(() => answers.shift() ?? Status.success);
   const bodies = [of(6, 7, 8), of(9, 10)] as const;
   const head = { ...batch };
-  intake.take(head, bodies[0], 10);
+  intake.receive(head, bodies[0], 10);
   const failover = Buffer.from('uuid');
-  intake.take({ ...batch, start: 9, to: 10, end: 10, failover }, bodies[1], 20);
-  // The caller of `take` reads the next bytes of the connection into the same memory.
+  intake.receive({ ...batch, start: 9, to: 10, end: 10, failover }, bodies[1], 20);
+  // The caller of `receive` reads the next bytes of the connection into the same memory.
   for (const bytes of [...bodies.map(({ bytes }) => bytes), failover]) bytes.fill(0xff);
   Object.assign(head, { vb: 9, start: 0, to: 0 });
   assert.deepEqual(seen.splice(0), ['6: applied', '7: later']);
@@ -146,8 +146,8 @@ test('an item whose read from disk is refused at once, since too many documents 
     () => answers.shift() ?? Status.success,
     () => isBusy,
   );
-  intake.take(batch, cutsOf(6, 7, 8), 10);
-  intake.take({ ...batch, start: 9, to: 9, end: 9 }, cutsOf(9), 20);
+  intake.receive(batch, cutsOf(6, 7, 8), 10);
+  intake.receive({ ...batch, start: 9, to: 9, end: 9 }, cutsOf(9), 20);
   assert.deepEqual(seen.splice(0), ['6: later']);
   await clock.run(30);
   assert.deepEqual(seen.splice(0), ['6: later']);
@@ -163,15 +163,15 @@ test('items that end before their batch, or run over its end, are refused', () =
   const body = itemsOf(6, 7);
   for (const bad of [{ items: 1 }, { items: 3 }, { end: body.end - 1 }]) {
     const { intake, seen } = anIntake(() => Status.success);
-    assert.throws(() => intake.take(batch, { ...body, ...bad }, 10), /item/);
+    assert.throws(() => intake.receive(batch, { ...body, ...bad }, 10), /item/);
     assert.ok(!seen.some((line) => line.includes('bytes')));
   }
 });
 
 test('a copy that is closed while an item waits applies nothing more', async () => {
   const { clock, intake, seen } = anIntake(() => Status.outOfMemory);
-  intake.take(batch, cutsOf(6), 10);
-  intake.take({ ...batch, start: 9, to: 9, end: 9 }, cutsOf(9), 20);
+  intake.receive(batch, cutsOf(6), 10);
+  intake.receive({ ...batch, start: 9, to: 9, end: 9 }, cutsOf(9), 20);
   assert.equal(intake.close(), 30, 'bytes that are not applied');
   await clock.run(100);
   assert.deepEqual(seen, ['6: later']);
@@ -181,13 +181,13 @@ test('a batch whose changes are not readable fails the copy, also after an item 
   const cuts = cutsOf(6).bytes;
   for (const bad of [Buffer.alloc(80), cuts.subarray(0, 90), Buffer.alloc(3)]) {
     const { intake, seen } = anIntake(() => Status.success);
-    assert.throws(() => intake.take(batch, asCuts(bad), 10));
+    assert.throws(() => intake.receive(batch, asCuts(bad), 10));
     assert.ok(!seen.some((line) => line.includes('bytes')));
   }
   const { clock, intake, seen } = anIntake((seqno) =>
     seqno === 6 && seen.length === 0 ? Status.outOfMemory : Status.success,
   );
-  intake.take(batch, asCuts(Buffer.concat([cuts, Buffer.alloc(80)])), 10);
+  intake.receive(batch, asCuts(Buffer.concat([cuts, Buffer.alloc(80)])), 10);
   await clock.run(100);
   assert.deepEqual(seen.slice(0, 2), ['6: later', '6: applied']);
   assert.match(seen[2] ?? '', /^failed: /);
@@ -195,9 +195,9 @@ test('a batch whose changes are not readable fails the copy, also after an item 
 
 test('close returns the bytes that are not applied, including those of the batch that failed', () => {
   const { intake } = anIntake(() => Status.success);
-  intake.take(batch, cutsOf(6, 7, 8), 10);
+  intake.receive(batch, cutsOf(6, 7, 8), 10);
   assert.equal(intake.close(), 0);
   const failing = anIntake(() => Status.outOfRange).intake;
-  failing.take(batch, cutsOf(6), 20);
+  failing.receive(batch, cutsOf(6), 20);
   assert.equal(failing.close(), 20);
 });

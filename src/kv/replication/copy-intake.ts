@@ -60,7 +60,7 @@ export class CopyIntake {
    * Applies the batch, or queues a copy of what is left of it; the caller may reuse the batch and its memory afterwards. The queue is bounded
    * by the sender's limit on unconfirmed bytes.
    */
-  take(batch: CopyBatch, body: BatchBody, bytes: number): void {
+  receive(batch: CopyBatch, body: BatchBody, bytes: number): void {
     this.waitingBytes += bytes;
     if (this.isWaiting) {
       this.queue.push({ batch: copyOf(batch), body: copyOfBody(body), bytes });
@@ -158,7 +158,7 @@ export class CopyIntake {
   private begin({ end, failover, start, vb }: CopyBatch, body: BatchBody): DocumentResult {
     const { applier, highSeqno } = this.options;
     if (failover !== undefined) {
-      const status = applier.takeHistory(vb, failover);
+      const status = applier.adoptHistory(vb, failover);
       if (status !== Status.success) return status;
     }
     // Each batch continues the one before: where one is missing, the copy would lack its changes and report that it has them.

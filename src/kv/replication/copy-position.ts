@@ -26,7 +26,7 @@ export const positionOf = (bucket: Bucket, vb: number): CopyPosition => ({
  * A copy that begins from nothing does not get the deletions whose tombstones the active has purged: once it is the active, it can continue
  * neither copies nor streams that lack them.
  */
-export function takeHistories(
+export function adoptHistories(
   bucket: Bucket,
   vbs: readonly number[],
   histories: NonNullable<Open['rows']>,
@@ -38,7 +38,7 @@ export function takeHistories(
     if (highSeqno[vb] !== high) continue;
     const copy = { log: bucket.changes.failoverLog(vb), high, snapEnd: snapEnd[vb] as number };
     if (isContinued(copy, { log: decodeLog(failover), high }))
-      bucket.applier.takeHistory(vb, Buffer.from(failover, 'base64'));
+      bucket.applier.adoptHistory(vb, Buffer.from(failover, 'base64'));
   }
 }
 

@@ -96,6 +96,6 @@ export class CopyReports {
     report.bytes = 0;
     report.isBegun = report.isDue = report.isDelayed = false;
     report.number++;
-    return report.rows.take();
+    return report.rows.drain();
   }
 }

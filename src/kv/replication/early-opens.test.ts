@@ -13,7 +13,7 @@ const anOpen = (shard: number, bucket = 'b', epoch = 1): Open => ({
   feed: shard,
 });
 const shardsIn = (early: EarlyOpens, bucket = 'b'): number[] =>
-  early.take(bucket).map(({ open }) => open.shard);
+  early.drain(bucket).map(({ open }) => open.shard);
 
 test('early requests of a bucket are returned once, except those that were answered, or whose connection was lost', () => {
   const early = new EarlyOpens(new SimulatedClock());
@@ -34,7 +34,7 @@ test('a request that was put back keeps its age: after a second it is not return
   const early = new EarlyOpens(clock);
   early.add('a', anOpen(0));
   await clock.run(900);
-  const [first] = early.take('b');
+  const [first] = early.drain('b');
   early.add('a', anOpen(0), first?.sinceMs);
   early.add('a', anOpen(1));
   await clock.run(200);
@@ -49,7 +49,7 @@ test('the request of the later active is kept, in whatever order the requests ar
     const early = new EarlyOpens(new SimulatedClock());
     for (const epoch of epochs) early.add(`active ${epoch}`, anOpen(0, 'b', epoch));
     assert.deepEqual(
-      early.take('b').map(({ node }) => node),
+      early.drain('b').map(({ node }) => node),
       ['active 2'],
     );
   }

@@ -38,7 +38,7 @@ export class EarlyOpens {
   }
 
   /** Removes the early requests of a bucket. Returns those that the active has not repeated since. */
-  take(bucketUuid: string): EarlyOpen[] {
+  drain(bucketUuid: string): EarlyOpen[] {
     const validFromMs = this.clock.monotonicMs() - validMs;
     return this.removed(({ open }) => open.bucket === bucketUuid).filter(
       ({ sinceMs }) => sinceMs >= validFromMs,

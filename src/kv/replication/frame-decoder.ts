@@ -24,7 +24,7 @@ export interface DecodedFrame {
 }
 
 /** Called with each batch of a frame, and its size; batch and body are valid during the call. */
-export type TakeBatch = (batch: CopyBatch, body: BatchBody, bytes: number) => void;
+export type ReceiveBatch = (batch: CopyBatch, body: BatchBody, bytes: number) => void;
 
 const noBody = Buffer.alloc(0);
 const textAt = lengthBytes + 1;
@@ -42,7 +42,7 @@ export class FrameDecoder {
   }
 
   /** Reads the batches of the frame from `start` to `end`. @throws Error when one is not whole. */
-  batches(bytes: Buffer, start: number, end: number, take: TakeBatch): void {
+  batches(bytes: Buffer, start: number, end: number, receive: ReceiveBatch): void {
     const { part, partBody } = this;
     let at = endOfBucket(bytes, start, end, 0);
     part.bucket = this.bucketOf(bytes, start + textAt + 1, at);
@@ -59,7 +59,7 @@ export class FrameDecoder {
       partBody.start = itemsAt;
       partBody.end = next;
       partBody.items = readU16(bytes, historyAt - 2);
-      take(part, partBody, next - at);
+      receive(part, partBody, next - at);
       at = next;
     }
   }

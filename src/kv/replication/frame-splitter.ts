@@ -10,7 +10,7 @@ const firstBytes = 64 * 1024;
 const keptBytes = 1024 * 1024;
 
 /** A frame is `bytes` from `start` to `end`. */
-export type TakeFrame = (bytes: Buffer, start: number, end: number) => void;
+export type ReceiveFrame = (bytes: Buffer, start: number, end: number) => void;
 
 export class FrameSplitter {
   /** The beginning of a frame, in memory that is used for the next frames too: new memory for each one would cost V8 many collections. */
@@ -18,18 +18,18 @@ export class FrameSplitter {
   private storedBytes = 0;
 
   /**
-   * Calls `take` with each whole frame.
+   * Passes to `receive` each whole frame.
    * @throws Error when a frame is too large.
    */
-  push(chunk: Buffer, take: TakeFrame): void {
-    const start = this.storedBytes === 0 ? 0 : this.complete(chunk, take);
+  push(chunk: Buffer, receive: ReceiveFrame): void {
+    const start = this.storedBytes === 0 ? 0 : this.complete(chunk, receive);
     if (start < 0) return;
-    const left = takeWhole(chunk, start, take);
+    const left = passWhole(chunk, start, receive);
     this.store(chunk, left, chunk.length);
   }
 
   /** Takes the frame whose beginning is stored. Returns the offset after it in the chunk; -1: the frame is still not whole. */
-  private complete(chunk: Buffer, take: TakeFrame): number {
+  private complete(chunk: Buffer, receive: ReceiveFrame): number {
     const lengthEnd = Math.max(0, lengthBytes - this.storedBytes);
     if (lengthEnd > chunk.length) {
       this.store(chunk, 0, chunk.length);
@@ -41,15 +41,15 @@ export class FrameSplitter {
     const frameEnd = lengthEnd + end - this.storedBytes;
     this.store(chunk, lengthEnd, Math.min(frameEnd, chunk.length));
     if (this.storedBytes < end) return -1;
-    this.takeStored(take);
+    this.passStored(receive);
     return frameEnd;
   }
 
-  private takeStored(take: TakeFrame): void {
+  private passStored(receive: ReceiveFrame): void {
     const { stored, storedBytes } = this;
     this.storedBytes = 0;
     if (stored.length > keptBytes) this.stored = noBytes;
-    take(stored, 0, storedBytes);
+    receive(stored, 0, storedBytes);
   }
 
   private store(chunk: Buffer, start: number, end: number): void {
@@ -68,10 +68,10 @@ export class FrameSplitter {
 }
 
 /** Returns the offset after the last whole frame. */
-function takeWhole(bytes: Buffer, from: number, take: TakeFrame): number {
+function passWhole(bytes: Buffer, from: number, receive: ReceiveFrame): number {
   let start = from;
   for (let end = endOf(bytes, start); end <= bytes.length; end = endOf(bytes, start)) {
-    take(bytes, start, end);
+    receive(bytes, start, end);
     start = end;
   }
   return start;

@@ -31,9 +31,9 @@ export class FrameWriter {
   private buffer: Buffer<ArrayBufferLike> = noBytes;
   /** A piece of which everything was sent. */
   private spare: Buffer<ArrayBufferLike> | null = null;
-  /** By memory: how often `take` returned a part of it that is not sent. */
+  /** By memory: how often `drain` returned a part of it that is not sent. */
   private readonly unsent = new Map<ArrayBufferLike, number>();
-  /** The offset of the first byte that `take` has not returned. */
+  /** The offset of the first byte that `drain` has not returned. */
   private start = 0;
   private end = 0;
   /** The last frame, if it has batches and may get another one, and the bucket that it names. */
@@ -43,7 +43,7 @@ export class FrameWriter {
   private partAt = none;
   private partItems = 0;
 
-  /** The size of the frames that `take` has not returned. */
+  /** The size of the frames that `drain` has not returned. */
   get bytes(): number {
     return this.end - this.start;
   }
@@ -135,7 +135,7 @@ export class FrameWriter {
   }
 
   /** The frames since the last call, which do not change until they are passed to `sent`. */
-  take(): Buffer {
+  drain(): Buffer {
     assert(this.partAt === none, 'a batch is open');
     this.batchesAt = none;
     const taken = this.buffer.subarray(this.start, this.end);
@@ -144,7 +144,7 @@ export class FrameWriter {
     return taken;
   }
 
-  /** Call when the bytes that `take` returned are sent. When all bytes of a piece of memory are sent, the next frames are written there. */
+  /** Call when the bytes that `drain` returned are sent. When all bytes of a piece of memory are sent, the next frames are written there. */
   sent({ buffer: memory }: Buffer): void {
     const left = (this.unsent.get(memory) ?? 0) - 1;
     if (left > 0) this.unsent.set(memory, left);
@@ -272,5 +272,5 @@ function writtenU32(buffer: Buffer, at: number, value: number): number {
 export function encodeFrame(message: PeerMessage, body?: Uint8Array): Buffer {
   const frames = new FrameWriter();
   frames.add(message, body);
-  return frames.take();
+  return frames.drain();
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { printedSeed } from '../../../test/support/seed.ts';
 import { FrameDecoder } from './frame-decoder.ts';
-import { FrameSplitter, type TakeFrame } from './frame-splitter.ts';
+import { FrameSplitter, type ReceiveFrame } from './frame-splitter.ts';
 import { encodeFrame, FrameWriter } from './frame-writer.ts';
 import {
   type CopyBatch,
@@ -56,10 +56,10 @@ const messages: readonly [PeerMessage, Buffer?][] = [
 function splitIn(bytes: Buffer, piece: number): Buffer[] {
   const splitter = new FrameSplitter();
   const found: Buffer[] = [];
-  const take: TakeFrame = (frames, start, end) => found.push(Buffer.from(frames.subarray(start, end)));
+  const receive: ReceiveFrame = (frames, start, end) => found.push(Buffer.from(frames.subarray(start, end)));
   for (let at = 0; at < bytes.length; at += piece) {
     const arrived = Buffer.from(bytes.subarray(at, at + piece));
-    splitter.push(arrived, take);
+    splitter.push(arrived, receive);
     arrived.fill(0xff);
   }
   return found;
@@ -91,10 +91,10 @@ describe('frames between nodes', () => {
       for (const [message, changes] of messages)
         if (round % 10 === 0 || changes === body)
           assert.equal(frames.add(message, changes), encodeFrame(message, changes).length);
-      if (round % 3 === 0) taken.push(frames.take());
+      if (round % 3 === 0) taken.push(frames.drain());
     }
-    taken.push(frames.take());
-    assert.equal(frames.take().length, 0);
+    taken.push(frames.drain());
+    assert.equal(frames.drain().length, 0);
     const found = splitIn(Buffer.concat(taken), Infinity);
     assert.equal(found.length, 5 * messages.length + 45);
     assert.deepEqual(decodeFrame(found[0] as Buffer).message, beat);
@@ -116,7 +116,7 @@ describe('frames between nodes', () => {
     const unsent: { taken: Buffer; copy: Buffer }[] = [];
     for (let round = 0; round < 1_000; round++) {
       frames.add(batch, Buffer.alloc(1 + ((round * 7_919) % 20_000), round));
-      const taken = frames.take();
+      const taken = frames.drain();
       unsent.push({ taken, copy: Buffer.from(taken) });
       // Some of them wait, as on a connection whose other end is busy for a moment.
       while (unsent.length > (round % 10 === 0 ? 0 : 3)) {
@@ -132,7 +132,7 @@ describe('frames between nodes', () => {
     const frames = new FrameWriter();
     const sent = (bodyBytes: number): Buffer => {
       frames.add(batch, Buffer.alloc(bodyBytes));
-      const taken = frames.take();
+      const taken = frames.drain();
       frames.sent(taken);
       return taken;
     };

@@ -75,7 +75,7 @@ export class PeerConnection {
     const { link, outgoing } = this;
     this.isWriteDue = false;
     if (outgoing.bytes === 0) return;
-    const frames = outgoing.take();
+    const frames = outgoing.drain();
     link.send(frames, () => outgoing.sent(frames));
   }
 

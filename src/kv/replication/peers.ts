@@ -242,7 +242,7 @@ export class PeerConnections {
     const connection = new PeerConnection(link);
     this.connections.set(node, connection);
     link.receive({
-      data: (bytes) => this.takeBytes(connection, bytes),
+      data: (bytes) => this.receiveBytes(connection, bytes),
       closed: (reason) => this.lose(connection, reason),
     });
     this.send(node, {
@@ -256,18 +256,20 @@ export class PeerConnections {
     });
   }
 
-  private takeBytes(connection: PeerConnection, bytes: Buffer): void {
+  private receiveBytes(connection: PeerConnection, bytes: Buffer): void {
     this.options.events.arrived();
     connection.hasHeard = true;
     try {
-      connection.incoming.push(bytes, (frames, start, end) => this.takeFrame(connection, frames, start, end));
+      connection.incoming.push(bytes, (frames, start, end) =>
+        this.receiveFrame(connection, frames, start, end),
+      );
     } catch (error) {
       connection.link.close((error as Error).message);
     }
   }
 
   /** @throws Error when the frame is not a message, or the message comes at the wrong time. */
-  private takeFrame(connection: PeerConnection, frames: Buffer, start: number, end: number): void {
+  private receiveFrame(connection: PeerConnection, frames: Buffer, start: number, end: number): void {
     const { clock, events } = this.options;
     const { link } = connection;
     const { node } = link;

@@ -37,7 +37,7 @@ export class PositionRows {
   }
 
   /** Returns the rows, valid until the next call of `set`, and removes them. */
-  take(): Buffer {
+  drain(): Buffer {
     const taken = this.bytes.subarray(0, this.count * rowBytes);
     for (let at = 0; at < taken.length; at += rowBytes) this.rowOf[vbOf(taken, at)] = 0;
     this.count = 0;
@@ -58,8 +58,8 @@ export class PositionRows {
   }
 }
 
-/** Calls `take` with each position, which is valid during the call. */
-export function eachPosition(rows: Buffer, take: (position: ReportedPosition) => void): void {
+/** Calls `visit` with each position, which is valid during the call. */
+export function eachPosition(rows: Buffer, visit: (position: ReportedPosition) => void): void {
   const position: Mutable<ReportedPosition> = {
     shard: 0,
     epoch: 0,
@@ -75,7 +75,7 @@ export function eachPosition(rows: Buffer, take: (position: ReportedPosition) =>
     position.received = readU48(rows, at + 10);
     position.persisted = readU48(rows, at + 16);
     position.following = rows[at + 22] === 1;
-    take(position);
+    visit(position);
   }
 }
 
@@ -91,7 +91,7 @@ export function rowsOf(positions: readonly ReportedPosition[]): Buffer {
   const rows = new PositionRows(Math.max(0, ...positions.map(({ vb }) => vb + 1)));
   for (const { epoch, following, persisted, received, shard, vb } of positions)
     rows.set(shard, epoch, vb, received, persisted, following);
-  const taken = Buffer.from(rows.take());
+  const taken = Buffer.from(rows.drain());
   assert(taken.length === positions.length * rowBytes, 'two positions name one vbucket');
   return taken;
 }

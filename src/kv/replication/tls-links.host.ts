@@ -49,7 +49,7 @@ export class TlsLinks implements LinkHost<PeerTls> {
         ALPNProtocols: [nodeDataProtocol],
         noDelay: true,
       },
-      (socket) => this.take(socket),
+      (socket) => this.acceptSocket(socket),
     );
     server.maxConnections = this.limits.connections;
     server.on('connection', (socket: Socket) => this.unauthenticated.enterHandshake(socket));
@@ -108,16 +108,16 @@ export class TlsLinks implements LinkHost<PeerTls> {
     await closed;
   }
 
-  private take(socket: TLSSocket): void {
+  private acceptSocket(socket: TLSSocket): void {
     this.unauthenticated.handshakeEnded(socket);
     const node = nodeIdIn(socket.getPeerX509Certificate()?.subjectAltName);
     if (node !== null) markAuthenticated(socket);
     if (node === null) socket.destroy();
-    else if (socket.alpnProtocol === nodeDataProtocol) this.takeClient(socket, node);
+    else if (socket.alpnProtocol === nodeDataProtocol) this.acceptClient(socket, node);
     else this.accepted(this.linkOf(socket, node));
   }
 
-  private takeClient(socket: TLSSocket, node: string): void {
+  private acceptClient(socket: TLSSocket, node: string): void {
     this.sockets.add(socket);
     socket.once('close', () => this.sockets.delete(socket));
     this.acceptedClient(socket, node);
@@ -163,7 +163,7 @@ class TlsLink implements Link {
       return;
     }
     socket.once('close', () => handler.closed(this.reason));
-    if (!readEncryptedInto(socket, this.shared, (bytes, length) => this.take(handler, bytes, length)))
+    if (!readEncryptedInto(socket, this.shared, (bytes, length) => this.pass(handler, bytes, length)))
       socket.on('data', (bytes: Buffer) => handler.data(bytes));
   }
 
@@ -172,7 +172,7 @@ class TlsLink implements Link {
     this.socket.destroy();
   }
 
-  private take(handler: LinkHandler, bytes: Buffer, length: number): boolean {
+  private pass(handler: LinkHandler, bytes: Buffer, length: number): boolean {
     handler.data(bytes.subarray(0, length));
     return true;
   }

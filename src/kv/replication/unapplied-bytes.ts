@@ -7,7 +7,7 @@ export class UnappliedBytes {
   }
 
   /** What was added for the node since the last call. */
-  take(node: string): number {
+  drain(node: string): number {
     const bytes = this.byNode.get(node) ?? 0;
     this.byNode.delete(node);
     return bytes;

@@ -17,7 +17,7 @@ export class UserMeter {
   }
 
   /** Counts a request, unless a limit is reached. */
-  take(nowMs: number, bytes: number): Status {
+  admit(nowMs: number, bytes: number): Status {
     if (nowMs - this.minuteStartMs >= minuteMs) {
       this.minuteStartMs = nowMs;
       this.operations = 0;

@@ -23,7 +23,7 @@ export interface Client {
   /** The socket is closed: no reply can be sent. */
   readonly isGone: boolean;
   /** The bytes of the current frame in memory that the caller owns (see `FrameReader.take`). */
-  takeFrame(frame: Frame): Buffer;
+  detachFrame(frame: Frame): Buffer;
   /** Registers a reply that is sent later. No reply overtakes an ordered one, even with unordered execution. */
   holdReply(request: Answerable, order: ReplyOrder, bytes?: Buffer): HeldReply;
   /** Sends what `write` appends to the output. Must not be called while a request is being run. */

@@ -77,7 +77,7 @@ export class Stream implements Follower {
   /** A snapshot was announced, and not all of it was sent. */
   private isOpen = false;
   private page: BackfillPage | null = null;
-  /** The page is from memory (`takeRecentPage`). */
+  /** The page is from memory (`readRecentPage`). */
   private isRecentPage = false;
   /** The high seqno when the documents of the last page were listed in memory; undefined: it was read from disk. */
   private listedSeqno: number | undefined;
@@ -192,7 +192,7 @@ export class Stream implements Follower {
   private sendRecent(): boolean {
     const { source, address, endSeqno } = this.options;
     const end = source.wholeEnd(address.vb, this.position);
-    if (end === this.position) return this.takeRecentPage() || this.stall();
+    if (end === this.position) return this.readRecentPage() || this.stall();
     this.stalledAtMs = -1;
     const last = Math.min(end, endSeqno);
     for (;;) {
@@ -297,7 +297,7 @@ export class Stream implements Follower {
    * Later writes, which copies have not received, have replaced what a snapshot would need. With a key that is always written this situation
    * never ends, so the stream takes the changes as they are now, and sends them once the copies have them.
    */
-  private takeRecentPage(): boolean {
+  private readRecentPage(): boolean {
     const { host } = this;
     const { source, address } = this.options;
     const { vb } = address;
@@ -348,7 +348,7 @@ export class Stream implements Follower {
         ? await source.documents(vb, position, listedSeqno, pageBytes)
         : await source.backfill(vb, position, pageBytes);
       this.listedSeqno = page.listedSeqno;
-      this.take(page);
+      this.receivePage(page);
     } catch {
       // The bucket reports why the file cannot be read; the client gets no reason.
       this.host.backfillDone(this.heldBytes);
@@ -358,7 +358,7 @@ export class Stream implements Follower {
     }
   }
 
-  private take(page: BackfillPage): void {
+  private receivePage(page: BackfillPage): void {
     const { pages } = this.host;
     pages.count(page.batch.length, page.toSeqno === page.endSeqno);
     this.heldBytes = pages.hold(this.heldBytes, page.batch.length);

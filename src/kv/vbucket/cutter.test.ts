@@ -38,8 +38,8 @@ function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (lim
 
 function takeCut(cutter: Cutter, limitBytes: number): Cut {
   const writer = new CutWriter();
-  const end = cutter.take(0, writer, limitBytes);
-  const reader = new CutReader(writer.take());
+  const end = cutter.cut(0, writer, limitBytes);
+  const reader = new CutReader(writer.drain());
   assert.ok(reader.nextCut());
   const seqnos: number[] = [];
   while (reader.nextItem()) seqnos.push((reader.item as CutItem).seqno);

@@ -29,12 +29,12 @@ export class Cutter {
    * before the end has been replaced by one after it: otherwise the cut would miss a change that it claims to hold. Without dirty items
    * it carries only the vbucket's state.
    */
-  take(vb: number, writer: CutWriter, limitBytes: number): number {
+  cut(vb: number, writer: CutWriter, limitBytes: number): number {
     const { columns } = this.vbuckets;
     const failover = this.vbuckets.failovers.encode(vb);
     const startSeqno = Math.min((columns.cutSeqno[vb] as number) + 1, columns.highSeqno[vb] as number);
     writer.begin(failover.length);
-    const endSeqno = this.takeItems(vb, writer, limitBytes);
+    const endSeqno = this.cutItems(vb, writer, limitBytes);
     const state = this.stateOf(vb, startSeqno, endSeqno, failover);
     writer.finish(state);
     columns.cutSeqno[vb] = endSeqno;
@@ -43,7 +43,7 @@ export class Cutter {
   }
 
   /** Writes a cut without items that ends where the one before it did: the vbucket's state as it is now. */
-  takeState(vb: number, writer: CutWriter): number {
+  cutState(vb: number, writer: CutWriter): number {
     const endSeqno = this.vbuckets.columns.cutSeqno[vb] as number;
     const failover = this.vbuckets.failovers.encode(vb);
     writer.begin(failover.length);
@@ -51,12 +51,12 @@ export class Cutter {
     return endSeqno;
   }
 
-  private takeItems(vb: number, writer: CutWriter, limitBytes: number): number {
+  private cutItems(vb: number, writer: CutWriter, limitBytes: number): number {
     const { columns, items } = this.vbuckets;
     let endSeqno = 0;
     for (let address = 0; (address = columns.dirtyHead[vb] as number) !== 0; ) {
       if (writer.bytes >= limitBytes && endSeqno !== 0 && this.mayEndAt(vb, endSeqno)) return endSeqno;
-      endSeqno = this.takeItem(address, writer);
+      endSeqno = this.cutItem(address, writer);
       unlinkDirty(columns, items, vb, address);
     }
     columns.dedupeFloor[vb] = 0;
@@ -70,7 +70,7 @@ export class Cutter {
     return seqno < (dedupeFloor[vb] as number);
   }
 
-  private takeItem(address: number, writer: CutWriter): number {
+  private cutItem(address: number, writer: CutWriter): number {
     const { item, vbuckets } = this;
     const { items } = vbuckets;
     fillCutItem(items, address, item);

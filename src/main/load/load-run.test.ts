@@ -21,8 +21,8 @@ const success = { vb: Status.success } as Frame;
 
 it('ends with the reason if a connection was lost while no request waited for a reply', async () => {
   let isLost = false;
-  const send = (_: unknown, take: (reply: Frame) => unknown): void => {
-    take(success);
+  const send = (_: unknown, receive: (reply: Frame) => unknown): void => {
+    receive(success);
     isLost = true;
   };
   const data = {
@@ -36,7 +36,7 @@ it('ends with the reason if a connection was lost while no request waited for a 
 });
 
 it('measures its time up to its end, without what the command does afterwards', async () => {
-  const send = (_: unknown, take: (reply: Frame) => unknown): void => void take(success);
+  const send = (_: unknown, receive: (reply: Frame) => unknown): void => void receive(success);
   const data = { senderOf: () => ({ send }) } as unknown as BucketData;
   const run = new LoadRun([data], { ...plan, durationMs: 1 }, () => 0);
   await run.run(new AbortController().signal);

@@ -200,7 +200,7 @@ export async function followLog(
   /** The entries that requests may return again, as JSON, with their times. */
   const known = new Map<string, number>();
   let newestMs = 0;
-  const take = (found: readonly LogEntry[], isShown: (entry: LogEntry) => boolean): void => {
+  const showNew = (found: readonly LogEntry[], isShown: (entry: LogEntry) => boolean): void => {
     for (const entry of found) {
       const text = JSON.stringify(entry);
       if (!known.has(text) && isShown(entry)) write(show(entry));
@@ -208,18 +208,18 @@ export async function followLog(
     }
     newestMs = found.reduce((newest, { tstamp }) => Math.max(newest, tstamp), newestMs);
   };
-  take(list, () => true);
+  showNew(list, () => true);
   // The list has only the last entries: those before them are not shown later either.
   const listedMs = newestMs;
   let found = await entries(node, since(newestMs - askedAgainMs));
-  take(found, ({ tstamp }) => tstamp > listedMs);
+  showNew(found, ({ tstamp }) => tstamp > listedMs);
   for (;;) {
     await clock.sleep(followMs, signal);
     // After a full answer further entries come first.
     const fromMs = found.length < answerMax ? newestMs - askedAgainMs : newestMs;
     for (const [text, ms] of known) if (ms < fromMs) known.delete(text);
     found = await entries(node, since(fromMs));
-    take(found, () => true);
+    showNew(found, () => true);
   }
 }
 

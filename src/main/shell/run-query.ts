@@ -82,7 +82,7 @@ class Shell {
     this.followInterrupts(lines, prompt);
     prompt();
     for await (const line of lines) {
-      if (!(await this.take(line, isTerminal))) break;
+      if (!(await this.handleLine(line, isTerminal))) break;
       prompt();
     }
     lines.close();
@@ -101,7 +101,7 @@ class Shell {
   }
 
   /** Returns false to read no further line. */
-  private async take(line: string, isTerminal: boolean): Promise<boolean> {
+  private async handleLine(line: string, isTerminal: boolean): Promise<boolean> {
     if (!this.reader.isPending && line.startsWith('\\')) return this.command(line.trim());
     try {
       if (this.reader.length + line.length > statementMax) {

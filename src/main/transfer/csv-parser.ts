@@ -51,7 +51,7 @@ export class CsvParser implements SourceParser {
       const mayEnd = this.state !== 'quoted' || this.problem === tooLong;
       if (mayEnd && byte === lineFeed) yield* this.row();
       else if (mayEnd && byte === carriageReturn) this.isReturned = true;
-      else this.take(byte);
+      else this.parseByte(byte);
     }
   }
 
@@ -75,7 +75,7 @@ export class CsvParser implements SourceParser {
     return bytes.subarray(byteOrderMark.length);
   }
 
-  private take(byte: number): void {
+  private parseByte(byte: number): void {
     if (++this.bytes > recordBytesMax) {
       this.problem = tooLong;
       this.cells = [];
@@ -90,10 +90,10 @@ export class CsvParser implements SourceParser {
     else if (byte === quote && this.state === 'closed') {
       this.state = 'quoted';
       this.append(byte);
-    } else this.takePlain(byte);
+    } else this.parsePlain(byte);
   }
 
-  private takePlain(byte: number): void {
+  private parsePlain(byte: number): void {
     if (this.state === 'closed') this.problem ??= 'there is text after a closing quote';
     else this.state = 'plain';
     this.append(byte);

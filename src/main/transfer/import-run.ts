@@ -77,7 +77,7 @@ export class ImportRun {
   async run(records: AsyncIterable<SourceRecord>, signal: AbortSignal): Promise<ImportState> {
     try {
       for await (const record of records) {
-        this.take(record);
+        this.addRecord(record);
         if (this.part.length >= documentsMax || this.partBytes >= bytesMax) await this.writePart();
         signal.throwIfAborted();
       }
@@ -89,7 +89,7 @@ export class ImportRun {
     return this.state;
   }
 
-  private take(record: SourceRecord): void {
+  private addRecord(record: SourceRecord): void {
     try {
       const document = documentOf(record, this.records, this.form);
       this.part.push({ ...document, line: record.line });

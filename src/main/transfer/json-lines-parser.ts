@@ -38,7 +38,7 @@ export class JsonLinesParser implements SourceParser {
 
   private *record(line: number): Iterable<SourceRecord> {
     const place = { line, end: this.offset, endLine: this.line };
-    const bytes = this.pending.take();
+    const bytes = this.pending.drain();
     if (bytes === null) yield { ...place, content: null, problem: tooLong };
     else {
       const isMarked = line === 1 && bytes.subarray(0, 3).equals(byteOrderMark);

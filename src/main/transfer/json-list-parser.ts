@@ -46,7 +46,7 @@ export class JsonListParser implements SourceParser {
       if (byte === lineFeed) this.line++;
       const isOutside = !this.isText && this.depth === 0;
       if (this.state !== 'within') {
-        yield* this.takeOutside(byte, base + at);
+        yield* this.parseOutside(byte, base + at);
         start = at + 1;
       } else if (isOutside && (byte === comma || byte === close)) {
         this.pending.add(chunk.subarray(start, at));
@@ -77,7 +77,7 @@ export class JsonListParser implements SourceParser {
     else if (closing.has(byte)) this.depth = Math.max(0, this.depth - 1);
   }
 
-  private *takeOutside(byte: number, at: number): Iterable<SourceRecord> {
+  private *parseOutside(byte: number, at: number): Iterable<SourceRecord> {
     const isMark = at < byteOrderMark.length && byte === byteOrderMark[at];
     if (this.state === 'broken' || isJsonSpace(byte) || (this.state === 'before' && isMark)) return;
     if (this.state === 'before' && byte === open) {
@@ -92,7 +92,7 @@ export class JsonListParser implements SourceParser {
   private *element(end: number): Iterable<SourceRecord> {
     const place = { line: this.firstLine || this.line, end, endLine: this.line };
     this.firstLine = 0;
-    const bytes = this.pending.take();
+    const bytes = this.pending.drain();
     if (bytes === null) yield { ...place, content: null, problem: tooLong };
     else {
       const content = trimmed(bytes);

@@ -49,7 +49,7 @@ export class RecordBytes {
   }
 
   /** Returns all bytes and starts again; null if they were too many. */
-  take(): Buffer | null {
+  drain(): Buffer | null {
     const whole = this.isTooLong ? null : Buffer.concat(this.parts);
     this.parts = [];
     this.bytes = 0;

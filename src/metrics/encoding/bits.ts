@@ -13,11 +13,11 @@ export class BitWriter {
     let remaining = count;
     while (remaining > 0) {
       const free = 8 - (this.#bits & 7);
-      const take = Math.min(free, remaining);
-      const part = (value >>> (remaining - take)) & ((1 << take) - 1);
-      bytes[this.#bits >>> 3] = (bytes[this.#bits >>> 3] as number) | (part << (free - take));
-      this.#bits += take;
-      remaining -= take;
+      const count = Math.min(free, remaining);
+      const part = (value >>> (remaining - count)) & ((1 << count) - 1);
+      bytes[this.#bits >>> 3] = (bytes[this.#bits >>> 3] as number) | (part << (free - count));
+      this.#bits += count;
+      remaining -= count;
     }
   }
 
@@ -51,11 +51,11 @@ export class BitReader {
     let remaining = count;
     while (remaining > 0) {
       const free = 8 - (this.#bits & 7);
-      const take = Math.min(free, remaining);
+      const count = Math.min(free, remaining);
       const byte = this.#bytes[this.#bits >>> 3] ?? 0;
-      value = (value << take) | ((byte >>> (free - take)) & ((1 << take) - 1));
-      this.#bits += take;
-      remaining -= take;
+      value = (value << count) | ((byte >>> (free - count)) & ((1 << count) - 1));
+      this.#bits += count;
+      remaining -= count;
     }
     return value >>> 0;
   }

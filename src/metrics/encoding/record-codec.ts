@@ -44,7 +44,7 @@ export class RecordWriter {
   }
 
   /** Returns the bytes written so far and starts again with a new buffer. */
-  take(): Buffer {
+  drain(): Buffer {
     const written = this.#bytes.subarray(0, this.#length);
     this.#bytes = Buffer.allocUnsafe(initialBytes);
     this.#length = 0;

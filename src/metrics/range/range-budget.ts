@@ -48,7 +48,7 @@ export class RangeBudget {
   }
 
   /** Refuses the query that exceeds a limit, and every later one of the same request. */
-  take(cost: Cost, amount: number): void {
+  spend(cost: Cost, amount: number): void {
     this.#spent[cost] += amount;
     this.check();
   }
@@ -74,7 +74,7 @@ export class RangeBudget {
     for (;;) {
       const { done, value } = slices.next();
       if (done) return value as T;
-      this.take('windowSamples', value as number);
+      this.spend('windowSamples', value as number);
       await this.yieldIfDue();
     }
   }

@@ -86,7 +86,7 @@ export class RangeEvaluator {
     const visible = (labels: Labels) => caller.visible(labels);
     const options = { enoughMs: sufficientIntervalMs(request, plan), visible };
     const found = await this.#read(matchers, intervalOf(request, plan), options, caller);
-    caller.budget.take('values', found.series.length * stepsIn(request));
+    caller.budget.spend('values', found.series.length * stepsIn(request));
     return found;
   }
 
@@ -99,7 +99,7 @@ export class RangeEvaluator {
   ): Promise<Selection> {
     budget.check();
     const found = await this.#source.select(matchers, fromMs, toMs, options);
-    budget.take(
+    budget.spend(
       'samples',
       found.series.reduce((sum, { timesMs }) => sum + timesMs.length, 0),
     );

@@ -128,7 +128,7 @@ async function textsOf(shown: readonly ShownRow[], request: RangeRequest, budget
   const texts: string[] = [];
   for (const row of shown) {
     const text = JSON.stringify(seriesOf(row, request));
-    budget.take('answerBytes', text.length);
+    budget.spend('answerBytes', text.length);
     texts.push(text);
     await budget.yieldIfDue();
   }

@@ -45,11 +45,11 @@ export function encodeBlock(series: readonly SeriesChunks[]): Buffer[] {
   const entries = [...byName(series)].map(([name, members]) => {
     const writer = new RecordWriter();
     for (const member of members) writeEntry(writer, member, put);
-    return [name, writer.take()] as const;
+    return [name, writer.drain()] as const;
   });
   const table = new RecordWriter();
   for (const [name, bytes] of entries) table.text(name).number(put(bytes)).number(bytes.length);
-  const tableBytes = table.take();
+  const tableBytes = table.drain();
   parts.push(tableBytes, footerOf(offset, tableBytes));
   return parts;
 }

@@ -43,7 +43,7 @@ export class SampleBudget {
     this.#left = limit;
   }
 
-  take(chunks: readonly { readonly count: number }[]): void {
+  spend(chunks: readonly { readonly count: number }[]): void {
     for (const { count } of chunks) this.#left -= count;
     if (this.#left < 0) throw new TooManySamplesError(this.#limit);
   }
@@ -224,7 +224,7 @@ async function readSeries(
   report: (error: unknown) => void,
 ): Promise<SeriesChunks> {
   const inRange = chunks.filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
-  budget.take(inRange);
+  budget.spend(inRange);
   const [first, last] = [inRange[0], inRange.at(-1)];
   if (!first || !last) return { labels, chunks: [] };
   const bytes = await file.read(first.offset, last.offset + last.length - first.offset);

@@ -29,7 +29,7 @@ export class LogEncoder {
       writer.number(series.id * 2 + (series.isUnchanged ? 1 : 0));
       if (!series.isUnchanged) writer.double(series.value);
     }
-    return framed(writer.take());
+    return framed(writer.drain());
   }
 }
 

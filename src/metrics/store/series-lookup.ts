@@ -27,14 +27,14 @@ export class SeriesLookup<T> {
     return this.#byKey.values();
   }
 
-  /** Calls `take` with the record and the value of each sample, except those beyond the series limit. */
-  each(samples: Iterable<FlatSample>, take: (found: T, value: number) => void): void {
+  /** Calls `visit` with the record and the value of each sample, except those beyond the series limit. */
+  each(samples: Iterable<FlatSample>, visit: (found: T, value: number) => void): void {
     const positions: Position<T>[] = [];
     for (const sample of samples) {
       const position = this.#positionOf(sample, this.#last[positions.length]);
       if (position === null) continue;
       positions.push(position);
-      take(position.found, sample.value);
+      visit(position.found, sample.value);
     }
     this.#last = positions;
   }

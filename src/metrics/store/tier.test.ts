@@ -397,17 +397,17 @@ test('after the clock was set back, a tier keeps the sample of each time that wa
   const logged: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
   const tier = await aTier(folder, { log });
-  const take = async (fromStep: number, toStep: number, value: (step: number) => number) => {
+  const appendSteps = async (fromStep: number, toStep: number, value: (step: number) => number) => {
     for (let step = fromStep; step < toStep; step++) {
       tier.append(startMs + step * stepMs, opsOf(value(step)));
       await tier.written();
     }
   };
-  await take(0, 30, (step) => step);
+  await appendSteps(0, 30, (step) => step);
   // The clock goes forward by a day, then back to about an hour after the start, then back to the right time.
-  await take(8640, 8650, () => -1);
-  await take(390, 400, () => -2);
-  await take(30, 500, (step) => step);
+  await appendSteps(8640, 8650, () => -1);
+  await appendSteps(390, 400, () => -2);
+  await appendSteps(30, 500, (step) => step);
   const valuesOf = async (from: Tier) => {
     const { series, problems } = await from.select(ofBucket('ops', 'a'), 0, endMs);
     assert.deepEqual(problems, []);

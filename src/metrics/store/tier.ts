@@ -153,7 +153,7 @@ export class Tier {
         const chunks = oneSeries
           .chunks()
           .filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
-        budget.take(chunks);
+        budget.spend(chunks);
         add(oneSeries.labels, chunks);
       }
     }

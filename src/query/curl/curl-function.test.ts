@@ -68,7 +68,7 @@ after(() => {
   }
 });
 
-interface Rules extends Partial<Omit<HttpCallOptions, 'take'>> {
+interface Rules extends Partial<Omit<HttpCallOptions, 'countBytes'>> {
   readonly allowed?: readonly string[];
   readonly disallowed?: readonly string[];
   readonly resolve?: Resolve;
@@ -84,12 +84,12 @@ function aFunction(
       allowed_urls: allowed ?? [],
       disallowed_urls: disallowed,
     }),
-    send: (request, signal, take) =>
+    send: (request, signal, countBytes) =>
       httpCall(request, signal, {
         clock: new ManualClock(),
         lookups: new Lookups(resolve),
         ...options,
-        take,
+        countBytes,
       }),
     userAgent: () => 'test',
   });
@@ -309,8 +309,8 @@ test('answers that are read at the same time have a limit of bytes together', as
   const reply = Promise.withResolvers<{ status: number; body: Buffer }>();
   const curl = new CurlFunction({
     allowlist: () => ({ all_access: true, allowed_urls: [], disallowed_urls: [] }),
-    send: async (_request, _signal, take) => {
-      take(curlBytesMax / 2 + 1);
+    send: async (_request, _signal, countBytes) => {
+      countBytes(curlBytesMax / 2 + 1);
       return await reply.promise;
     },
     userAgent: () => 'test',

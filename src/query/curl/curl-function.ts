@@ -10,11 +10,11 @@ import type { HttpReply } from './http-call.adapter.ts';
 
 export interface CurlFunctionOptions {
   readonly allowlist: () => CurlAllowlist;
-  /** Rejects with a CurlError. `take` is called with the bytes of each chunk. */
+  /** Rejects with a CurlError. `countBytes` is called with the bytes of each chunk. */
   readonly send: (
     request: CurlRequest,
     signal: AbortSignal,
-    take: (bytes: number) => void,
+    countBytes: (bytes: number) => void,
   ) => Promise<HttpReply>;
   readonly userAgent: () => string;
 }
@@ -65,14 +65,14 @@ export class CurlFunction {
       throw new CurlError(`more than ${curlCallsMax} calls run at the same time`);
     this.running++;
     let bytes = 0;
-    const take = (chunkBytes: number): void => {
+    const countBytes = (chunkBytes: number): void => {
       bytes += chunkBytes;
       this.heldBytes += chunkBytes;
       if (this.heldBytes > curlBytesMax)
         throw new CurlError(`the answers to all calls have more than ${curlBytesMax} bytes`);
     };
     try {
-      const { body } = await this.options.send(request, signal, take);
+      const { body } = await this.options.send(request, signal, countBytes);
       return jsonWithin(memory, body, request.url);
     } finally {
       this.running--;

@@ -18,7 +18,7 @@ export interface HttpCallOptions {
   /** Certificate of an authority, as PEM, instead of Node's list. */
   readonly authority?: string;
   /** Called with the bytes of each chunk of an answer. @throws CurlError above a limit */
-  readonly take: (bytes: number) => void;
+  readonly countBytes: (bytes: number) => void;
 }
 
 export interface HttpReply {
@@ -46,7 +46,7 @@ export function httpCall(
   signal.addEventListener('abort', abort, { once: true });
   outgoing.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : failureOf(error)));
   outgoing.on('response', (response) => {
-    collect(response, request.bytesMax, options.take).then(resolve, (error: unknown) => {
+    collect(response, request.bytesMax, options.countBytes).then(resolve, (error: unknown) => {
       outgoing.destroy();
       reject(signal.aborted ? (signal.reason as Error) : failureOf(error as Error));
     });
@@ -118,7 +118,7 @@ function limitTime(outgoing: ClientRequest, { url, connectMs, totalMs }: CurlReq
 async function collect(
   response: IncomingMessage,
   bytesMax: number,
-  take: (bytes: number) => void,
+  countBytes: (bytes: number) => void,
 ): Promise<HttpReply> {
   const status = response.statusCode ?? 0;
   if (status >= 300 && status < 400 && response.headers.location !== undefined)
@@ -128,7 +128,7 @@ async function collect(
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes > bytesMax) throw new CurlError(`the answer has more than ${bytesMax} bytes (result-cap)`);
-    take(chunk.length);
+    countBytes(chunk.length);
     chunks.push(chunk);
   }
   return { status, body: Buffer.concat(chunks) };

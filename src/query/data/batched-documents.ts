@@ -18,7 +18,7 @@ import { inflatedValue } from './inflated-value.ts';
 
 /** This thread's end of a message channel. */
 export interface BatchChannel {
-  on(event: 'message', take: (message: DataMessage) => void): unknown;
+  on(event: 'message', listener: (message: DataMessage) => void): unknown;
   on(event: 'close', closed: () => void): unknown;
   postMessage(request: BatchRequest): void;
   unref(): void;

@@ -58,13 +58,13 @@ type RunningService = Awaited<ReturnType<typeof startService>>;
 
 /** Answers at once: both ends are in one thread. */
 async function slotChannel(service: RunningService['service']): Promise<SlotChannel> {
-  const takers: ((message: SlotMessage) => void)[] = [];
+  const listeners: ((message: SlotMessage) => void)[] = [];
   await service.serveBatches({
-    on: (_event, take) => takers.push(take),
+    on: (_event, listener) => listeners.push(listener),
     postMessage: () => {},
     unref: () => {},
   });
-  return { postMessage: (message) => takers[0]?.(message) };
+  return { postMessage: (message) => listeners[0]?.(message) };
 }
 
 const body = fc.oneof(

@@ -10,7 +10,7 @@ test('the more reads in a row found the data thread busy, the more go through th
   let isBusy = true;
   let attempts = 0;
   const answer = (): void => {
-    if (answering.take() !== null) answering.answer(Buffer.from('entries'));
+    if (answering.readRequest() !== null) answering.answer(Buffer.from('entries'));
   };
   const postMessage = (message: SlotMessage): void => {
     if (message !== null) return;

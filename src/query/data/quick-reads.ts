@@ -1,4 +1,4 @@
-// Reads documents in the memory of the data service (`takeNow`), or requests a few documents from the data thread and blocks this thread until
+// Reads documents in the memory of the data service (`readNow`), or requests a few documents from the data thread and blocks this thread until
 // they arrive (`read`). The latter takes a third of the processor time of a request through the data port, since this thread need not return to
 // its event loop and be woken by the reply.
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
@@ -20,7 +20,7 @@ export interface SlotChannel {
 /** Documents in the memory of the data service, which this thread reads itself. */
 export interface DirectReads {
   /**
-   * Calls `take` with each document that is in memory, and returns the positions of the others; null: all are others. `keys` are those of a KeysRequest. A
+   * Calls `receive` with each document that is in memory, and returns the positions of the others; null: all are others. `keys` are those of a KeysRequest. A
    * document is valid during the call only.
    */
   read(
@@ -28,7 +28,7 @@ export interface DirectReads {
     collection: number,
     keys: Buffer,
     end: number,
-    take: (document: MemoryDocument, position: number) => void,
+    receive: (document: MemoryDocument, position: number) => void,
   ): readonly number[] | null;
 }
 
@@ -52,12 +52,12 @@ export class QuickReads {
     channel.postMessage({ kind: 'slot', memory: slot.memory });
   }
 
-  /** Calls `take` with the documents in memory, as `Documents.takeNow` does. */
-  takeNow(
+  /** Calls `receive` with the documents in memory, as `Documents.readNow` does. */
+  readNow(
     bucket: string,
     collection: number,
     ids: readonly string[],
-    take: (document: StoredDocument, position: number) => void,
+    receive: (document: StoredDocument, position: number) => void,
   ): readonly number[] | null {
     if (this.direct === null) return null;
     const end = writeKeys(this.keys, 0, collection, ids);
@@ -65,7 +65,7 @@ export class QuickReads {
     const stored = new DocumentInMemory();
     return this.direct.read(bucket, collection, this.keys, end, (document, position) => {
       stored.set(ids[position] as string, document);
-      take(stored, position);
+      receive(stored, position);
     });
   }
 

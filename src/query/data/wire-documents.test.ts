@@ -255,13 +255,13 @@ test('a scan continues after the last page where the data service has ended it',
     const { connection } = await clients.forScans('b');
     const { send } = connection;
     let pages = 0;
-    connection.send = (request, take) => {
+    connection.send = (request, receive) => {
       const isContinue = request.opcode === RangeScanContinue.opcode;
       // The data service answers one third of the requests as requests for an unknown scan, and another third not at all.
       const isUnknown = isContinue && ++pages % 3 === 0;
       const isLost = isContinue && pages % 3 === 1;
-      if (isLost) take(null);
-      else send.call(connection, isUnknown ? { ...request, extras: Buffer.alloc(28) } : request, take);
+      if (isLost) receive(null);
+      else send.call(connection, isUnknown ? { ...request, extras: Buffer.alloc(28) } : request, receive);
     };
     const seen: string[] = [];
     for await (const batch of documents.scan(orders, readOptions)) seen.push(...batch.map(({ id }) => id));

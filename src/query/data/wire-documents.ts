@@ -47,15 +47,15 @@ export class WireDocuments implements Documents {
     this.place = place;
   }
 
-  takeNow(
+  readNow(
     { name, collectionId }: Keyspace,
     ids: readonly string[],
     options: ReadOptions,
-    take: (document: StoredDocument, position: number) => void,
+    receive: (document: StoredDocument, position: number) => void,
   ): readonly number[] | null {
     const { quick } = this.clients;
     if (quick === null || needsParts(options) || !ids.every(isDocumentId)) return null;
-    return quick.takeNow(name.bucket, collectionId, ids, take);
+    return quick.readNow(name.bucket, collectionId, ids, receive);
   }
 
   read(
@@ -111,7 +111,7 @@ export class WireDocuments implements Documents {
     options: ReadOptions,
   ): FoundDocuments | Promise<FoundDocuments> {
     const found: FoundDocuments = [];
-    const singles = takeEntries(entries, ids, found);
+    const singles = addEntries(entries, ids, found);
     if (singles.length === 0) return found;
     return this.reading(keyspace, options.signal, async (client) => {
       await readSingles(client, keyspace, ids, options, { found, singles });
@@ -256,14 +256,14 @@ async function readBatched(
     const { entries } = await batches.readKeys(keyspace.name.bucket, keyspace.collectionId, part);
     options.signal.throwIfAborted();
     if (entries === null) return await readWhole(client, keyspace, ids, options);
-    for (const at of takeEntries(entries, part, found)) singles.push(from + at);
+    for (const at of addEntries(entries, part, found)) singles.push(from + at);
   }
   if (singles.length > 0) await readSingles(client, keyspace, ids, options, { found, singles });
   return found;
 }
 
 /** Appends the documents of a reply; returns the indexes of the ids whose documents it leaves out. */
-function takeEntries(entries: Uint8Array, ids: readonly string[], found: FoundDocuments): number[] {
+function addEntries(entries: Uint8Array, ids: readonly string[], found: FoundDocuments): number[] {
   const reader = new EntryReader(entries);
   const singles: number[] = [];
   for (let at = 0; at < ids.length; at++) {

@@ -26,7 +26,7 @@ test('a stop answers requests that wait for the first buckets, or for the config
       planned,
     };
     const { port1: documents } = new MessageChannel();
-    await host.take({ kind: 'start', id: 1, options: start as unknown as QueryStart, documents });
+    await host.handle({ kind: 'start', id: 1, options: start as unknown as QueryStart, documents });
     const [started] = messages as unknown as [{ result: { port: number } }];
     const headers = { expect: '100-continue' };
     const request = httpRequest({
@@ -38,7 +38,7 @@ test('a stop answers requests that wait for the first buckets, or for the config
     const answered = once(request, 'response');
     request.end('statement=SELECT+1');
     await once(request, 'continue'); // the host has the request
-    await host.take({ kind: 'stop', id: 2 });
+    await host.handle({ kind: 'stop', id: 2 });
     const [answer] = (await answered) as [IncomingMessage];
     assert.equal(answer.statusCode, 503);
     const { errors } = JSON.parse((await answer.toArray()).join('')) as { errors: unknown[] };
@@ -65,7 +65,7 @@ test('a request after a failed load, for example for lack of file handles, loads
       if (message.kind !== 'connect indexes') return;
       const { port1, port2 } = new MessageChannel();
       ports.push(port1);
-      void host.take({ kind: 'indexes', port: port2 });
+      void host.handle({ kind: 'indexes', port: port2 });
     },
     log: { ...silentLog, error: (event) => void logged.push(event) },
   });
@@ -78,7 +78,7 @@ test('a request after a failed load, for example for lack of file handles, loads
     planned: [],
     dataFolder: '/nonexistent',
   } as unknown as QueryStart;
-  await host.take({ kind: 'start', id: 1, options, documents: null as never });
+  await host.handle({ kind: 'start', id: 1, options, documents: null as never });
   const state = {
     buckets: [],
     functions: [],
@@ -88,9 +88,9 @@ test('a request after a failed load, for example for lack of file handles, loads
     cluster: null,
     node: { nodes: [] },
   } as unknown as QueryState;
-  await host.take({ kind: 'follow', id: 2, state });
+  await host.handle({ kind: 'follow', id: 2, state });
   t.after(async () => {
-    await host.take({ kind: 'stop', id: 3 });
+    await host.handle({ kind: 'stop', id: 3 });
     for (const each of ports) each.close();
   });
   const ask = () => fetch(`http://127.0.0.1:${port}/admin/vitals`);

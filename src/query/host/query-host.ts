@@ -60,15 +60,15 @@ export class QueryHost {
   }
 
   /** Handles a call of the main thread. */
-  async take(call: QueryCall): Promise<void> {
+  async handle(call: QueryCall): Promise<void> {
     if (call.kind === 'caller') return this.runtime?.callers.answer(call.callId, call.caller, call.watch);
     if (call.kind === 'caller not checked') return this.runtime?.callers.fail(call);
     if (call.kind === 'discard') return this.runtime?.callers.discard(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
     if (call.kind === 'expect') return this.expect(call.buckets);
     if (call.kind === 'nodes answered') return this.runtime?.remoteNodes.answer(call.callId, call.outcome);
-    if (isStored(call)) return this.takeStored(call);
-    if (isStoredReply(call)) return this.runtime?.takeChange(call);
+    if (isStored(call)) return this.handleStored(call);
+    if (isStoredReply(call)) return this.runtime?.handleChange(call);
     const { id } = call;
     try {
       this.options.sendMessage({ kind: 'result', id, result: await this.act(call) });
@@ -82,9 +82,9 @@ export class QueryHost {
     if (this.state?.buckets.length === 0) this.awaited.expect(buckets);
   }
 
-  private takeStored(call: StoredCall): void {
+  private handleStored(call: StoredCall): void {
     if (this.runtime === null) this.early.set(call.kind, call);
-    else this.runtime.takeStored(call);
+    else this.runtime.handleStored(call);
   }
 
   private act(call: Extract<QueryCall, { id: number }>): unknown {
@@ -193,7 +193,7 @@ export class QueryHost {
     const runtime = await QueryRuntime.make(this.options, start, state, ports);
     // The state may have changed during loading.
     if (this.state !== null) runtime.follow(this.state);
-    for (const call of this.early.values()) runtime.takeStored(call);
+    for (const call of this.early.values()) runtime.handleStored(call);
     this.runtime = runtime;
     return runtime;
   }

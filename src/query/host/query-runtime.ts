@@ -63,7 +63,7 @@ export class QueryRuntime {
     this.threads = parts.threads;
     this.service = parts.service(() => this.state);
     this.handler = new QueryHandler(this.service, realClock);
-    this.take(null, state);
+    this.apply(null, state);
   }
 
   static async make(
@@ -111,7 +111,8 @@ export class QueryRuntime {
         javaScript: new JavaScriptFunctions({ threads, libraries: objects.libraries }),
         curl: new CurlFunction({
           allowlist: () => currentState().curl,
-          send: (request, signal, take) => httpCall(request, signal, { clock: realClock, lookups, take }),
+          send: (request, signal, countBytes) =>
+            httpCall(request, signal, { clock: realClock, lookups, countBytes }),
           userAgent: () => `divan/${currentState().node.version}`,
         }),
         statistics: objects.statistics,
@@ -148,18 +149,18 @@ export class QueryRuntime {
   follow(state: QueryState): void {
     const before = this.state;
     this.state = state;
-    this.take(before, state);
+    this.apply(before, state);
   }
 
   /** Takes the functions, libraries or statistics that the configuration has now. */
-  takeStored(call: StoredCall): void {
+  handleStored(call: StoredCall): void {
     if (call.kind === 'functions') this.objects.functions.set(call.functions);
     else if (call.kind === 'libraries') this.objects.libraries.set(call.libraries);
     else this.objects.statistics.set(call.statistics);
   }
 
   /** Takes the outcome of a change of functions, libraries or statistics that this thread requested. */
-  takeChange(reply: StoredReply): void {
+  handleChange(reply: StoredReply): void {
     if (reply.kind === 'functions changed') this.objects.functionChanges.answer(reply.callId, reply.outcome);
     else if (reply.kind === 'libraries changed')
       this.objects.libraryChanges.answer(reply.callId, reply.outcome);
@@ -202,7 +203,7 @@ export class QueryRuntime {
     this.clients.batches?.close();
   }
 
-  private take(before: QueryState | null, state: QueryState): void {
+  private apply(before: QueryState | null, state: QueryState): void {
     if (!isSame(before?.data, state.data)) this.clients.use(state.data);
     if (before === null || !isSame(before.cluster, state.cluster)) this.clients.follow(state.cluster);
     this.followBuckets(state);

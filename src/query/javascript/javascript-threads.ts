@@ -14,9 +14,9 @@ import {
 /** The part of a worker that is used here. */
 export interface JavaScriptWorker {
   postMessage(message: JavaScriptStart | JavaScriptJob): void;
-  on(event: 'message', take: (reply: JavaScriptReply) => void): unknown;
-  on(event: 'error', take: (error: Error) => void): unknown;
-  on(event: 'exit', take: () => void): unknown;
+  on(event: 'message', listener: (reply: JavaScriptReply) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'exit', listener: () => void): unknown;
   terminate(): Promise<unknown>;
 }
 
@@ -110,10 +110,10 @@ export class JavaScriptThreads {
 
   /** Gives waiting jobs to free threads. */
   private next(): void {
-    let waiting = this.queue.takeNext(this.places);
+    let waiting = this.queue.shiftNext(this.places);
     while (waiting !== undefined) {
       this.begin(this.freeThread(waiting.session), waiting);
-      waiting = this.queue.takeNext(this.places);
+      waiting = this.queue.shiftNext(this.places);
     }
   }
 
@@ -137,7 +137,7 @@ export class JavaScriptThreads {
     const { job, session } = pending;
     thread.timer?.cancel();
     thread.running = pending;
-    this.places.take(pending.user);
+    this.places.occupy(pending.user);
     Atomics.store(thread.interrupt, 0, 0);
     const hasLibrary = session !== undefined && thread.session === session;
     thread.session = session;

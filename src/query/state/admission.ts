@@ -33,7 +33,7 @@ export class Admission {
   /** Whether the request may run without waiting: then the caller must call `leave`. Else it calls `enter`. */
   enterNow(user: string): boolean {
     if (!this.running.mayTake(user)) return false;
-    this.running.take(user);
+    this.running.occupy(user);
     return true;
   }
 
@@ -65,9 +65,9 @@ export class Admission {
 
   leave(user: string): void {
     this.running.release(user);
-    const next = this.queue.takeNext(this.running);
+    const next = this.queue.shiftNext(this.running);
     if (next === undefined) return;
-    this.running.take(next.user);
+    this.running.occupy(next.user);
     next.slot.resolve();
   }
 }

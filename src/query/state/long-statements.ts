@@ -39,14 +39,14 @@ export class LongStatements {
   /** Resolves in the turn of this statement, or with null: too many wait. Rejects with the signal's reason if it is aborted before. */
   async enter(user: string, signal: AbortSignal): Promise<PlanningTurn | null> {
     signal.throwIfAborted();
-    if (!this.isTaken) return this.take();
+    if (!this.isTaken) return this.beginTurn();
     if (!this.counts.mayTake(user)) return null;
     const waiting = { user, turn: deferred<PlanningTurn>() };
     this.add(waiting);
     return await whenAdmitted(waiting.turn, signal, () => this.remove(waiting));
   }
 
-  private take(): PlanningTurn {
+  private beginTurn(): PlanningTurn {
     this.isTaken = true;
     let isHeld = true;
     let tookMs = 0;
@@ -78,11 +78,11 @@ export class LongStatements {
     if (waiting === undefined) return;
     this.remove(waiting);
     this.putLast(waiting.user);
-    waiting.turn.resolve(this.take());
+    waiting.turn.resolve(this.beginTurn());
   }
 
   private add(waiting: Waiting): void {
-    this.counts.take(waiting.user);
+    this.counts.occupy(waiting.user);
     this.waiting.set(waiting.user, [...(this.waiting.get(waiting.user) ?? []), waiting]);
   }
 

@@ -102,7 +102,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#records = new Records(head?.revision ?? 0);
     const found = head === null ? null : (copy?.found ?? null);
     this.#hasCopy = found !== null;
-    for (const record of found?.records ?? []) this.#records.take(record);
+    for (const record of found?.records ?? []) this.#records.apply(record);
     this.#records.revision = Math.max(this.#records.revision, found?.revision ?? 0);
     this.#saved = new SavedState({
       seen,
@@ -251,18 +251,18 @@ export class MirroredConfigStore implements ConfigStore {
     const waitMs = this.#mayEnd ? this.#changeWaitMs : ownChangeMs;
     await this.#conditions.until(() => hasArrived() || isOver(), this.ports.clock.monotonicMs() + waitMs);
     if (this.#mayEnd) return hasArrived();
-    this.#take(record);
+    this.#apply(record);
     return true;
   }
 
   #changed(record: StoredRecord): void {
     const end = this.#mayEnd ? endIn(record) : null;
-    if (end === null) this.#take(record);
+    if (end === null) this.#apply(record);
     else this.#endWith({ end, content: { ...this.state, revision: end.after } });
   }
 
-  #take(record: StoredRecord): void {
-    const before = this.#ended === null ? this.#records.take(record) : null;
+  #apply(record: StoredRecord): void {
+    const before = this.#ended === null ? this.#records.apply(record) : null;
     if (before === null) return;
     this.#saved.changed(record, before);
     this.#watchers.notify(record.key, entryOf(record));
@@ -351,7 +351,7 @@ export class MirroredConfigStore implements ConfigStore {
       const ended = this.#mayEnd ? endOf(state) : null;
       const records = recordsToMirror(ended, state);
       state = null;
-      for (const record of records) this.#take(record);
+      for (const record of records) this.#apply(record);
       if (ended !== null) this.#endWith(ended);
       else this.#setFollowed(head);
       ready();

@@ -24,7 +24,7 @@ export class Records {
   }
 
   /** Returns the record that this one replaces, undefined without one; null when this change, or a later one of the key, was taken already. */
-  take(record: StoredRecord): StoredRecord | undefined | null {
+  apply(record: StoredRecord): StoredRecord | undefined | null {
     const before = this.#byKey.get(record.key);
     if ((before?.revision ?? 0) >= record.revision) return null;
     this.#byKey.set(record.key, record);

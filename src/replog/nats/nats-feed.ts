@@ -39,7 +39,7 @@ export class NatsFeed {
   async start(): Promise<void> {
     const { connection, stream, inbox, subjects } = this.#options;
     this.#subscription = connection.subscribe(inbox, {
-      callback: (error, message) => (error === null ? this.#take(message) : this.#end(error.message)),
+      callback: (error, message) => (error === null ? this.#receive(message) : this.#end(error.message)),
     });
     void connection.closed().then((reason) => {
       this.#end(`the connection to NATS was lost${reason instanceof Error ? `: ${reason.message}` : ''}`);
@@ -65,7 +65,7 @@ export class NatsFeed {
     if (this.#consumer !== null) connection.publish(`$JS.API.CONSUMER.DELETE.${stream}.${this.#consumer}`);
   }
 
-  #take(message: Msg): void {
+  #receive(message: Msg): void {
     if (this.#isOver) return;
     this.#restartSilence();
     const { headers } = message;

@@ -117,7 +117,7 @@ export class ServedConfigLink implements ConfigLink {
     }
     this.#channel = channel;
     channel.receive({
-      message: (reply) => this.#take(reply as FounderReply),
+      message: (reply) => this.#receive(reply as FounderReply),
       closed: (reason) => {
         if (this.#channel === channel) this.#drop(reason);
       },
@@ -125,7 +125,7 @@ export class ServedConfigLink implements ConfigLink {
     return channel;
   }
 
-  #take(reply: FounderReply): void {
+  #receive(reply: FounderReply): void {
     if ('feed' in reply) {
       if (reply.feed === 'record') this.#feed?.changed(reply.record as StoredRecord);
       else this.#feed?.complete();

@@ -72,14 +72,14 @@ export type FoundDocuments = (StoredDocument | undefined)[];
 
 export interface Documents {
   /**
-   * Calls `take` with each document that can be read without waiting, which is valid during the call only. Returns the positions of the other
+   * Calls `receive` with each document that can be read without waiting, which is valid during the call only. Returns the positions of the other
    * ids, which the caller passes to `read`; null: all.
    */
-  takeNow?(
+  readNow?(
     keyspace: Keyspace,
     ids: readonly string[],
     options: ReadOptions,
-    take: (document: StoredDocument, position: number) => void,
+    receive: (document: StoredDocument, position: number) => void,
   ): readonly number[] | null;
   /**
    * In the order of the ids. Without a promise if all documents can be read without waiting. Throws or rejects when the keyspace was

@@ -15,8 +15,8 @@ export class RunningMedian {
     const isSmaller = smaller.size > 0 && compareNumbers(number, smaller.top) < 0;
     if (isSmaller) smaller.add(number);
     else larger.add(number);
-    if (larger.size > smaller.size) smaller.add(larger.take());
-    else if (smaller.size > larger.size + 1) larger.add(smaller.take());
+    if (larger.size > smaller.size) smaller.add(larger.pop());
+    else if (smaller.size > larger.size + 1) larger.add(smaller.pop());
   }
 
   result(): Value {
@@ -58,7 +58,7 @@ class NumberHeap {
   }
 
   /** Removes the top. Call only if the heap has a number. */
-  take(): Numeric {
+  pop(): Numeric {
     const { numbers, top } = this;
     const last = numbers.pop() as Numeric;
     if (numbers.length > 0) this.sink(last);

@@ -55,7 +55,7 @@ export class DelayedWrites {
 
   async #endPart(): Promise<void> {
     this.#inPart = 0;
-    const part = this.#part.take();
+    const part = this.#part.drain();
     if (this.#file === undefined && this.#heldBytes + part.length <= this.#run.context.spillBytes) {
       this.#run.hold(part.length);
       this.#heldBytes += part.length;

@@ -373,7 +373,7 @@ test('a document that changes between the read and the write of a statement is n
     collection: '_default',
   }) as Keyspace;
   const { read } = datastore.documents;
-  datastore.documents.takeNow = () => null;
+  datastore.documents.readNow = () => null;
   datastore.documents.read = async (...parameters) => {
     const found = await read(...parameters);
     datastore.put(keyspace, 't1', { a: 'of another writer' });

@@ -148,7 +148,7 @@ export function unnest(compiler: BlockCompiler, input: Pull, node: Unnest): Pull
           if (full) yield full;
         }
       }
-      if (batcher.size > 0) yield batcher.take();
+      if (batcher.size > 0) yield batcher.drain();
       await run.yieldIfDue();
     }
   };
@@ -209,7 +209,7 @@ function readAtOnce(
   const options = reader.options(run);
   const fill = (document: StoredDocument, at: number): void => reader.fill(rows[at] as Row, document);
   run.slices.startTakingDocuments();
-  const others = documents.takeNow?.(keyspace, ids, options, fill) ?? [...ids.keys()];
+  const others = documents.readNow?.(keyspace, ids, options, fill) ?? [...ids.keys()];
   run.phase('fetch').items += ids.length;
   if (others.length === 0) return rows;
   const otherIds = others.map((at) => ids[at] as string);

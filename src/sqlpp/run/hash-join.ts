@@ -91,7 +91,7 @@ async function* pairsOf(
       run.release(bytes);
     }
   }
-  if (batcher.size > 0) yield batcher.take();
+  if (batcher.size > 0) yield batcher.drain();
 }
 
 class JoinTable {

@@ -84,7 +84,7 @@ export function loopJoin(compiler: BlockCompiler, input: Pull, right: Pull, join
           memory.release();
         }
       }
-      if (batcher.size > 0) yield batcher.take();
+      if (batcher.size > 0) yield batcher.drain();
     }
   };
 }
@@ -114,7 +114,7 @@ export function constantJoin(compiler: BlockCompiler, input: Pull, right: Pull, 
             if (full) yield full;
           }
         }
-        if (batcher.size > 0) yield batcher.take();
+        if (batcher.size > 0) yield batcher.drain();
       }
     } finally {
       run.release(bytes);
@@ -206,7 +206,7 @@ function compileLookup(
     } finally {
       memory.release();
     }
-    if (batcher.size > 0) yield batcher.take();
+    if (batcher.size > 0) yield batcher.drain();
   };
 }
 

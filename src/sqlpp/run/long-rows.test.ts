@@ -51,13 +51,13 @@ async function ranWith(
 test('a statement that reads large documents yields between them', async () => {
   const datastore = aStore();
   const { documents } = datastore;
-  const { read, takeNow } = documents;
+  const { read, readNow } = documents;
   const keys = JSON.stringify(Array.from({ length: documentCount }, (_, at) => `k${at}`));
   const { rows, mostCalls } = await ranWith(datastore, `SELECT RAW a FROM t USE KEYS ${keys}`, (work) => {
-    documents.takeNow = (keyspace, ids, options, take) =>
-      takeNow?.(keyspace, ids, options, (document, position) => {
+    documents.readNow = (keyspace, ids, options, receive) =>
+      readNow?.(keyspace, ids, options, (document, position) => {
         work();
-        take(document, position);
+        receive(document, position);
       }) ?? null;
     documents.read = (keyspace, ids, options) => {
       for (const _ of ids) work();
@@ -86,7 +86,7 @@ test('a statement that waits for documents of other nodes reads many at once, bu
     const large = Buffer.concat([Buffer.from('{"a":0}'), Buffer.alloc(bytes, ' ')]);
     let reads = 0;
     const { rows } = await ranWith(datastore, `SELECT RAW a FROM t USE KEYS ${keys}`, (work) => {
-      documents.takeNow = () => null;
+      documents.readNow = () => null;
       documents.read = async (keyspace, ids, options) => {
         reads++;
         await Promise.resolve();
@@ -104,7 +104,7 @@ test('a statement that waits for documents of other nodes reads many at once, bu
 test('documents in memory are not copied to extract their fields', async () => {
   const datastore = aStore();
   const { documents } = datastore;
-  const { read, takeNow } = documents;
+  const { read, readNow } = documents;
   const keys = JSON.stringify(Array.from({ length: documentCount }, (_, at) => `k${at}`));
   let copies = 0;
   const counted = (document: StoredDocument): StoredDocument => {
@@ -118,8 +118,8 @@ test('documents in memory are not copied to extract their fields', async () => {
     });
   };
   const { rows } = await ranWith(datastore, `SELECT RAW a FROM t USE KEYS ${keys}`, () => {
-    documents.takeNow = (keyspace, ids, options, take) =>
-      takeNow?.(keyspace, ids, options, (document, at) => take(counted(document), at)) ?? null;
+    documents.readNow = (keyspace, ids, options, receive) =>
+      readNow?.(keyspace, ids, options, (document, at) => receive(counted(document), at)) ?? null;
     documents.read = async (keyspace, ids, options) =>
       (await read(keyspace, ids, options)).map((document) => document && counted(document));
     return {};

@@ -123,7 +123,7 @@ export class Meter {
     const each = <T>(batches: AsyncIterable<T>): AsyncIterable<T> => eachMeasured(batches, serve);
     const measured: Documents = {
       // Not counted as time of the service: the callback that takes the documents is the operator's own work.
-      takeNow: (...args) => documents.takeNow?.(...args) ?? null,
+      readNow: (...args) => documents.readNow?.(...args) ?? null,
       read: (...args) => serve(async () => await documents.read(...args)),
       scan: (...args) => each(documents.scan(...args)),
       count: (...args) => serve(() => documents.count(...args)),

@@ -50,7 +50,7 @@ export class PartitionedRows {
     for (const [part, rows] of this.#buffered.entries()) {
       if (rows.size < minimumBytes) continue;
       this.#file ??= await this.#run.context.scratch();
-      const position = await this.#file.append(rows.take());
+      const position = await this.#file.append(rows.drain());
       (this.#positions[part] as { offset: number; length: number }[]).push(position);
     }
   }

@@ -34,11 +34,11 @@ export class Batcher {
   add(row: Row): Batch | undefined {
     this.#rows.push(row);
     if (this.#rows.length < batchRows) return undefined;
-    return this.take();
+    return this.drain();
   }
 
   /** The rows since the last batch. */
-  take(): Batch {
+  drain(): Batch {
     const rows = this.#rows;
     this.#rows = [];
     return rows;

@@ -201,7 +201,7 @@ export class Run {
     if (error instanceof PauseNeeded) return;
     if (error instanceof SubqueryNeeded) {
       await this.#runSubquery(error, row.subqueries);
-      return this.#runAhead(row.needed.take(error), row.subqueries);
+      return this.#runAhead(row.needed.drain(error), row.subqueries);
     }
     const { key, isForRow } = error;
     if (this.#callResults.size >= cachedResultsMax) this.#callResults.clear();

@@ -108,7 +108,7 @@ export function unionScan(compiler: BlockCompiler, union: UnionScan): Pull {
           }
           seen.count();
         }
-        if (batcher.size > 0) yield batcher.take();
+        if (batcher.size > 0) yield batcher.drain();
       }
     } finally {
       seen.discard();

@@ -34,7 +34,7 @@ export async function* matchingValues(
       const pause = run.slices.each(values, (value) => {
         const key = groupKey([value]);
         if (spilled && !counts.has(key)) spilled.add(key, [value]);
-        else if (counts.take(key, rule.isAll) === rule.isIntersect) matching.push(value);
+        else if (counts.match(key, rule.isAll) === rule.isIntersect) matching.push(value);
       });
       if (pause !== undefined) await pause;
       yield matching;
@@ -85,7 +85,7 @@ class RightCounts {
   }
 
   /** Whether the right side has the value; with ALL, whether it has an unmatched one. */
-  take(key: string, isAll: boolean): boolean {
+  match(key: string, isAll: boolean): boolean {
     const count = this.#counts.get(key) ?? 0;
     if (isAll && count > 0) this.#counts.set(key, count - 1);
     return count > 0;

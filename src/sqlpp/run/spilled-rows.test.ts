@@ -15,7 +15,7 @@ test('rows in scratch files keep every kind of value', () => {
   ];
   const writer = new SpillWriter();
   for (const row of rows) writer.add(row);
-  const reader = new SpillReader(writer.take());
+  const reader = new SpillReader(writer.drain());
   const found = Array.from({ length: rows.length }, () => reader.next());
   const raw = found[2]?.[3] as RawJson;
   assert.equal(Buffer.from(raw.bytes.subarray(raw.start, raw.end)).toString(), '{}');
@@ -30,9 +30,9 @@ test('rows in scratch files keep every kind of value', () => {
 test('a writer starts again after its rows were taken', () => {
   const writer = new SpillWriter();
   writer.add([1]);
-  writer.take();
+  writer.drain();
   assert.equal(writer.size, 0);
   writer.add([2]);
-  const reader = new SpillReader(writer.take());
+  const reader = new SpillReader(writer.drain());
   assert.deepEqual([reader.next(), reader.next()], [[2], undefined]);
 });

@@ -37,7 +37,7 @@ export class SpillWriter {
   }
 
   /** Returns the bytes of the rows so far and starts again. */
-  take(): Uint8Array {
+  drain(): Uint8Array {
     const bytes = this.#bytes.slice(0, this.#at);
     this.#at = 0;
     return bytes;

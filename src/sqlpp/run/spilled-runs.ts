@@ -37,7 +37,7 @@ export class SpilledRuns {
     const part = new SpillWriter();
     while (heap.least) {
       fillPart(part, heap);
-      positions.push(await file.append(part.take()));
+      positions.push(await file.append(part.drain()));
       await this.#run.yieldIfDue();
     }
     this.#runs.push(positions);

@@ -111,7 +111,7 @@ export class NeededResults {
   }
 
   /** What the evaluation that threw `first` needs next. */
-  take(first: SubqueryNeeded): readonly SubqueryNeeded[] {
+  drain(first: SubqueryNeeded): readonly SubqueryNeeded[] {
     const ahead = [...this.#found].filter((each) => each !== first && each.node === first.node);
     this.#found.clear();
     this.#max = Math.min(this.#max * 2, aheadMax);

@@ -112,19 +112,19 @@ class PartWriter {
     this.part += before;
     if (isLargeValue(value)) return this.large(value);
     this.part += jsonText(value);
-    return this.part.length < partCharacters ? none : [this.take()];
+    return this.part.length < partCharacters ? none : [this.drain()];
   }
 
   end(closing: string): string {
-    return this.take() + closing;
+    return this.drain() + closing;
   }
 
   private *large(value: Value): Generator<string> {
-    yield this.take();
+    yield this.drain();
     yield* partsOf(value);
   }
 
-  private take(): string {
+  private drain(): string {
     const { part } = this;
     this.part = '';
     return part;

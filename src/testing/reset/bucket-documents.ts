@@ -206,6 +206,6 @@ async function requestPersistence(
       value.writeBigUInt64BE(uuids[vb] as bigint);
       return { opcode: ObserveSeqno.opcode, vb, value };
     },
-    take: () => {},
+    receive: () => {},
   });
 }

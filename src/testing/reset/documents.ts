@@ -96,7 +96,7 @@ export async function write(
   await pipelined(client.connection, {
     count: requests.length,
     request: (index) => requests[index] as RequestParts,
-    take: (_, frame) => {
+    receive: (_, frame) => {
       const status = responseStatus(frame);
       if (status !== Status.success && status !== Status.keyNotFound) failed.push(status);
     },

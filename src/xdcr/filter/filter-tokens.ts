@@ -38,7 +38,7 @@ export class FilterTokens {
   }
 
   /** Moves past the given word or sign. @throws FilterError if the current token is another one */
-  take(text: string): void {
+  expect(text: string): void {
     const token = this.current;
     if (this.accept(text)) return;
     throw new FilterError(token.at, `${shownToken(token)}; expected ${text}`);

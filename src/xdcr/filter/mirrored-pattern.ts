@@ -58,7 +58,7 @@ class Mirror {
   private sequence(): string {
     const parts: string[] = [];
     while (!this.isAtEnd && this.pattern[this.at] !== '|' && this.pattern[this.at] !== ')')
-      parts.push(this.part() + (this.take(quantifierPattern) ?? ''));
+      parts.push(this.part() + (this.match(quantifierPattern) ?? ''));
     return parts.reverse().join('');
   }
 
@@ -66,7 +66,9 @@ class Mirror {
     const first = this.pattern[this.at];
     if (first === '(') return this.group();
     const text =
-      first === '[' ? this.take(classPattern) : this.take(first === '\\' ? escapePattern : characterPattern);
+      first === '['
+        ? this.match(classPattern)
+        : this.match(first === '\\' ? escapePattern : characterPattern);
     if (text === null) throw new MirrorError('the closing ] is missing');
     if (text === '\\Q' || text === '\\E') throw new MirrorError('beside a lookahead, \\Q is not available');
     return opposites[text] ?? text;
@@ -74,10 +76,10 @@ class Mirror {
 
   private group(): string {
     for (const [start, mirrored] of groupStarts) {
-      const text = this.take(start);
+      const text = this.match(start);
       if (text === null) continue;
       const content = this.alternatives();
-      if (this.take(/\)/y) === null) throw new MirrorError('the closing ) is missing');
+      if (this.match(/\)/y) === null) throw new MirrorError('the closing ) is missing');
       return `${mirrored(text)}${content})`;
     }
     const rest = this.pattern.slice(this.at);
@@ -87,7 +89,7 @@ class Mirror {
   }
 
   /** The text that the pattern matches here; null: it does not. */
-  private take(pattern: RegExp): string | null {
+  private match(pattern: RegExp): string | null {
     pattern.lastIndex = this.at;
     const text = pattern.exec(this.pattern)?.[0];
     if (text === undefined) return null;

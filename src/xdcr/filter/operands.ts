@@ -77,11 +77,11 @@ function readCall(tokens: FilterTokens, nested: () => Operand): Operand {
       at,
       `there is no function ${name} here; the functions are ${[...functionNames].sort().join(', ')}`,
     );
-  tokens.take('(');
+  tokens.expect('(');
   const args: Operand[] = [];
   const from = tokens.current.at;
   while (args.length < (arity as number)) {
-    if (args.length > 0) tokens.take(',');
+    if (args.length > 0) tokens.expect(',');
     args.push(nested());
   }
   if (tokens.current.text === ',')
@@ -89,7 +89,7 @@ function readCall(tokens: FilterTokens, nested: () => Operand): Operand {
       tokens.current.at,
       `${name} has ${arity} ${arity === 1 ? 'argument' : 'arguments'}`,
     );
-  tokens.take(')');
+  tokens.expect(')');
   return name === 'DATE' ? dateOf(args[0] as Operand, from) : { kind: 'call', name, args };
 }
 
@@ -127,15 +127,15 @@ function readSteps(tokens: FilterTokens): (string | number)[] {
       if (token.kind !== 'number' || !/^\d{1,9}$/.test(token.text))
         throw new FilterError(token.at, `${shownToken(token)}; expected the index of an element, from 0`);
       steps.push(Number(token.text));
-      tokens.take(']');
+      tokens.expect(']');
     } else return steps;
   }
 }
 
 function readMeta(tokens: FilterTokens): Path {
   const { at } = tokens.next();
-  tokens.take('(');
-  tokens.take(')');
+  tokens.expect('(');
+  tokens.expect(')');
   const [part, ...steps] = readSteps(tokens);
   if (part === 'xattrs' && typeof steps[0] === 'string') return { kind: 'path', root: 'xattrs', steps };
   if ((part === 'id' || part === 'expiration') && steps.length === 0)

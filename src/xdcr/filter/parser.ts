@@ -164,17 +164,17 @@ class Parser {
   }
 
   private inParentheses<T>(read: () => T): T {
-    this.tokens.take('(');
+    this.tokens.expect('(');
     const result = read();
     refuseLowerCase(this.tokens.current, keywords);
-    this.tokens.take(')');
+    this.tokens.expect(')');
     return result;
   }
 
   private regexp(): Condition {
     const { at } = this.tokens.current;
     const text = this.nested(() => operandOf(this.sum(), at));
-    this.tokens.take(',');
+    this.tokens.expect(',');
     const token = this.tokens.next();
     if (token.kind !== 'string')
       throw new FilterError(token.at, `${shownToken(token)}; expected a regular expression in quotes`);

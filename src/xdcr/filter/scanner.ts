@@ -29,12 +29,12 @@ const escapes: Readonly<Record<string, string>> = {
 export function scan(text: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;
-  const take = (pattern: RegExp): string | null => {
+  const match = (pattern: RegExp): string | null => {
     pattern.lastIndex = at;
     return pattern.exec(text)?.[0] ?? null;
   };
   while (at < text.length) {
-    const gap = take(blank);
+    const gap = match(blank);
     if (gap !== null) {
       at += gap.length;
       continue;
@@ -47,7 +47,7 @@ export function scan(text: string): Token[] {
       continue;
     }
     const token =
-      tokenOf(take(word), 'word') ?? tokenOf(take(number), 'number') ?? tokenOf(take(sign), 'sign');
+      tokenOf(match(word), 'word') ?? tokenOf(match(number), 'number') ?? tokenOf(match(sign), 'sign');
     if (token === null) throw new FilterError(at, `${JSON.stringify(first)} is not part of the language`);
     tokens.push({ ...token, at });
     at += token.text.length;

@@ -109,11 +109,11 @@ export class TargetConnection {
         });
         return;
       }
-      this.start(this.takeNext());
+      this.start(this.shiftNext());
     }
   }
 
-  private takeNext(): OutgoingVersion {
+  private shiftNext(): OutgoingVersion {
     const outgoing = this.queue[this.next++] as OutgoingVersion;
     if (this.next === this.queue.length || this.next >= compactAt) {
       this.queue.splice(0, this.next);

@@ -275,7 +275,7 @@ test('a snapshot or a change that does not continue the copy is refused, and not
   await copy.bucket.followShards(inState('active', 5));
   assert.equal(applier.apply(0, { ...old, seqno: high + 1 }), Status.notMyVbucket);
   assert.equal(applier.begin(0, { start: high + 5, end: high + 6 }), Status.notMyVbucket);
-  assert.equal(applier.takeHistory(0, new Uint8Array(16)), Status.notMyVbucket);
+  assert.equal(applier.adoptHistory(0, new Uint8Array(16)), Status.notMyVbucket);
 });
 
 test('a copy that becomes active continues above its highest seqno, with the history of its active', async () => {
@@ -290,7 +290,7 @@ test('a copy that becomes active continues above its highest seqno, with the his
     const encoded = Buffer.alloc(16);
     encoded.writeUInt32BE(log[0]?.uuidHi ?? 0, 0);
     encoded.writeUInt32BE(log[0]?.uuidLo ?? 0, 4);
-    assert.equal(copy.bucket.applier.takeHistory(follower.vb, encoded), Status.success);
+    assert.equal(copy.bucket.applier.adoptHistory(follower.vb, encoded), Status.success);
     await follower.pass(copy);
   }
   await runTimers(copy);

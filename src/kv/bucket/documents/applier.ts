@@ -48,7 +48,7 @@ export class Applier {
   }
 
   /** Sets the failover log of the active, in its stored form. It is written to disk with the next change. */
-  takeHistory(vb: number, encoded: Uint8Array): Status {
+  adoptHistory(vb: number, encoded: Uint8Array): Status {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
     this.options.vbuckets.failovers.decode(vb, encoded);
     return Status.success;

@@ -49,11 +49,11 @@ export class BatchEncoder {
   }
 
   /** Each cut shows its vbucket at one instant, but a batch may combine cuts of several instants. */
-  async takeBatch(file: FileState): Promise<void> {
+  async encodeBatch(file: FileState): Promise<void> {
     const { writer } = file;
     let left = file.vbs.length;
     for (;;) {
-      left = this.takeSlice(file, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
+      left = this.encodeSlice(file, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
       if (left === 0 || writer.bytes >= file.batchBytes) return;
       await nextTurn(this.options.clock);
     }
@@ -67,47 +67,47 @@ export class BatchEncoder {
    * Takes the changes of each vbucket up to its seqno, until those that are left fit in one slice. Returns true when the writer has a full
    * batch before that: the caller commits the batch and calls again.
    */
-  async takeMost(file: FileState, upTo: ReadonlyMap<number, number>): Promise<boolean> {
+  async encodeMost(file: FileState, upTo: ReadonlyMap<number, number>): Promise<boolean> {
     const { clock, columns } = this.options;
     for (;;) {
       const left = [...upTo].filter(([vb, seqno]) => (columns.cutSeqno[vb] as number) < seqno);
       const vbs = left.map(([vb]) => vb);
       if (this.dirtyBytesOf(vbs) <= sliceBytes) return false;
-      this.takeSliceOf(file, vbs);
+      this.encodeSliceOf(file, vbs);
       if (file.writer.bytes >= batchBytesMax) return true;
       await nextTurn(clock);
     }
   }
 
   /** Takes the states of these vbuckets and, `withChanges`, all of their dirty items, in one turn. */
-  takeStates(file: FileState, vbs: Iterable<number>, withChanges: boolean): void {
+  encodeStates(file: FileState, vbs: Iterable<number>, withChanges: boolean): void {
     for (const vb of vbs)
-      if (withChanges) this.takeChanges(file, vb, Infinity);
-      else file.ends.push({ vb, seqno: this.options.cutter.takeState(vb, file.writer) });
+      if (withChanges) this.encodeChanges(file, vb, Infinity);
+      else file.ends.push({ vb, seqno: this.options.cutter.cutState(vb, file.writer) });
   }
 
   private dirtyBytesOf(vbs: readonly number[]): number {
     return vbs.reduce((sum, vb) => sum + (this.options.columns.dirtyBytes[vb] as number), 0);
   }
 
-  private takeSliceOf(file: FileState, vbs: readonly number[]): void {
+  private encodeSliceOf(file: FileState, vbs: readonly number[]): void {
     const { writer } = file;
     const limitBytes = writer.bytes + sliceBytes;
     for (const vb of vbs) {
       if (writer.bytes >= limitBytes) return;
-      if (this.options.cutter.hasChanges(vb)) this.takeChanges(file, vb, limitBytes);
+      if (this.options.cutter.hasChanges(vb)) this.encodeChanges(file, vb, limitBytes);
     }
   }
 
   /** Encodes until the batch has `limitBytes` or `left` vbuckets were visited. Returns how many are left. */
-  private takeSlice(file: FileState, left: number, limitBytes: number): number {
+  private encodeSlice(file: FileState, left: number, limitBytes: number): number {
     const { cutter } = this.options;
     const { vbs, writer } = file;
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const vb = vbs[file.cursor] as number;
       const isWritten = !this.defers(file, vb);
-      if (isWritten && cutter.hasChanges(vb)) this.takeChanges(file, vb, limitBytes);
+      if (isWritten && cutter.hasChanges(vb)) this.encodeChanges(file, vb, limitBytes);
       // A vbucket that was cut short continues in the next slice, or batch.
       if (isWritten && cutter.hasChanges(vb) && writer.bytes >= limitBytes) break;
       file.cursor = (file.cursor + 1) % vbs.length;
@@ -117,8 +117,8 @@ export class BatchEncoder {
     return remaining;
   }
 
-  private takeChanges({ ends, writer }: FileState, vb: number, limitBytes: number): void {
-    ends.push({ vb, seqno: this.options.cutter.take(vb, writer, limitBytes) });
+  private encodeChanges({ ends, writer }: FileState, vb: number, limitBytes: number): void {
+    ends.push({ vb, seqno: this.options.cutter.cut(vb, writer, limitBytes) });
   }
 
   private defers({ defersReplicated }: FileState, vb: number): boolean {

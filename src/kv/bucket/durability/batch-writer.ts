@@ -26,7 +26,7 @@ export class BatchWriter {
     file.ends = [];
     // The file may have failed while the cuts were encoded.
     if (file.failure !== null) return file.writer.discard();
-    const cuts = file.writer.take();
+    const cuts = file.writer.drain();
     this.bytes += cuts.byteLength;
     file.batches.push({ cuts, byteLength: cuts.byteLength, ends, isUrgent });
     await this.writeInTurn(file);

@@ -165,7 +165,7 @@ export class Flusher {
     if (withChanges) await this.writeChanges(file, vbs);
     for (const vb of vbs) file.statesDue.add(vb);
     if (file.isFull) return;
-    this.encoder.takeStates(file, file.statesDue, withChanges);
+    this.encoder.encodeStates(file, file.statesDue, withChanges);
     file.statesDue.clear();
     await this.batches.commit(file, false);
   }
@@ -173,7 +173,7 @@ export class Flusher {
   /** Most changes of these vbuckets are written before their states, in batches of their own: all at once would delay clients. */
   private async writeChanges(file: FileState, vbs: readonly number[]): Promise<void> {
     const upTo = this.encoder.highSeqnos(vbs);
-    while (!file.isFull && file.failure === null && (await this.encoder.takeMost(file, upTo)))
+    while (!file.isFull && file.failure === null && (await this.encoder.encodeMost(file, upTo)))
       await this.batches.commit(file, false);
   }
 
@@ -298,7 +298,7 @@ export class Flusher {
     if (file.failure !== null) return;
     if (file.isFull || file.statesDue.size > 0) await this.commitStates(file, []);
     else {
-      await this.encoder.takeBatch(file);
+      await this.encoder.encodeBatch(file);
       await this.batches.commit(file, isUrgent);
     }
   }

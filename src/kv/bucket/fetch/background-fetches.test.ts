@@ -13,7 +13,7 @@ import { BackgroundFetches, type BackgroundFetchesOptions, type FetchRequest } f
 async function fetchesOf({
   read,
   ...options
-}: Pick<BackgroundFetchesOptions, 'take'> &
+}: Pick<BackgroundFetchesOptions, 'store'> &
   Partial<Pick<BackgroundFetchesOptions, 'noteDamaged'>> &
   MemoryDiskOptions) {
   const disk = new MemoryDisk({ ...(read && { read }) }).engine();
@@ -23,7 +23,7 @@ async function fetchesOf({
   const value = { keyEnd: 2, valueStart: 2, valueEnd: 7, seqno: 1 };
   writer.item({ ...emptyCutItem(Buffer.from('\0kvalue')), ...value });
   writer.finish(stateOfVbucket(0));
-  await disk.commit('f', 0, writer.take());
+  await disk.commit('f', 0, writer.drain());
   const clock = new ManualClock();
   const timings = new Timings();
   const noted = { noteAbsent: () => {}, noteDamaged: () => {} };
@@ -48,7 +48,7 @@ const valueIn = ({ buffer, valueStart, valueEnd }: CutItem) =>
   buffer.toString('latin1', valueStart, valueEnd);
 
 test('a request that ends before its read begins is answered once', async () => {
-  const { fetches } = await fetchesOf({ take: () => true });
+  const { fetches } = await fetchesOf({ store: () => true });
   const answers: Status[] = [];
   fetches.load(request('\0k'), (answer) => answers.push(statusOf(answer)));
   fetches.clear();
@@ -59,7 +59,7 @@ test('a request that ends before its read begins is answered once', async () => 
 
 test('a document read without loading stays out of memory, unless another request loads it', async () => {
   const fetched: string[] = [];
-  const { disk, fetches } = await fetchesOf({ take: (_, item) => fetched.push(valueIn(item)) > 0 });
+  const { disk, fetches } = await fetchesOf({ store: (_, item) => fetched.push(valueIn(item)) > 0 });
   const read = (key: string) =>
     new Promise<string | Status | null>((resolve) =>
       fetches.read(request(key), (found) =>
@@ -78,7 +78,7 @@ test('a document read without loading stays out of memory, unless another reques
 });
 
 test('a document for which memory has no room is in the answer', async () => {
-  const { fetches } = await fetchesOf({ take: () => false });
+  const { fetches } = await fetchesOf({ store: () => false });
   const answer = await fetch(fetches);
   assert.ok(typeof answer === 'object' && answer.item);
   assert.deepEqual([valueIn(answer.item), answer.lacksRoom], ['value', true]);
@@ -88,7 +88,7 @@ test('a read that began before a newer version is not used for a request for tha
   const fetched: number[] = [];
   let reads = 0;
   const { fetches } = await fetchesOf({
-    take: ({ seqno }) => fetched.push(seqno) > 0,
+    store: ({ seqno }) => fetched.push(seqno) > 0,
     read: async () => {
       if (++reads === 1) later = fetch(fetches, 2);
     },
@@ -101,7 +101,7 @@ test('a read that began before a newer version is not used for a request for tha
 
 test('a read of a damaged row is answered with an error that clients do not retry, and reported', async () => {
   const damaged: number[] = [];
-  const { disk, fetches } = await fetchesOf({ take: () => true, noteDamaged: (vb) => damaged.push(vb) });
+  const { disk, fetches } = await fetchesOf({ store: () => true, noteDamaged: (vb) => damaged.push(vb) });
   disk.fetchItems = async () => ({ batch: new Uint8Array(), damaged: [0] });
   assert.equal(statusOf(await fetch(fetches)), Status.internalError);
   assert.deepEqual(damaged, [0]);

@@ -30,7 +30,7 @@ export interface BackgroundFetchesOptions {
   /** Updates the current time, which does not pass within a turn. */
   tick: () => void;
   /** Stores an item in memory; false when there is no room for it. */
-  take: (request: FetchRequest, item: CutItem) => boolean;
+  store: (request: FetchRequest, item: CutItem) => boolean;
   /** False where the vbucket was emptied or rolled back since the request: what was read may be a row that was removed. */
   isCurrent: (request: FetchRequest) => boolean;
   /** Called when the disk has no such key. */
@@ -163,7 +163,7 @@ export class BackgroundFetches {
 
   private deliverItem(pending: PendingFetch, item: CutItem): void {
     if (this.failOutdated(pending)) return;
-    const lacksRoom = pending.loads && !this.options.take(pending, item);
+    const lacksRoom = pending.loads && !this.options.store(pending, item);
     answerAll(pending, fetchedOf(pending, item, lacksRoom));
   }
 

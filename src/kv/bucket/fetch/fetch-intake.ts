@@ -19,7 +19,7 @@ export interface FetchIntakeOptions {
  * Returns false when there is no room. Two kinds of items are not stored: an item whose collection was dropped during the read, where the sweep of this
  * node removes it from disk; and an item that was evicted while only its value was read, since a newer version may have been evicted too.
  */
-export function takeFetched(
+export function storeFetched(
   options: FetchIntakeOptions,
   { vb, seqno }: FetchRequest,
   item: CutItem,

@@ -144,7 +144,7 @@ async function listDisk(readRows: ReadRows, listing: DiskListing): Promise<void>
   let after = 0;
   for (;;) {
     const page = await readRows(query.vb, after);
-    await new Promise<void>((resolve) => work.run(takePage(page, listing), resolve));
+    await new Promise<void>((resolve) => work.run(listPage(page, listing), resolve));
     page.free?.();
     if (page.toSeqno >= page.endSeqno || list.isFull) return;
     await new Promise<void>((resolve) => work.run(list.trim(), resolve));
@@ -152,7 +152,7 @@ async function listDisk(readRows: ReadRows, listing: DiskListing): Promise<void>
   }
 }
 
-function* takePage({ batch }: BackfillPage, { vbuckets, query, list }: DiskListing): WorkSteps<void> {
+function* listPage({ batch }: BackfillPage, { vbuckets, query, list }: DiskListing): WorkSteps<void> {
   const reader = new CutReader(batch);
   let rows = 0;
   while (reader.nextCut()) {

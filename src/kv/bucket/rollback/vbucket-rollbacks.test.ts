@@ -47,7 +47,7 @@ async function pass(from: BucketUnderTest, to: BucketUnderTest): Promise<void> {
     }
     assert.equal(applier.advance(vb, page.toSeqno), Status.success);
   }
-  assert.equal(applier.takeHistory(vb, from.bucket.history(vb)), Status.success);
+  assert.equal(applier.adoptHistory(vb, from.bucket.history(vb)), Status.success);
   await to.bucket.writeStates([vb]);
 }
 
@@ -208,7 +208,7 @@ test('a copy is not rolled back if it changed since its rows were read, or if it
   const key = above.rows[0]?.key ?? Buffer.alloc(0);
   writer.itemOf({ ...other }, key, Buffer.from('of another key'));
   writer.finish(stateOfVbucket(vb));
-  const batches = [writer.take()];
+  const batches = [writer.drain()];
   assert.equal(await rollbacks.rollBack(above, { ...versions, batches }), false);
   assert.deepEqual(await stateOf(copy), state);
 });

@@ -76,7 +76,7 @@ export class KeyFilterRebuild {
       const page = await readRows(vb, after, pageBytes).catch(() => null);
       if (run !== this.run) return;
       if (page === null || clears !== columns.clears[vb]) return nonResidentKeys.cancelRebuild();
-      this.take(vb, page);
+      this.addKeys(vb, page);
       if (page.toSeqno >= page.endSeqno) return this.end(vb);
       after = page.toSeqno;
       await clock.sleep(pauseMs);
@@ -90,7 +90,7 @@ export class KeyFilterRebuild {
     this.kept[vb] = nonResidentKeys.count(vb);
   }
 
-  private take(vb: number, { batch, free }: BackfillPage): void {
+  private addKeys(vb: number, { batch, free }: BackfillPage): void {
     const { vbuckets } = this.options;
     const reader = new CutReader(batch);
     while (reader.nextCut())

@@ -149,9 +149,9 @@ class Reader {
   element(element: Element): boolean {
     switch (element.kind) {
       case 'text':
-        return this.take(element.text);
+        return this.accept(element.text);
       case 'space':
-        return this.take(this.text[this.at] ?? ' ');
+        return this.accept(this.text[this.at] ?? ' ');
       case 'number':
         return this.number(element);
       case 'name':
@@ -169,7 +169,7 @@ class Reader {
     }
   }
 
-  private take(text: string): boolean {
+  private accept(text: string): boolean {
     if (!this.text.startsWith(text, this.at)) return false;
     this.at += text.length;
     return true;
@@ -264,7 +264,7 @@ class Reader {
   }
 
   private zone({ style, hasColon, isZulu }: ZoneElement): boolean {
-    if ((isZulu || style === 'any') && this.take('Z')) return this.setZone(0);
+    if ((isZulu || style === 'any') && this.accept('Z')) return this.setZone(0);
     if (style === 'any') return this.anyOffset() || this.zoneName();
     if (style === 'name') return this.zoneName();
     const pattern =
