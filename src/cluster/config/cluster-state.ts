@@ -114,6 +114,8 @@ export interface PlanEnd extends RebalanceOutcome {
   readonly failing?: readonly string[];
   /** How many nodes had been failed over automatically by the end of a rebalance that completed. */
   readonly failoversBefore?: number;
+  /** Id of the node that reports this end at once, since the plan has removed the orchestrator. */
+  readonly reporter?: string;
 }
 
 export interface ServiceQuotas {

@@ -37,6 +37,8 @@ export interface FailoverDecision {
 
 const dataNodesMin = 2;
 
+type Named = Pick<NodeState, 'otpNode'>;
+
 export function decideFailover(situation: FailoverSituation): FailoverDecision {
   const { active, ready, reached } = situation;
   const candidates = active.filter(({ uuid }) => ready.includes(uuid));
@@ -57,12 +59,12 @@ export function decideFailover(situation: FailoverSituation): FailoverDecision {
 export const losesVbuckets = (buckets: readonly string[]): string =>
   `Would lose vbuckets in the following buckets: ${JSON.stringify(buckets)}`;
 
-export const notFailedOver = (nodes: readonly NodeState[], reason: string): Notice => ({
+export const notFailedOver = (nodes: readonly Named[], reason: string): Notice => ({
   kind: 'auto_failover_node',
   text: `Could not automatically fail over nodes (${namesOf(nodes)}). ${reason}`,
 });
 
-export const failedOver = (node: NodeState, reason: string): Notice => ({
+export const failedOver = (node: Named, reason: string): Notice => ({
   kind: 'auto_failover_node',
   text: `Node (${nameOf(node)}) was automatically failed over. Reason: ${reason}`,
 });
@@ -150,5 +152,5 @@ const dataNodeStays = (node: NodeState): Notice => ({
 const serviceNames: Readonly<Record<string, string>> = { n1ql: 'query' };
 const runsService = ({ services }: NodeState, service: string): boolean =>
   services?.includes(service) ?? false;
-const nameOf = ({ otpNode }: NodeState): string => `'${otpNode}'`;
-const namesOf = (nodes: readonly NodeState[]): string => `[${nodes.map(nameOf).join(',')}]`;
+const nameOf = ({ otpNode }: Named): string => `'${otpNode}'`;
+const namesOf = (nodes: readonly Named[]): string => `[${nodes.map(nameOf).join(',')}]`;

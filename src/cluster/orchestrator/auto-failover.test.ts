@@ -199,6 +199,30 @@ describe('automatic failover', () => {
     assert.equal(await count(), 3);
   });
 
+  it('names nodes in late reports that have left the cluster since', async () => {
+    const { clock, reports, change } = await cluster('a b c');
+    const end = {
+      kind: 'failover',
+      outcome: 'completed',
+      endedMs: 0,
+      term: 0,
+      automatic: 'It is silent.',
+    } as const;
+    const named = { kept: ['ns_1@a'], ejected: [], failed: ['ns_1@gone'] };
+    const unreported = [
+      { ...end, id: 'first', failing: ['gone'], named },
+      { ...end, id: 'second', failing: ['gone'], named, outcome: 'stopped' as const },
+      { ...end, id: 'of an older version', failing: ['c'] },
+    ];
+    await change({ unreported });
+    await clock.run(10_000);
+    assert.deepEqual(reports, [
+      automatically('gone', 'It is silent.'),
+      "auto_failover_node: Could not automatically fail over nodes (['ns_1@gone']). Stopped by user.",
+      automatically('c', 'It is silent.'),
+    ]);
+  });
+
   it('keeps a reset that comes while a failed node is counted', async () => {
     const store = new MemoryConfigStore();
     const settings = new FailoverSettingsService(new SettingsStore(store));

@@ -95,9 +95,11 @@ export class AutoFailover {
   }
 
   /** Called when a plan has ended: reports how an automatic failover ended. */
-  ended({ automatic, failing, outcome, reason }: PlanEnd): void {
+  ended({ automatic, failing, named, outcome, reason }: PlanEnd): void {
     if (automatic === undefined) return;
-    const nodes = this.#deps.view.cluster.nodes.filter(({ uuid }) => failing?.includes(uuid));
+    const present = this.#deps.view.cluster.nodes.filter(({ uuid }) => failing?.includes(uuid));
+    // A node may have left since. Ends of older versions have no names.
+    const nodes = named?.failed.map((otpNode) => ({ otpNode })) ?? present;
     if (outcome !== 'completed') this.#report(notFailedOver(nodes, reason ?? 'Stopped by user.'));
     // Each of them is reported, unlike reasons that are found again at each check.
     else for (const node of nodes) this.#deps.report(failedOver(node, automatic));

@@ -1,10 +1,13 @@
 // Reports the ends of plans: events, mail, and the count of automatic failovers. The write that ends a plan stores its end in key `cluster` until
 // it was reported, so that the next orchestrator reports it if this one dies in between: after a pause, in which an orchestrator that lives has
-// removed it. An end is reported twice only if the orchestrator dies, or its term ends, between the report and the write that removes it.
+// removed it. Where the plan removes the orchestrator itself, the end names another node that reports it at once: the next orchestrator begins
+// some seconds later. An end is reported twice only if the node that reports it dies, or its term ends, between the report and the write that
+// removes the end.
 
 import type { Clock } from '#ports/clock.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import { type ClusterState, clusterKey, type PlanEnd } from '../config/cluster-state.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
 import { aloneTerm } from './orchestrator-lease.ts';
 
 /** How many ends are kept: the newest. */
@@ -14,6 +17,7 @@ const earlierMs = 5_000;
 
 export interface EndReportsDeps {
   store: ConfigStore;
+  identity: Pick<NodeIdentity, 'nodeId'>;
   view: { readonly cluster: ClusterState };
   /** The term in which this node is the orchestrator; null: it is not. */
   term: () => number | null;
@@ -37,14 +41,16 @@ export class EndReports {
     return (this.#deps.view.cluster.unreported ?? []).some((end) => this.#isMine(end));
   }
 
-  /** Whether this orchestrator reports the end, now or later. */
-  #isMine({ term }: PlanEnd): boolean {
+  /** Whether this node reports the end, now or later. */
+  #isMine({ reporter, term }: PlanEnd): boolean {
+    if (reporter === this.#deps.identity.nodeId) return true;
     const own = this.#deps.term();
     return own !== null && (term <= own || own === aloneTerm);
   }
 
   #isDue(end: PlanEnd): boolean {
     if (!this.#isMine(end)) return false;
+    if (end.reporter === this.#deps.identity.nodeId) return true;
     if (end.term === this.#deps.term() || this.#reported.includes(end.id)) return true;
     const now = this.#deps.clock.monotonicMs();
     const sinceMs = this.#seenMs.get(end.id) ?? now;

@@ -105,14 +105,32 @@ describe('the end of a plan', () => {
     assert.equal(unreported, undefined);
   });
 
-  it('is reported by the next orchestrator if the plan removes the node that carried it out', async () => {
+  it('is reported by a node that stays at once if the plan removes the node that carried it out', async () => {
+    const { clock, down, orchestrator, change, untilEnded, ended, state } = await cluster('a b c', 'a b c');
+    await orchestrator(1, 'a');
+    for (const other of ['b', 'c']) await orchestrator(null, other);
+    await change({ balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
+    while (!(await state()).balance?.hasMoved) await clock.run(100);
+    down.add('b');
+    await untilEnded();
+    await clock.run(100);
+    assert.deepEqual(
+      ended.map(({ outcome }) => outcome),
+      ['completed'],
+    );
+    await orchestrator(2, 'b');
+    await clock.run(20_000);
+    assert.equal(ended.length, 1);
+  });
+
+  it('is reported by the next orchestrator if the node that was to report it has died', async () => {
     const { clock, orchestrator, change, untilEnded, ended } = await cluster('a b c', 'a b c');
     await orchestrator(1, 'a');
     await change({ balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
     await untilEnded();
     await clock.run(1_000);
     assert.deepEqual(ended, []);
-    await orchestrator(2, 'b');
+    await orchestrator(2, 'c');
     await clock.run(6_000);
     assert.deepEqual(
       ended.map(({ outcome }) => outcome),

@@ -119,8 +119,9 @@ export class Rebalancer {
     const { clock, log, term, view } = this.#deps;
     try {
       for (let seen = view.latestRevision(); ; ) {
-        if (this.#isStopped || term() === null) break;
+        if (this.#isStopped) break;
         await this.#reports.report();
+        if (term() === null) break;
         const beganMs = clock.monotonicMs();
         if (!(await this.#round())) break;
         // At most half of the time is spent in rounds.
@@ -322,6 +323,8 @@ export class Rebalancer {
     };
     if (outcome.outcome === 'completed' && !(await this.#announceEnd(plan))) return false;
     const failovers = await this.#failoversBefore(outcome);
+    const hasLeft = outcome.outcome === 'completed' && plan.ejected.includes(this.#deps.identity.nodeId);
+    const reporter = hasLeft ? plan.nodes.find((node) => !this.#deps.isDown(node)) : undefined;
     let end = null as PlanEnd | null;
     await update<ClusterState | null>(store, clusterKey, null, (cluster) => {
       assert(cluster, 'the cluster key is written at start');
@@ -329,11 +332,11 @@ export class Rebalancer {
       if (cluster.balance?.id !== plan.id || cluster.balance.term !== term()) return cluster;
       const reported = { ...outcome, ...reportedPlan(cluster, plan) };
       const ended = withRetry(withoutPlan(cluster, reported), plan, outcome, this.#deps.retries());
-      end = { ...reported, term: cluster.balance.term, ...failoverOf(plan), ...failovers };
+      const ofPlan = { term: cluster.balance.term, ...failoverOf(plan), ...failovers };
+      end = { ...reported, ...ofPlan, ...(reporter !== undefined && { reporter }) };
       return withEnd(ended, end);
     });
-    const hasLeft = outcome.outcome === 'completed' && plan.ejected.includes(this.#deps.identity.nodeId);
-    // A node that has just left cannot write that it has reported the end: the next orchestrator reports it.
+    // A node that has just left cannot write that it has reported the end.
     if (end !== null && !hasLeft) await this.#reports.reportOwn(end);
     return end !== null;
   }
