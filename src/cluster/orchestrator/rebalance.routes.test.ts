@@ -144,6 +144,25 @@ describe('rebalance requests', () => {
     }
   });
 
+  it('recover a node fully that was failed over during its delta recovery', async (t) => {
+    const returning: NodeState = { ...second, recovery: 'delta' };
+    const { start, state, change, manager } = await managed([returning]);
+    t.after(() => manager.stop());
+    await start({ knownNodes: names });
+    const again = (changes: Partial<NodeState>) =>
+      change(({ balance: _, nodes, ...rest }) => ({
+        ...rest,
+        nodes: nodes.map((node) => (node.uuid === 'second' ? { ...node, ...changes } : node)),
+      }));
+    const keepsCopies = async (changes: Partial<NodeState>) => {
+      await again(changes);
+      await start({ knownNodes: names });
+      return (await state()).nodes[1]?.keepsCopies;
+    };
+    assert.equal(await keepsCopies({}), true, 'the rebalance is tried again');
+    assert.equal(await keepsCopies({ membership: 'inactiveAdded', recovery: 'full' }), undefined);
+  });
+
   it('are refused for buckets that do not exist where a node is recovered by delta recovery', async (t) => {
     const returning: NodeState = { ...second, recovery: 'delta' };
     const { start, state, request, manager } = await managed([returning]);

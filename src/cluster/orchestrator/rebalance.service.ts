@@ -125,12 +125,14 @@ function refuseJoining(staying: readonly NodeState[]): void {
 }
 
 /** The entry of a node that stays, as it is from the start of the rebalance on. */
-export function activated({ recovery, ...node }: NodeState): NodeState {
+export function activated({ keepsCopies, recovery, ...node }: NodeState): NodeState {
+  // Without a kind of recovery the node is active already: an earlier rebalance may have begun its delta recovery.
+  const isDelta = recovery === undefined ? keepsCopies : recovery === 'delta';
   return {
     ...node,
     membership: 'active',
     ...(node.membership !== 'active' && { newlyActive: true }),
-    ...(recovery === 'delta' && { keepsCopies: true }),
+    ...(isDelta && { keepsCopies: true }),
   };
 }
 
