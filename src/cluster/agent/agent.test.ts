@@ -150,6 +150,28 @@ describe('the agent', () => {
     await agent.stop();
   });
 
+  it('removes the files of a bucket that was deleted while this node was failed over and did not run', async () => {
+    const before = await anAgent();
+    const { uuid } = await before.buckets.create(form, true);
+    const other = await before.buckets.create({ ...form, name: 'other' }, true);
+    await before.agent.stop();
+    await new BucketsStore(before.store).change(({ byUuid: { [uuid]: _, ...byUuid }, ...state }) => ({
+      ...state,
+      byUuid,
+    }));
+    const kv = new FakeKv();
+    const { agent } = anAgentOn(before, kv);
+    agent.start();
+    assert.equal(await agent.caughtUp(1_000), true);
+    assert.deepEqual(kv.received[0]?.deletedBuckets, [uuid]);
+    assert.deepEqual(
+      kv.received.at(-1)?.buckets.map((bucket) => bucket.uuid),
+      [other.uuid],
+    );
+    assert.deepEqual((await before.store.get(`files/made/${ownNodeId}`))?.value, [other.uuid]);
+    await agent.stop();
+  });
+
   it('deletes the record of a deleted bucket last, so that a crash leaves nothing without a bucket', async () => {
     const { agent, buckets, store, view } = await anAgent();
     const { uuid } = await buckets.create(form, true);

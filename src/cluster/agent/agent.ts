@@ -244,7 +244,11 @@ export class Agent implements DataService {
       identity,
       nodeTls: nodeTls?.current() ?? null,
     });
-    const desired = { ...wantedState, buckets: await this.#createdFiles.mark(wantedState.buckets) };
+    const desired = {
+      ...wantedState,
+      buckets: await this.#createdFiles.mark(wantedState.buckets),
+      deletedBuckets: [...wantedState.deletedBuckets, ...(await this.#deletedBefore())],
+    };
     const report = await kv.apply({
       ...desired,
       plainForThisMachineOnly: listening.isPlainForThisMachineOnly,
@@ -262,10 +266,20 @@ export class Agent implements DataService {
     this.#notify();
   }
 
+  /** Buckets that were deleted while this node did not run. If the store cannot be written now, their files stay until a later run. */
+  async #deletedBefore(): Promise<string[]> {
+    try {
+      return await this.#createdFiles.ofDeletedBuckets(this.#deps.view.buckets);
+    } catch (error) {
+      this.#deps.log.warn('agent.deleted_files_stay', { reason: (error as Error).message });
+      return [];
+    }
+  }
+
   /** A failed write is repeated after the next change: until then lost files cannot be distinguished from files not yet created. */
   async #storeCreatedFiles(desired: KvDesired, report: KvReport): Promise<void> {
     try {
-      await this.#createdFiles.record(desired.buckets, report.buckets);
+      await this.#createdFiles.record(desired, report.buckets);
     } catch (error) {
       this.#deps.log.warn('agent.created_files_not_stored', { reason: (error as Error).message });
     }

@@ -1,9 +1,16 @@
 // Stores in the configuration which buckets have had files on this node: if the folder of such a bucket is missing or empty, its
-// files are lost. Without this mark the data service would create new files, and the bucket would be empty.
-import type { BucketReport, BucketSpec } from '#kv/admin.ts';
+// files are lost. Without this mark the data service would create new files, and the bucket would be empty. Files of buckets that were deleted
+// while this node did not run are found by the mark, too.
+import type { BucketReport, BucketSpec, KvDesired } from '#kv/admin.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { update } from '#replog/config-store.ts';
-import { type ClusterState, clusterKey } from '../config/cluster-state.ts';
+import {
+  type BucketsState,
+  bucketsKey,
+  type ClusterState,
+  clusterKey,
+  noBuckets,
+} from '../config/cluster-state.ts';
 
 /** `ClusterView` does not watch these keys, so a change raises no revision that clients see. */
 const keyOf = (nodeId: string): string => `files/made/${nodeId}`;
@@ -15,6 +22,8 @@ export async function deleteFilesRecord(store: ConfigStore, nodeId: string): Pro
   const entry = await store.get(keyOf(nodeId));
   if (entry !== null) await store.delete(entry.key, entry.revision);
 }
+
+type RecordedBuckets = Pick<KvDesired, 'buckets' | 'deletedBuckets'>;
 
 export class CreatedFiles {
   readonly #store: ConfigStore;
@@ -33,13 +42,25 @@ export class CreatedFiles {
     return buckets.map((bucket) => ({ ...bucket, filesExisted: uuids.has(bucket.uuid) }));
   }
 
+  /**
+   * The uuids of buckets with files on this node whose records were deleted already: no node waited for this one, which was failed over. `seen`
+   * are the buckets as this node has seen them, which may be an older state: a write proves that they do not exist.
+   */
+  async ofDeletedBuckets(seen: BucketsState): Promise<string[]> {
+    const recorded = [...(await this.#recordedUuids())];
+    if (recorded.every((uuid) => uuid in seen.byUuid)) return [];
+    const options = { freesSpace: true };
+    const { value } = await update(this.#store, bucketsKey, noBuckets(0), (state) => state, options);
+    return recorded.filter((uuid) => !(uuid in value.byUuid));
+  }
+
   /** Adds buckets that have files now, and removes deleted ones. */
-  async record(buckets: readonly BucketSpec[], reports: readonly BucketReport[]): Promise<void> {
+  async record({ buckets, deletedBuckets }: RecordedBuckets, reports: readonly BucketReport[]): Promise<void> {
     const recorded = await this.#recordedUuids();
     const found = new Set(reports.filter(hasFiles).map(({ uuid }) => uuid));
-    const wanted = buckets
-      .filter(({ uuid, type }) => type === 'native' && (recorded.has(uuid) || found.has(uuid)))
-      .map(({ uuid }) => uuid);
+    const made = buckets.filter(({ uuid, type }) => type === 'native' && found.has(uuid));
+    const marked = new Set([...recorded, ...made.map(({ uuid }) => uuid)]);
+    const wanted = [...marked].filter((uuid) => !deletedBuckets.includes(uuid));
     if (wanted.length === recorded.size && wanted.every((uuid) => recorded.has(uuid))) return;
     await update<string[]>(this.#store, keyOf(this.#nodeId), [], () => wanted, { freesSpace: true });
     this.#uuids = new Set(wanted);
