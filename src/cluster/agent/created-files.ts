@@ -55,7 +55,10 @@ export class CreatedFiles {
   }
 
   /** Adds buckets that have files now, and removes deleted ones. */
-  async record({ buckets, deletedBuckets }: RecordedBuckets, reports: readonly BucketReport[]): Promise<void> {
+  async record(
+    { buckets, deletedBuckets }: RecordedBuckets,
+    reports: readonly BucketReport[],
+  ): Promise<void> {
     const recorded = await this.#recordedUuids();
     const found = new Set(reports.filter(hasFiles).map(({ uuid }) => uuid));
     const made = buckets.filter(({ uuid, type }) => type === 'native' && found.has(uuid));

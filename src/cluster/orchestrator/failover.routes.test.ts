@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
 import { managedCluster } from '../../../test/support/manager.ts';
 import { eventually } from '../../../test/support/node-process.ts';
+import { plan } from '../../../test/support/rebalanced-cluster.ts';
 import { type BucketMap, mapKey, type NodeState, type ShardPlacement } from '../config/cluster-state.ts';
 
 async function managed(...nodes: NodeState[]) {
@@ -201,6 +202,16 @@ describe('nodes that were failed over', () => {
       assert.deepEqual((await call(path, form))[0], 200);
       assert.equal((await state()).retry, undefined, path);
     }
+  });
+
+  it('are not recovered while a rebalance runs that ejects them', async (t) => {
+    const { call, change, state, manager } = await managed(nodeNamed('b', { membership: 'inactiveFailed' }));
+    t.after(() => manager.stop());
+    const balance = plan({ nodes: [ownNodeId], ejected: ['b'], term: 5 });
+    await change((before) => ({ ...before, balance }));
+    const form = { otpNode: 'ns_1@b', recoveryType: 'delta' };
+    assert.deepEqual(await call('setRecoveryType', form), [503, 'Rebalance running.']);
+    assert.equal((await state()).nodes[1]?.recovery, undefined);
   });
 
   it('are recovered by delta recovery only with documents or indexes', async (t) => {

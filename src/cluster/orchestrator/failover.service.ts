@@ -114,6 +114,8 @@ export class FailoverService {
     await this.#deps.cluster.change((state) => {
       const node = state.nodes.find((candidate) => candidate.otpNode === otpNode);
       if (!node || !canRecover(node, recoveryType)) throw failoverRefusals.recoveryNode();
+      // At its end the node leaves, and deletes its files.
+      if (state.balance?.ejected.includes(node.uuid)) throw failoverRefusals.rebalancing();
       return withNode(state, { ...node, membership: 'inactiveAdded', recovery: recoveryType });
     });
   }
