@@ -4,9 +4,10 @@ import type { Form } from '#contract/route.ts';
 import { bucketQuotasMb } from '../buckets/bucket-rules/read-bucket.ts';
 import type { BucketsStore } from '../buckets/buckets.store.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { BucketsState } from '../config/cluster-state.ts';
+import type { BucketsState, NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { FormReader } from '../forms/form-reader.ts';
+import type { NodeFigures } from '../nodes/node-figures.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import {
   defaultQuotasMb,
@@ -23,6 +24,9 @@ export const poolFields = ['clusterName', ...quotaNames];
 
 const clusterNameMax = 256;
 
+/** Nodes without chosen services run the data service. */
+const isDataNode = ({ services }: NodeState): boolean => services?.includes('kv') ?? true;
+
 export interface PoolChanges {
   clusterName?: string;
   quotas: Partial<Record<QuotaName, number>>;
@@ -34,6 +38,8 @@ export interface MemoryDeps {
   buckets: BucketsStore;
   /** Memory that this node may use, in bytes: the container's limit if there is one. */
   memoryBytes: () => number;
+  /** What the other nodes have reported. */
+  nodeFigures: Pick<NodeFigures, 'known'>;
 }
 
 export class MemoryService {
@@ -100,11 +106,21 @@ export class MemoryService {
     return `${text}${name === 'memoryQuota' ? allowed : ''}.`;
   }
 
-  /** The problem of a quota that exceeds the memory of the node: only the quota of the data service is compared with it. */
+  /** The problem of a quota that exceeds the memory of a data node: only the quota of the data service is compared with it. */
   #tooHigh(memoryQuotaMb: number): string | null {
-    const maxMb = nodeQuotaMaxMb(this.#deps.memoryBytes());
-    if (memoryQuotaMb <= maxMb) return null;
-    const node = this.#deps.view.self.otpNode;
-    return `Total quota (${memoryQuotaMb}MB) exceeds the maximum allowed quota (${maxMb}MB) on node '${node}'`;
+    for (const node of this.#deps.view.cluster.nodes.filter(isDataNode)) {
+      const bytes = this.#memoryBytesOf(node);
+      const maxMb = bytes === null ? Number.POSITIVE_INFINITY : nodeQuotaMaxMb(bytes);
+      if (memoryQuotaMb > maxMb)
+        return `Total quota (${memoryQuotaMb}MB) exceeds the maximum allowed quota (${maxMb}MB) on node '${node.otpNode}'`;
+    }
+    return null;
+  }
+
+  /** Null: the node has not answered yet. */
+  #memoryBytesOf({ uuid }: NodeState): number | null {
+    const { memoryBytes, nodeFigures, view } = this.#deps;
+    if (uuid === view.self.uuid) return memoryBytes();
+    return nodeFigures.known(uuid).figures?.system.memory.limit ?? null;
   }
 }
