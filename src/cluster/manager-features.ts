@@ -156,6 +156,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     ...options,
     view,
     data: dataOfAllNodes,
+    nodeFigures,
     isReplicated: (name) => xdcr.isSource(name),
     store: new BucketsStore(store),
     maps: new BucketMaps(store, nodeId),

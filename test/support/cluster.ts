@@ -115,5 +115,13 @@ export async function memoryCluster(memoryQuotaMb = 1024, cluster: ClusterState 
   await store.put(bucketsKey, noBuckets(memoryQuotaMb), 0);
   const view = new ClusterView(store, cluster.nodes[0]?.uuid ?? '');
   await view.start();
-  return { store, view, data: new FakeDataService(), clock: new ManualClock(), random: realRandom };
+  const nodeFigures = { known: () => ({ figures: null, problem: null }) };
+  return {
+    store,
+    view,
+    nodeFigures,
+    data: new FakeDataService(),
+    clock: new ManualClock(),
+    random: realRandom,
+  };
 }

@@ -7,7 +7,7 @@ export interface SummaryInput {
   /** The quota of this bucket; null: none or an invalid one was sent. */
   quotaMb: number | null;
   nodes: number;
-  /** The use of this bucket on this node. */
+  /** The use of this bucket on all data nodes. */
   memUsedBytes: number;
   diskUsedBytes: number;
   disk: { totalBytes: number; usedBytes: number; usedByDataBytes: number };

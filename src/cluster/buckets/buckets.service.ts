@@ -12,6 +12,7 @@ import type { DataService } from '../config/data-service.ts';
 import { areCopiesInSync } from '../config/in-sync.ts';
 import { until } from '../config/until.ts';
 import { bucketCountMax } from '../internal-settings/internal-settings.ts';
+import type { NodeFigures } from '../nodes/node-figures.ts';
 import { bucketRefusals } from '../refusals/buckets.refusals.ts';
 import { plannedNode } from '../server-groups/groups.ts';
 import type { BucketMaps } from './bucket-maps.ts';
@@ -22,6 +23,7 @@ import {
   readNewBucket,
 } from './bucket-rules/read-bucket.ts';
 import { bucketSummaries } from './bucket-summaries.ts';
+import { BucketUse, type DiskUse } from './bucket-use.ts';
 import { type BucketsStore, withBucket } from './buckets.store.ts';
 
 /** How long a delete or flush waits for the data service, as published. */
@@ -31,16 +33,14 @@ const mib = 1024 * 1024;
 /** A bucket with less than this on disk is not flushed while the disk is full: its new, empty files need about as much. */
 const flushFreesBytes = 4 * mib;
 
-export interface DiskUse {
-  totalBytes: number;
-  usedBytes: number;
-}
-
 export interface BucketsDeps {
   view: ClusterView;
   store: BucketsStore;
   maps: BucketMaps;
   data: DataService;
+  /** What the other nodes have reported. */
+  nodeFigures: Pick<NodeFigures, 'known'>;
+  /** The file system of this node. */
   disk: () => Promise<DiskUse>;
   random: Random;
   clock: Clock;
@@ -59,9 +59,11 @@ export interface Validation {
 
 export class BucketsService {
   readonly #deps: BucketsDeps;
+  readonly #use: BucketUse;
 
   constructor(deps: BucketsDeps) {
     this.#deps = deps;
+    this.#use = new BucketUse(deps);
   }
 
   list(): readonly StoredBucket[] {
@@ -76,7 +78,7 @@ export class BucketsService {
 
   async create(form: Form, ignoreWarnings: boolean): Promise<StoredBucket> {
     const { maps, store, random, data, view } = this.#deps;
-    const disk = await this.#disk();
+    const disk = await this.#use.disks();
     const uuid = hexId(random);
     const { problems, choices } = readNewBucket(form, this.#ruleContext(view.buckets, null));
     // No map is written for a bucket that will be refused.
@@ -113,12 +115,12 @@ export class BucketsService {
     const { buckets } = this.#deps.view;
     const read = readNewBucket(form, this.#ruleContext(buckets, null));
     const fields = tooManyBuckets(buckets, this.#bucketCountMax) ?? withWarnings(read, ignoreWarnings);
-    return { fields, summaries: this.#summaries(read, null, buckets, await this.#disk()) };
+    return { fields, summaries: this.#summaries(read, null, buckets, await this.#use.disks()) };
   }
 
   async edit(name: string, form: Form, ignoreWarnings: boolean): Promise<void> {
     if (this.#isRebalancing) throw bucketRefusals.editDuringRebalance();
-    const disk = await this.#disk();
+    const disk = await this.#use.disks();
     const done = await this.#deps.store.changeBucket(this.find(name).uuid, (present, state) => {
       const read = readChangedBucket(form, present, this.#ruleContext(state, present));
       if (read.problems.any) {
@@ -135,7 +137,7 @@ export class BucketsService {
     const present = this.find(name);
     const { buckets } = this.#deps.view;
     const read = readChangedBucket(form, present, this.#ruleContext(buckets, present));
-    const summaries = this.#summaries(read, present, buckets, await this.#disk());
+    const summaries = this.#summaries(read, present, buckets, await this.#use.disks());
     return { fields: withWarnings(read, ignoreWarnings), summaries };
   }
 
@@ -204,9 +206,9 @@ export class BucketsService {
   }
 
   #ruleContext(buckets: BucketsState, present: StoredBucket | null): RuleContext {
-    const { edition, wireNames, data, view } = this.#deps;
-    const used = present ? (data.measured(present.uuid)?.memUsedBytes ?? 0) : 0;
+    const { edition, wireNames, view } = this.#deps;
     const dataNodes = view.dataNodes.length;
+    const used = present ? this.#use.of(present.uuid).memUsedBytes / Math.max(dataNodes, 1) : 0;
     return {
       buckets,
       edition,
@@ -217,22 +219,17 @@ export class BucketsService {
     };
   }
 
-  async #disk(): Promise<DiskUse> {
-    await this.#deps.data.refresh();
-    return this.#deps.disk();
-  }
-
   #summaries(read: ReadBucket, present: StoredBucket | null, state: BucketsState, disk: DiskUse) {
-    const { data, view } = this.#deps;
-    const measured = present ? data.measured(present.uuid) : null;
-    const onDisk = Object.keys(state.byUuid).map((uuid) => data.measured(uuid)?.diskBytes ?? 0);
+    const { view } = this.#deps;
+    const used = present ? this.#use.of(present.uuid) : null;
+    const onDisk = Object.keys(state.byUuid).map((uuid) => this.#use.of(uuid).diskBytes);
     return bucketSummaries({
       memoryQuotaMb: state.memoryQuotaMb,
       othersMb: read.othersMb,
       quotaMb: read.quotaMb,
       nodes: view.dataNodes.length,
-      memUsedBytes: measured?.memUsedBytes ?? 0,
-      diskUsedBytes: measured?.diskBytes ?? 0,
+      memUsedBytes: used?.memUsedBytes ?? 0,
+      diskUsedBytes: used?.diskBytes ?? 0,
       disk: { ...disk, usedByDataBytes: onDisk.reduce((sum, bytes) => sum + bytes, 0) },
     });
   }

@@ -31,7 +31,7 @@ export interface RuleContext {
   wireNames: Vocabulary;
   /** The number of nodes with the data service. */
   dataNodes: number;
-  /** Megabytes per node that the edited bucket's documents take now. */
+  /** Megabytes that the edited bucket's documents take now, as the mean of the data nodes. */
   usedMb: number;
   /** The cluster's settings. */
   compaction: ClusterAutoCompaction;
