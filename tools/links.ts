@@ -1,7 +1,7 @@
 // Checks the references of all pages: relative links, headings that links name, and paths in code spans.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { anchorOf, splitPage } from '../src/manual/headings.ts';
+import { pageAnchors, splitPage } from '../src/manual/headings.ts';
 
 const problems: string[] = [];
 const pages = globSync('{*.md,{docs,src,test,bench,tools}/**/*.md}').sort();
@@ -33,7 +33,8 @@ function checkPath(page: string, span: string): void {
 
 /** The anchors of a page's headings. */
 function headingsOf(file: string): Set<string> {
-  return new Set(splitPage(readFileSync(file, 'utf8')).map(({ heading }) => anchorOf(heading)));
+  const nextAnchor = pageAnchors();
+  return new Set(splitPage(readFileSync(file, 'utf8')).map(({ heading }) => nextAnchor(heading)));
 }
 
 function withoutBlocks(text: string): string {

@@ -7,6 +7,8 @@ export interface ManualPage {
   readonly file: string;
   /** In the list of pages. */
   readonly title: string;
+  /** The same headings are repeated in the page, so the search counts only the text below them. */
+  readonly repeatsHeadings?: true;
 }
 
 export interface ManualSection {
@@ -73,7 +75,7 @@ export const manualContents: readonly ManualSection[] = [
       referencePage('measurements', 'Measurements'),
       referencePage('fault-runs', 'Runs under faults'),
       { path: 'glossary', file: 'docs/glossary.md', title: 'Glossary' },
-      { path: 'changelog', file: 'CHANGELOG.md', title: 'Changes' },
+      { path: 'changelog', file: 'CHANGELOG.md', title: 'Changes', repeatsHeadings: true },
     ],
   },
 ];

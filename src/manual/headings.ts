@@ -8,8 +8,18 @@ export interface PagePart {
   readonly text: string;
 }
 
-/** The anchor of a heading, as GitHub generates it. */
-export const anchorOf = (heading: string): string =>
+/** Makes the anchors of one page, called with its headings in their order; as on GitHub, a repeated heading gets a number. */
+export function pageAnchors(): (heading: string) => string {
+  const uses = new Map<string, number>();
+  return (heading) => {
+    const anchor = anchorOf(heading);
+    const before = uses.get(anchor) ?? 0;
+    uses.set(anchor, before + 1);
+    return before === 0 ? anchor : `${anchor}-${before}`;
+  };
+}
+
+const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
@@ -28,11 +38,14 @@ export function splitSource(markdown: string): string[] {
 }
 
 /** The parts of a page that begins with a heading. */
-export const splitPage = (markdown: string): PagePart[] =>
-  splitSource(markdown).map((source, index) => {
+export function splitPage(markdown: string): PagePart[] {
+  const nextAnchor = pageAnchors();
+  return splitSource(markdown).map((source, index) => {
     const end = source.indexOf('\n');
     const heading = source.slice(0, end).replace(/^#+ /, '');
-    return { heading, anchor: index === 0 ? '' : anchorOf(heading), text: source.slice(end + 1) };
+    const anchor = nextAnchor(heading);
+    return { heading, anchor: index === 0 ? '' : anchor, text: source.slice(end + 1) };
   });
+}
 
 const isHeading = (line: string): boolean => /^#+ /.test(line);

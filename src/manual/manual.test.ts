@@ -121,6 +121,31 @@ test('splits a page at its headings, but not in code', () => {
   ]);
 });
 
+test('repeated headings of a page have anchors of their own, the same in the page and in the search', async () => {
+  const page = '# Changes\n## Fixed\none\n## Queries\ntwo\n## Fixed\nthree\n## Fixed\nfour';
+  const html = await renderPage(page, 'CHANGELOG.md', realClock);
+  const anchors = ['fixed', 'queries', 'fixed-1', 'fixed-2'];
+  assert.deepEqual(
+    [...html.matchAll(/<h2 id="([^"]*)"/g)].map(([, id]) => id),
+    anchors,
+  );
+  assert.deepEqual(
+    splitPage(page).map(({ anchor }) => anchor),
+    ['', ...anchors],
+  );
+});
+
+test('the search does not prefer the headings that the list of changes repeats', () => {
+  const index = new ManualIndex();
+  const repeatsHeadings = true;
+  index.add({ path: 'c', file: 'C.md', title: 'Changes', repeatsHeadings }, '# C\n## Backup\nA backup.');
+  index.add({ path: 'p', file: 'p.md', title: 'Page' }, '# P\n## Backup\nA thing.');
+  assert.deepEqual(
+    index.search('backup').map(({ page }) => page.path),
+    ['p', 'c'],
+  );
+});
+
 test('the search finds the parts that have all words, those with the words in their heading first', () => {
   const page = { path: 'p', file: 'docs/p.md', title: 'Page' };
   const index = new ManualIndex();

@@ -3,7 +3,7 @@ import { Marked, type Tokens } from 'marked';
 import { escapeHtml } from '#base/html.ts';
 import { type Clock, nextTurn } from '#ports/clock.ts';
 import { imageFile, manualPages } from './contents.ts';
-import { anchorOf, splitSource } from './headings.ts';
+import { pageAnchors, splitSource } from './headings.ts';
 
 export type PauseClock = Pick<Clock, 'soon'>;
 
@@ -23,10 +23,11 @@ export async function renderPage(markdown: string, file: string, clock: PauseClo
 
 function rendererOf(file: string): Marked {
   const marked = new Marked({ gfm: true });
+  const nextAnchor = pageAnchors();
   marked.use({
     renderer: {
       heading({ tokens, depth, text }: Tokens.Heading): string {
-        return `<h${depth} id="${escapeHtml(anchorOf(text))}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+        return `<h${depth} id="${escapeHtml(nextAnchor(text))}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
       link({ href, tokens }: Tokens.Link): string {
         const text = this.parser.parseInline(tokens);

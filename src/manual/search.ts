@@ -36,7 +36,7 @@ export class ManualIndex {
         heading: plainText(heading),
         anchor,
         text: plain,
-        lowerHeading: heading.toLowerCase(),
+        lowerHeading: page.repeatsHeadings ? '' : heading.toLowerCase(),
         lowerText: plain.toLowerCase(),
       });
     }
