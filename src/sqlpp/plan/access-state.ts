@@ -1,6 +1,6 @@
 // The state of planning one SELECT, or the scan of a statement that changes documents.
 import type { Hints } from '../tree/query.ts';
-import type { Block } from './block.ts';
+import type { Block, Source } from './block.ts';
 import type { LogicalSelect, LogicalSubselect } from './logical.ts';
 import type { PlanningContext } from './planning.ts';
 import type { NestableBounds } from './spans.ts';
@@ -26,6 +26,8 @@ export interface Access {
   nestableBounds: NestableBounds;
   /** Slots of expressions that a covering index provides, by expression key. */
   readonly covered: Map<string, number>;
+  /** Sources that have no document in the rows that an outer join adds. */
+  readonly optional: Set<Source>;
 }
 
 /** `first`: the first scan of FROM; `inner`: the right side of a join; `mutation`: finds documents to change, so that it returns each key once. */

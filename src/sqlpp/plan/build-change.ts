@@ -183,6 +183,7 @@ export function changeAccess(
     isLimited: false,
     nestableBounds: nestableBounds([]),
     covered: new Map(),
+    optional: new Set(),
   };
 }
 

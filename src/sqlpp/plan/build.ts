@@ -91,6 +91,7 @@ function* planSubselect(
     isLimited: false,
     nestableBounds: nestableBounds([]),
     covered: new Map(),
+    optional: new Set(),
   };
   yield;
   // A LET variable with a volatile expression stays: it has one value for a row.

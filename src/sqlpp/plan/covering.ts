@@ -5,6 +5,7 @@ import type { Access } from './access-state.ts';
 import type { Source } from './block.ts';
 import { expressionKey, sameExpression } from './expression-key.ts';
 import type { BoundIndex } from './index-keys.ts';
+import { passesNull } from './null-passing.ts';
 import { childrenOf } from './walk.ts';
 
 /** An expression whose value the index provides. */
@@ -32,7 +33,11 @@ export function coverage(
   index.keys.forEach(({ key, expression }, position) => {
     if (key.array === undefined) provided.set(expressionKey(expression), { expression, position });
   });
-  const covers = [...provided];
+  const isOptional = access.optional.has(source);
+  // Where an outer join adds a row without a document, no cover has a value: expressions such as TYPE(field) must be evaluated then.
+  const covers = [...provided].filter(
+    ([, { expression }]) => !isOptional || passesNull(expression, (part) => isSlotOf(sourceSlots, part)),
+  );
   const used = new Map<string, Omit<Cover, 'key' | 'slot'>>();
   const visit = (node: Expression): boolean => {
     // Comparing with the few expressions of an index takes less time than writing the key of each node.
@@ -41,7 +46,7 @@ export function coverage(
       used.set(...found);
       return true;
     }
-    if (node.kind === 'slot') return !sourceSlots.has(node.slot);
+    if (node.kind === 'slot') return !isSlotOf(sourceSlots, node);
     return childrenOf(node).every(visit);
   };
   if (![...access.uses.expressions, ...conjuncts].every(visit)) return undefined;
@@ -51,6 +56,9 @@ export function coverage(
     slot: access.covered.get(key) ?? access.block.allocate(),
   }));
 }
+
+const isSlotOf = (slots: ReadonlySet<number | undefined>, node: Expression): boolean =>
+  node.kind === 'slot' && slots.has(node.slot);
 
 /** Expressions that the condition of a partial index fixes to one value: `type = "order"`. */
 function constantsOf({ condition }: BoundIndex): [string, Omit<Cover, 'key' | 'slot'>][] {

@@ -46,3 +46,39 @@ test('LEFT NEST by document key gives an empty array for a row without a key', a
         `${id} = ${key}`,
       );
 });
+
+test('rows that an outer join adds have the values of TYPE() and similar with a covering index as without', async () => {
+  const datastore = new MemoryDatastore();
+  const [t, u] = [datastore.add('t'), datastore.add('u')];
+  datastore.put(t, 'matched', { v: 1 });
+  datastore.put(t, 'alone', { v: 2 });
+  datastore.put(u, 'u1', { v: 1, a: 'A' });
+  const values = 'TYPE(u.a) AS type, IFMISSING(u.b, 0) AS b, LOWER(u.a) AS a, u.c';
+  const joins = ['FROM t LEFT JOIN u ON u.v = t.v', 'FROM u RIGHT JOIN t ON u.v = t.v'];
+  const statements = joins.map((from) => `SELECT ${values} ${from} ORDER BY t.v`);
+  const rows = [
+    { a: 'a', b: 0, type: 'string' },
+    { b: 0, type: 'missing' },
+  ];
+  const condition = 'IFMISSING(c, "none") = "none"';
+  for (const keys of ['v, TYPE(a), IFMISSING(b, 0), LOWER(a), c', 'v INCLUDE MISSING, TYPE(a), LOWER(a)']) {
+    await query(datastore, `CREATE INDEX i ON u(${keys})`);
+    for (const statement of statements) assert.deepEqual(await query(datastore, statement), rows, keys);
+    await query(datastore, 'DROP INDEX u.i');
+  }
+  await query(datastore, `CREATE INDEX i ON u(v) WHERE ${condition}`);
+  const partial = `SELECT IFMISSING(u.c, "none") AS c FROM t LEFT JOIN u ON u.v = t.v AND ${condition.replace('c', 'u.c')}`;
+  assert.deepEqual(await query(datastore, partial), [{ c: 'none' }, { c: 'none' }]);
+});
+
+test('an index of fields and functions of them covers the right side of an outer join', async () => {
+  const datastore = new MemoryDatastore();
+  datastore.add('t');
+  datastore.add('u');
+  await query(datastore, 'CREATE INDEX i ON u(v, LOWER(a), b.c[0] + 1)');
+  const { explain } = prepareOn(
+    datastore,
+    'SELECT LOWER(u.a) AS a, u.b.c[0] + 1 AS c FROM t LEFT JOIN u ON u.v = t.v',
+  );
+  assert.match(JSON.stringify(explain), /"covers"/);
+});

@@ -34,6 +34,7 @@ export function joinPlan(
   const input = planFrom(access, from.left, pending, available);
   const condition = conditionOf(from);
   const isOuter = from.join === 'left';
+  if (isOuter) access.optional.add(from.right.source);
   // Predicates of WHERE select the rows of the join, and only in an inner join also those of its right side.
   const wherePredicates = isOuter || from.kind === 'nest' ? [] : pending;
   const conjuncts = [...conjunctsOf(condition), ...wherePredicates];
@@ -74,6 +75,7 @@ function rightJoin(
   const before = new Set(available);
   const input = sidePlan(access, from.right, [], available, planSelect).plan;
   const leftSlots = new Set(before);
+  for (const source of sourcesOf(from.left)) access.optional.add(source);
   const right = planFrom(access, from.left, [], leftSlots);
   const condition = conditionOf(from);
   const slots = [...leftSlots].filter((slot) => !before.has(slot));
@@ -83,6 +85,12 @@ function rightJoin(
   const join = { input, condition, isOuter: true, nestSlot: undefined, slots, source: from.right.source };
   if (keys.leftKeys.length > 0) return { op: 'hash join', ...join, ...keys, right };
   return { op: 'join', ...join, right, isLookup: false, isConstant: true };
+}
+
+/** The sources of a FROM clause. */
+function sourcesOf(from: LogicalFrom): Source[] {
+  if ('right' in from) return [...sourcesOf(from.left), from.right.source];
+  return from.kind === 'unnest' ? [...sourcesOf(from.left), from.source] : [from.source];
 }
 
 function slotsOfSource(source: Source): number[] {

@@ -6,6 +6,7 @@ import { notInText } from '../tree/identifier.ts';
 import { isVolatile, readsAny } from './conjuncts.ts';
 import { expressionKey, sameExpression } from './expression-key.ts';
 import { freeName } from './free-names.ts';
+import { passesNull } from './null-passing.ts';
 import { hasOnlyPoints, isEverything, isNull, isPoint, type PlanBound, type PlanRange } from './spans.ts';
 
 export interface Sarg {
@@ -320,59 +321,6 @@ function tighter(
   };
 }
 
-/** Functions that return NULL or MISSING if an argument is NULL or MISSING. */
-const nullPassing = new Set([
-  'lower',
-  'upper',
-  'length',
-  'substr',
-  'substr0',
-  'substr1',
-  'trim',
-  'ltrim',
-  'rtrim',
-  'replace',
-  'split',
-  'abs',
-  'ceil',
-  'floor',
-  'round',
-  'trunc',
-  'to_string',
-  'to_number',
-  'str_to_millis',
-  'millis_to_str',
-  'date_part_str',
-  'date_part_millis',
-  'array_length',
-  'contains',
-  'regexp_contains',
-  'regexp_like',
-  'position',
-  'reverse',
-  'title',
-  'initcap',
-  'sqrt',
-  'tostring',
-  'tonumber',
-]);
-
 /** Whether the expression is NULL or MISSING if the key is: a comparison with it is then never true. */
-function rejectsNull(key: Expression, node: Expression): boolean {
-  if (sameExpression(key, node)) return true;
-  switch (node.kind) {
-    case 'field':
-    case 'element':
-    case 'slice':
-    case 'negation':
-      return rejectsNull(key, node.of);
-    case 'arithmetic':
-      return rejectsNull(key, node.left) || rejectsNull(key, node.right);
-    case 'concatenation':
-      return node.operands.some((operand) => rejectsNull(key, operand));
-    case 'call':
-      return nullPassing.has(node.name) && node.arguments.some((argument) => rejectsNull(key, argument));
-    default:
-      return false;
-  }
-}
+const rejectsNull = (key: Expression, node: Expression): boolean =>
+  passesNull(node, (part) => sameExpression(key, part));
