@@ -142,6 +142,8 @@ export interface ClusterManager {
   readonly events: Events['log'];
   /** Services with ports of their own report each failed login here. */
   loginRefused: Events['audit']['loginRefused'];
+  /** The query service reports each request here that was refused for a missing permission. */
+  permissionRefused: Events['audit']['permissionRefused'];
   /** Whether an external user has that password; called by the data service. */
   verifyExternal(name: string, password: string): Promise<boolean>;
   /** Makes a change of a bucket's map; called by the data service. */
@@ -210,6 +212,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     alertWatch: features.alertWatch,
     events: events.log,
     loginRefused: (login, service) => events.audit.loginRefused(login, service),
+    permissionRefused: (refusal) => events.audit.permissionRefused(refusal),
     verifyExternal: (name, password) => features.ldap.verify(name, password),
     changeMap: (change) => features.data.changeMap(change),
     interNode: features.interNode,

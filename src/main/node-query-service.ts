@@ -46,6 +46,7 @@ export interface NodeQueryServiceOptions {
   readonly services: OwnServices;
   readonly audited: (statement: AuditedStatement) => void;
   readonly loginRefused: WorkerQueryOptions['loginRefused'];
+  readonly permissionRefused: WorkerQueryOptions['permissionRefused'];
   readonly kv: Pick<KvAdmin, 'serveBatches'>;
   readonly log: Log;
   readonly onLost: (reason: Error) => void;

@@ -280,6 +280,7 @@ export class Node {
         definitions: manager,
         audited: (statement) => manager.statementEnded(statement),
         loginRefused: (login) => manager.loginRefused(login, 'query'),
+        permissionRefused: (refusal) => manager.permissionRefused(refusal),
       }),
     );
     this.query = query;

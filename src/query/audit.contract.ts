@@ -81,7 +81,17 @@ export interface AuditedStatement {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
+/** A request that was refused since its user lacks a permission. */
+export interface PermissionRefusal {
+  readonly user: StatementUser;
+  /** The address of the client, without the port: refusals of one client are counted together. */
+  readonly from: string;
+  /** The kind of the statement, or the method and the path of another request: `GET /admin/vitals`. */
+  readonly operation: string;
+}
+
 export interface StatementAudit {
   readonly settings: () => StatementAuditing;
   readonly report: (statement: AuditedStatement) => void;
+  readonly permissionRefused: (refusal: PermissionRefusal) => void;
 }

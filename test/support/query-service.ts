@@ -5,7 +5,7 @@ import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { RequestOrigin } from '#query/access/session.ts';
 import type { AnswerSink } from '#query/answer/answer-writer.ts';
-import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
+import type { AuditedStatement, PermissionRefusal, StatementAuditing } from '#query/audit.contract.ts';
 import { CurlFunction } from '#query/curl/curl-function.ts';
 import { BucketClients } from '#query/data/bucket-clients.ts';
 import { Keyspaces } from '#query/data/keyspaces.ts';
@@ -82,9 +82,14 @@ export function aQueryService(
   const nothing = () => Promise.reject(new Error('the test service does not provide this call'));
   const admin = callerOf({ name: 'admin', domain: 'admin' }, [{ role: 'admin', names: [] }]);
   const nobody = callerOf({ name: 'nobody', domain: 'local' }, []);
-  const auditing: { settings: StatementAuditing; statements: AuditedStatement[] } = {
+  const auditing: {
+    settings: StatementAuditing;
+    statements: AuditedStatement[];
+    refusals: PermissionRefusal[];
+  } = {
     settings: null,
     statements: [],
+    refusals: [],
   };
   const authority = {
     revision: 0,
@@ -121,7 +126,11 @@ export function aQueryService(
     rest: { request: nothing },
     scratch: nothing,
     collectGarbage: () => {},
-    audit: { settings: () => auditing.settings, report: (statement) => auditing.statements.push(statement) },
+    audit: {
+      settings: () => auditing.settings,
+      report: (statement) => auditing.statements.push(statement),
+      permissionRefused: (refusal) => auditing.refusals.push(refusal),
+    },
     attemptCollections: { all: () => [], add: () => {}, clear: () => {} },
     settings: { ...defaultSettings(1), ...changes },
     clock,

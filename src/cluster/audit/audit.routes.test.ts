@@ -113,6 +113,12 @@ describe('the audit log', () => {
         assert.deepEqual([...last(), lines().at(-1).service], [8193, user, undefined, service]);
       }
     }
+    manager.permissionRefused({
+      user: { name: 'eve', domain: 'external' },
+      from: '192.0.2.1',
+      operation: 'SELECT',
+    });
+    assert.deepEqual([...last(), lines().at(-1).operation], [8264, eve, undefined, 'SELECT']);
   });
 
   it('rotates the file by size and by age', async (t) => {

@@ -1,6 +1,7 @@
 // The audit trail: turns the pipeline's reports of changes and refused requests into events.
 import type { Identity } from '#contract/route.ts';
 import type { Audit, ChangeMade, RequestRefused } from '#http/audit.ts';
+import type { PermissionRefusal } from '#query/audit.contract.ts';
 import { type AuditEvent, auditEventOf, loginFailed, permissionRefused } from '../audit/audit-events.ts';
 import type { AuditedCause, AuditLog } from '../audit/audit-log.ts';
 import type { Denials } from './denials.ts';
@@ -53,6 +54,13 @@ export class AuditTrail implements Audit {
     const identity = user === null ? null : this.#deps.identityOf(user);
     this.#deps.denials.add('login_failed', { ...namesOf(identity), from, service });
     this.#recordRefusal(loginFailed, identity, { from, details: { service } });
+  }
+
+  /** Records a request to the query service that was refused for a missing permission. */
+  permissionRefused({ user, from, operation }: PermissionRefusal): void {
+    const identity = user as Identity;
+    this.#deps.denials.add('permission_refused', { ...namesOf(identity), from, service: 'query', operation });
+    this.#recordRefusal(permissionRefused, identity, { from, details: { service: 'query', operation } });
   }
 
   refused({ reason, user, sender, effective, remoteAddress, route }: RequestRefused): void {

@@ -34,6 +34,9 @@ const refusalEvent = {
 
 const bucketText = (attributes: Attributes) => `Bucket "${attributes['bucket']}"`;
 const timesText = ({ count }: Attributes) => (count === 1 ? '' : `, ${count} times`);
+/** The request that was refused; one to a service of its own ports has no method. */
+const requestText = ({ method, path, operation }: Attributes) =>
+  method === undefined ? operation : `${method} ${path}`;
 const userAndAddress = ({ user, from }: Attributes) => `${user ?? 'an unknown user'} from ${from}`;
 
 const change: EventKind = {
@@ -181,7 +184,7 @@ export const eventKinds = {
     description: 'Permission refused',
     code: 12,
     text: (attributes) =>
-      `Not allowed: ${userAndAddress(attributes)}, ${attributes['method']} ${attributes['path']}${timesText(attributes)}.`,
+      `Not allowed: ${userAndAddress(attributes)}, ${requestText(attributes)}${timesText(attributes)}.`,
   },
   certificate_expiring: {
     ...infoEvent,

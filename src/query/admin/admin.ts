@@ -8,6 +8,7 @@ import { functionRows } from '../catalog/function-rows.ts';
 import { activeRow, completedRow, preparedRow } from '../catalog/request-rows.ts';
 import { removeTask, taskRows } from '../catalog/task-rows.ts';
 import { transactionRow } from '../catalog/transaction-rows.ts';
+import { reportRefusal } from '../service/statement-audit.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { shownNameOf } from '../state/prepared-cache.ts';
 import { changeSettings, shownSettings } from '../state/settings.ts';
@@ -154,18 +155,35 @@ export async function answerAdmin(
   if (path === '/admin/ping') return json(200, { status: 'OK' });
   const library = libraryOf(path);
   if (library !== null)
-    return await answerLibrary(service, { method, path, body, search }, { origin, name: library });
+    return await answerOrError(service, { method, path, origin }, (session) =>
+      answerLibrary(service, session, { method, body, search, name: library }),
+    );
   const names: string[] = [];
   const route = routeOf(method, path, names);
   if (route === null) return { status: 404, text: '404 page not found\n', isText: true };
-  try {
-    const session = await openSession(service.deps.authority, origin, []);
+  return await answerOrError(service, { method, path, origin }, async (session) => {
     if (!isHeld(session.callers, { action: 'catalog' })) throw sqlError(13014, catalogText);
     const parameters = new URLSearchParams(search);
     const answer = await route(service, names, { body, session, parameters });
     return answer === notFound ? json(404, {}) : json(200, answer);
+  });
+}
+
+/** The answer, or the error of one that fails. Refused permissions are reported. */
+async function answerOrError(
+  { deps }: QueryParts,
+  { method, path, origin }: Pick<AdminRequest, 'method' | 'path'> & { readonly origin: RequestOrigin },
+  answerOf: (session: Session) => Promise<AdminAnswer>,
+): Promise<AdminAnswer> {
+  let users: readonly string[] = [];
+  try {
+    const session = await openSession(deps.authority, origin, []);
+    users = session.users;
+    return await answerOf(session);
   } catch (error) {
-    return json(statusOf(error), { errors: [errorEntry(error, false)] });
+    const errors = [errorEntry(error, false)];
+    reportRefusal(deps, { users, remoteAddress: origin.remoteAddress }, errors, `${method} ${path}`);
+    return json(statusOf(error), { errors });
   }
 }
 
@@ -180,17 +198,12 @@ const librariesPath = '/evaluator/v1/libraries';
 
 async function answerLibrary(
   service: QueryParts,
-  { method, body, search }: AdminRequest,
-  { origin, name }: { readonly origin: RequestOrigin; readonly name: string },
+  session: Session,
+  { method, body, search, name }: Omit<AdminRequest, 'path' | 'search'> & { search: string; name: string },
 ): Promise<AdminAnswer> {
-  try {
-    const session = await openSession(service.deps.authority, origin, []);
-    const parameters = new URLSearchParams(search);
-    const answer = await answerLibraries(service, session, { method, name, body, parameters });
-    return { ...answer, isText: answer.status !== 200 };
-  } catch (error) {
-    return json(statusOf(error), { errors: [errorEntry(error, false)] });
-  }
+  const parameters = new URLSearchParams(search);
+  const answer = await answerLibraries(service, session, { method, name, body, parameters });
+  return { ...answer, isText: answer.status !== 200 };
 }
 
 const catalogText =

@@ -6,7 +6,7 @@ import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Identity } from '#contract/route.ts';
 import type { LogMessage } from '#ports/log.ts';
 import type { TlsSpec } from '#ports/tls.ts';
-import type { AuditedStatement, StatementAuditing } from '../audit.contract.ts';
+import type { AuditedStatement, PermissionRefusal, StatementAuditing } from '../audit.contract.ts';
 import type { DataAccess } from '../data/bucket-clients.ts';
 import type { BucketState } from '../data/keyspaces.ts';
 import type {
@@ -215,5 +215,6 @@ export type QueryMessage =
   | { readonly kind: 'connect indexes' }
   | { readonly kind: 'ask nodes'; readonly callId: number; readonly question: NodesQuestion }
   | { readonly kind: 'audit'; readonly statement: AuditedStatement }
+  | { readonly kind: 'permission refused'; readonly refusal: PermissionRefusal }
   /** The thread has dropped this caller from its cache. */
   | { readonly kind: 'unwatch'; readonly watch: number };

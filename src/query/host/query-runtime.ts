@@ -127,6 +127,7 @@ export class QueryRuntime {
         audit: {
           settings: () => currentState().audit,
           report: (statement) => options.sendMessage({ kind: 'audit', statement }),
+          permissionRefused: (refusal) => options.sendMessage({ kind: 'permission refused', refusal }),
         },
         clock: realClock,
         random: realRandom,

@@ -5,7 +5,7 @@ import { type Deferred, deferred } from '#base/deferred.ts';
 import { AppError } from '#contract/errors.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { AuditedStatement } from '../audit.contract.ts';
+import type { AuditedStatement, PermissionRefusal } from '../audit.contract.ts';
 import type {
   FunctionChange,
   FunctionDefinitions,
@@ -49,6 +49,8 @@ export interface WorkerQueryOptions {
   readonly audited: (statement: AuditedStatement) => void;
   /** Called for each login with a wrong password or an unknown name. */
   readonly loginRefused: (login: { readonly user: string; readonly from: string }) => void;
+  /** Called for each request that was refused for a missing permission. */
+  readonly permissionRefused: (refusal: PermissionRefusal) => void;
   readonly clock: Pick<Clock, 'after'>;
   readonly log: Log;
   /** Called when the thread ends unexpectedly. */
@@ -193,6 +195,9 @@ export class WorkerQuery {
         return;
       case 'audit':
         this.options.audited(message.statement);
+        return;
+      case 'permission refused':
+        this.options.permissionRefused(message.refusal);
         return;
       case 'unwatch':
         this.watches.get(message.watch)?.stop();

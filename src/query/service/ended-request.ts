@@ -4,9 +4,10 @@ import type { ActiveRequest } from '../state/active-requests.ts';
 import type { AdvisorSessions } from '../state/advisor-sessions.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { countUse, type PreparedEntry } from '../state/prepared-cache.ts';
+import { statementEventOf } from '../audit.contract.ts';
 import { isAdvisable } from './advisor.ts';
 import type { RequestAnswer } from './request-answer.ts';
-import { auditStatement } from './statement-audit.ts';
+import { auditStatement, reportRefusal } from './statement-audit.ts';
 
 /** `prepared`: the cached statement that ran, or null. */
 export function recordEnd(
@@ -27,6 +28,8 @@ export function recordEnd(
   if (service.advisorSessions.areCollecting) collect(service.advisorSessions, active, prepared, elapsedMs);
   const warnings = execution?.outcome.warnings.length ?? 0;
   auditStatement(service.deps, { active, elapsedMs, serviceMs, warnings });
+  if (active.errors.length > 0)
+    reportRefusal(service.deps, active, active.errors, statementEventOf(active.kind).words);
   if (prepared !== null) countUse(prepared, { endedMs: clock.wallMs(), elapsedMs, serviceMs });
   service.counters.completed(
     {

@@ -1,7 +1,8 @@
 // Which statements the audit log records, for which users, and with which details.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aQueryService } from '../../../test/support/query-service.ts';
+import { aQueryService, originOf } from '../../../test/support/query-service.ts';
+import { answerAdmin } from '../admin/admin.ts';
 
 test('an audited statement has its number, user, text and figures, and no values of parameters', async () => {
   const { answerOf, auditing } = aQueryService();
@@ -74,4 +75,24 @@ test('the text of a very long statement is truncated', async () => {
   assert.equal(statement?.details['isStatementCut'], true);
   await answerOf({ statement: `SYNTAX {"user": "${'pl4nted'.repeat(10_000)}"} not looked at` });
   assert.equal(auditing.statements[1]?.details['statement'], 'SYNTAX {"user": "*****"');
+});
+
+test('a request that is refused for a missing permission is reported for its users, without the port of the client', async () => {
+  const { service, answerOf, auditing } = aQueryService();
+  const user = { name: 'nobody', domain: 'local' };
+  await answerOf({ statement: 'CLOSED' });
+  await answerOf({ statement: 'FAIL 5000' }, { user: 'nobody' });
+  assert.deepEqual(auditing.refusals, []);
+  const { errors } = await answerOf({ statement: 'CLOSED' }, { user: 'nobody' });
+  assert.equal(errors?.[0]?.code, 13014);
+  const from = '127.0.0.1';
+  assert.deepEqual(auditing.refusals, [{ user, from, operation: 'SELECT' }]);
+  for (const path of ['/admin/prepareds/p', '/evaluator/v1/libraries/l']) {
+    const request = { method: 'DELETE', path, body: '' };
+    auditing.refusals.length = 0;
+    assert.equal((await answerAdmin(service, request, originOf('nobody', 'password'))).status, 401);
+    assert.deepEqual(auditing.refusals, [{ user, from, operation: `DELETE ${path}` }]);
+  }
+  await answerAdmin(service, { method: 'GET', path: '/admin/vitals', body: '' }, originOf('admin', 'password'));
+  assert.equal(auditing.refusals.length, 1);
 });

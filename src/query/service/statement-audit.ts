@@ -1,4 +1,4 @@
-// Reports ended statements to the audit log if it is enabled: their text, never values of parameters.
+// Reports ended statements to the audit log if it is enabled: their text, never values of parameters. Refused permissions are always reported.
 import { type StatementUser, statementEventOf } from '../audit.contract.ts';
 import { shownMessage, withoutPasswords } from '../catalog/without-passwords.ts';
 import { durationText } from '../request/duration.ts';
@@ -32,6 +32,21 @@ export function auditStatement(
     details ??= detailsOf(ended, node().name);
     audit.report({ id, user, from: active.remoteAddress, details });
   }
+}
+
+/** The code of the error about a missing permission. */
+const permissionMissing = 13014;
+
+/** Reports that a request was refused, for each user that it names, if this was for a missing permission. */
+export function reportRefusal(
+  { audit }: Pick<QueryServiceDeps, 'audit'>,
+  { users, remoteAddress }: Pick<ActiveRequest, 'users' | 'remoteAddress'>,
+  errors: readonly { readonly code: number }[],
+  operation: string,
+): void {
+  if (!errors.some(({ code }) => code === permissionMissing)) return;
+  const from = remoteAddress.slice(0, remoteAddress.lastIndexOf(':'));
+  for (const user of users.map(userOf)) audit.permissionRefused({ user, from, operation });
 }
 
 /** Parses `name` of a local user, or `domain:name`. */
