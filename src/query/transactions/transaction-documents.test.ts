@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { realClock } from '#ports/clock.ts';
-import type { Documents, DocumentWrite, StoredDocument } from '#sqlpp/datastore/documents.ts';
+import type { Documents, DocumentWrite, ReadOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Indexes, IndexScan } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import type { OtherAttempts } from './other-attempts.ts';
@@ -233,4 +233,43 @@ test('a statement that scans an index many times reads the changed documents onc
   assert.equal(reads, 1);
   assert.deepEqual([...(changed[0]?.keys() ?? [])], ['k1', 'k2']);
   assert.ok(changed.every((each) => each === changed[0]));
+});
+
+test('a document that the transaction has replaced has its attributes, in reads and in the rows of indexes', async () => {
+  const stored = {
+    read: async (_keyspace: Keyspace, ids: readonly string[], { xattrs = [] }: ReadOptions) =>
+      ids.map((id) => {
+        const found = xattrs
+          .filter((name) => name === 'note' || name === 'a`b')
+          .map((name) => [name, json] as const);
+        return id.startsWith('k') ? { ...aDocument(id), xattrs: new Map(found) } : undefined;
+      }),
+  } as unknown as Documents;
+  const json = Buffer.from('1');
+  const { transaction } = aTransaction();
+  const documents = new TransactionDocuments(stored, transaction, others, realClock);
+  const options = { durability: 'none', signal } as const;
+  const change = { cas: 0n, bytes: Buffer.from('{"v":2}'), expiration: 0 };
+  await documents.write(keyspace, [{ ...change, kind: 'upsert', id: 'k1' }], options);
+  await documents.write(keyspace, [{ ...change, kind: 'insert', id: 'new' }], options);
+  transaction.changes.acceptStatement();
+  const read = await documents.read(keyspace, ['k1', 'new'], { xattrs: ['note'], signal });
+  assert.deepEqual(
+    read.map((document) => [String(document?.bytes), document?.xattrs]),
+    [
+      ['{"v":2}', new Map([['note', json]])],
+      ['{"v":2}', undefined],
+    ],
+  );
+  const changed: IndexScan['changed'][] = [];
+  const scan = async function* (scanned: IndexScan) {
+    changed.push(scanned.changed);
+    yield* [];
+  };
+  const indexes = transactionIndexes({ scan } as unknown as Indexes, transaction, documents);
+  const keys = [{ expression: '((meta().`xattrs`).`note`)' }];
+  const index = { id: '1', keyspace, keys, condition: '((((meta().`xattrs`).`a``b`).`c`) = 1)' };
+  for await (const rows of indexes.scan({ index, signal } as unknown as IndexScan))
+    assert.deepEqual(rows, []);
+  assert.deepEqual([...(changed[0]?.get('k1')?.xattrs?.keys() ?? [])], ['a`b', 'note']);
 });

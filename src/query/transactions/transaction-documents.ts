@@ -51,7 +51,7 @@ export class TransactionDocuments implements Documents {
     const found = new Map(others.map((id, at) => [id, committed[at]]));
     return ids.map((id) => {
       const change = changes.get(id);
-      return change === undefined ? found.get(id) : documentOf(change, found.get(id)?.expiration);
+      return change === undefined ? found.get(id) : documentOf(change, found.get(id));
     });
   }
 
@@ -175,14 +175,20 @@ function expirationOver({ expiration }: DocumentWrite, before?: StagedChange): S
   return before.kind === 'remove' ? 0 : before.expiration;
 }
 
-/** Whether the data service must be asked about a document: the transaction has not changed it, or keeps an expiration that is wanted. */
-const needsStored = (change: StagedChange | undefined, { expiration }: ReadOptions): boolean =>
-  change === undefined || (expiration === true && change.kind === 'replace' && change.expiration === 'keep');
+/**
+ * Whether the data service must be asked about a document: the transaction has not changed it, or keeps an expiration or attributes of it that are
+ * wanted.
+ */
+function needsStored(change: StagedChange | undefined, { expiration, xattrs = [] }: ReadOptions): boolean {
+  if (change === undefined) return true;
+  if (change.kind !== 'replace') return false;
+  return xattrs.length > 0 || (expiration === true && change.expiration === 'keep');
+}
 
-/** undefined if the transaction has removed the document. */
+/** undefined if the transaction has removed the document. `stored`: the document that it replaces, if something of that is needed. */
 function documentOf(
   { kind, id, bytes, ownCas, expiration }: StagedChange,
-  keptExpiration = 0,
+  stored: StoredDocument | undefined,
 ): StoredDocument | undefined {
   if (kind === 'remove') return undefined;
   return {
@@ -191,7 +197,8 @@ function documentOf(
     isJson: true,
     cas: ownCas,
     flags: 0,
-    expiration: expiration === 'keep' ? keptExpiration : expiration,
+    expiration: expiration === 'keep' ? (stored?.expiration ?? 0) : expiration,
+    ...(stored?.xattrs && { xattrs: stored.xattrs }),
   };
 }
 
@@ -211,7 +218,7 @@ export function transactionIndexes(
     if (known !== undefined) return { ...scan, changed: known };
     const ids = [...changes.changesOf(index.keyspace).keys()];
     if (ids.length === 0) return scan;
-    const read = await documents.read(index.keyspace, ids, { signal, expiration: mayReadExpiration(index) });
+    const read = await documents.read(index.keyspace, ids, { signal, ...metadataOf(index) });
     const changed = new Map(ids.map((id, at) => [id, read[at] ?? null]));
     changedByIndex.set(index.id, changed);
     return { ...scan, changed };
@@ -225,5 +232,11 @@ export function transactionIndexes(
   };
 }
 
-const mayReadExpiration = ({ keys, condition = '' }: IndexDefinition): boolean =>
-  [condition, ...keys.map(({ expression }) => expression)].some((text) => text.includes('expiration'));
+/** The parts of documents that the index may have besides bodies. Its expressions have the form in which statements are formatted. */
+function metadataOf({ keys, condition = '' }: IndexDefinition): Pick<ReadOptions, 'expiration' | 'xattrs'> {
+  const text = [condition, ...keys.map(({ expression }) => expression)].join(' ');
+  const xattrs = [...text.matchAll(/\.`xattrs`\)\.`((?:[^`]|``)+)`/g)].map(([, name]) =>
+    (name as string).replaceAll('``', '`'),
+  );
+  return { expiration: text.includes('expiration'), ...(xattrs.length > 0 && { xattrs }) };
+}
