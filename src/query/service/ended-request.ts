@@ -1,10 +1,11 @@
 // What remains of a request after its answer: the list of completed requests, the audit event and the counters.
+
+import { statementEventOf } from '../audit.contract.ts';
 import { shownStatement } from '../catalog/without-passwords.ts';
 import type { ActiveRequest } from '../state/active-requests.ts';
 import type { AdvisorSessions } from '../state/advisor-sessions.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { countUse, type PreparedEntry } from '../state/prepared-cache.ts';
-import { statementEventOf } from '../audit.contract.ts';
 import { isAdvisable } from './advisor.ts';
 import type { RequestAnswer } from './request-answer.ts';
 import { auditStatement, reportRefusal } from './statement-audit.ts';

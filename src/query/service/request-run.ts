@@ -346,7 +346,7 @@ export class RequestRun {
       }
       if (transaction?.transaction) {
         writer.flushSoon();
-        await transaction.end(outcome.errors, this.place);
+        await transaction.end(outcome.errors, this.place, () => this.slices?.pause() ?? Promise.resolve());
       }
       open();
       active.state = 'completed';

@@ -105,15 +105,19 @@ export class RequestTransaction {
   }
 
   /**
-   * Ends the statement; with errors its changes are discarded.
+   * Ends the statement; with errors its changes are discarded. `pause` lets other requests run.
    * @throws SqlError 17010 when the transaction expired while the statement ran, and those of the commit of an implicit transaction
    */
-  async end(errors: readonly unknown[], place: StatementPlace | undefined): Promise<void> {
+  async end(
+    errors: readonly unknown[],
+    place: StatementPlace | undefined,
+    pause: () => Promise<void>,
+  ): Promise<void> {
     const { transaction, service, isImplicit } = this;
     if (transaction === null || transaction.state === 'released') return;
     if (errors.length > 0) return this.fail();
     transaction.checkOpen();
-    transaction.changes.acceptStatement();
+    for (const _step of transaction.changes.acceptInSteps()) await pause();
     if (isImplicit) await service.transactions.commit(transaction, place);
     else service.transactions.checkMemory();
   }

@@ -93,6 +93,10 @@ test('a request that is refused for a missing permission is reported for its use
     assert.equal((await answerAdmin(service, request, originOf('nobody', 'password'))).status, 401);
     assert.deepEqual(auditing.refusals, [{ user, from, operation: `DELETE ${path}` }]);
   }
-  await answerAdmin(service, { method: 'GET', path: '/admin/vitals', body: '' }, originOf('admin', 'password'));
+  await answerAdmin(
+    service,
+    { method: 'GET', path: '/admin/vitals', body: '' },
+    originOf('admin', 'password'),
+  );
   assert.equal(auditing.refusals.length, 1);
 });

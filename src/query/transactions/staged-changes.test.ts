@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
-import type { StagedChange } from './staged-change.ts';
+import { aSeed } from '../../../test/support/random.ts';
+import { bytesOf, type StagedChange } from './staged-change.ts';
 import { StagedChanges, savepointsMax } from './staged-changes.ts';
 
 const keyspace: Keyspace = {
@@ -91,4 +92,36 @@ test('every change has a unique CAS, also within one millisecond', () => {
   const first = changes.nextCas(1_000);
   assert.ok(changes.nextCas(1_000) > first);
   assert.ok(changes.nextCas(500) > first);
+});
+
+test('the memory of changes is counted exactly, and undoing a statement visits its own changes only', (t) => {
+  const below = aSeed(t);
+  const changes = new StagedChanges();
+  for (let statement = 0; statement < 50; statement++) {
+    const before = changes.usedBytes;
+    for (let write = 0; write < 10; write++) {
+      const next = change(`k${below(8)}`, 'x'.repeat(below(100)));
+      if (below(4) > 0) changes.put(next);
+      else if (changes.newest(next) !== undefined) changes.drop(next);
+    }
+    const found = changes.all;
+    changes.all = () => assert.fail('all changes are visited');
+    const isUndone = below(3) === 0;
+    if (isUndone) changes.undoStatement();
+    else changes.acceptStatement();
+    changes.all = found;
+    if (isUndone) assert.equal(changes.usedBytes, before);
+    assert.equal(
+      changes.usedBytes,
+      changes.all().reduce((total, each) => total + bytesOf(each), 0),
+    );
+  }
+});
+
+test('the changes of a statement are accepted in steps', () => {
+  const changes = new StagedChanges();
+  for (let n = 0; n < 10_000; n++) changes.put(change(`k${n}`, ''));
+  const steps = [...changes.acceptInSteps()];
+  assert.equal(steps.length, 2);
+  assert.equal(changes.all().length, 10_000);
 });

@@ -1,5 +1,6 @@
 // The changes of one transaction: those of finished statements, which later ones see, and those of the running one, which are kept if it
 // succeeds. Savepoints are positions in an undo log.
+import { resultOf, type WorkSteps } from '#base/steps.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { bytesOf, collectionKeyOf, type StagedChange } from './staged-change.ts';
@@ -16,6 +17,8 @@ const none: ReadonlyMap<string, StagedChange> = new Map();
 
 export const savepointsMax = 1_000;
 const savepointNameMax = 1_000;
+/** How many changes are accepted in one step. */
+const acceptedAtOnce = 4_096;
 
 export class StagedChanges {
   private readonly byCollection = new Map<string, Changes>();
@@ -55,26 +58,37 @@ export class StagedChanges {
   put(change: StagedChange): void {
     const collection = collectionKeyOf(change.keyspace);
     const before = this.running.get(collection)?.get(change.id);
-    this.usedBytes += bytesOf(change) - (before ? bytesOf(before) : 0);
+    this.usedBytes += bytesOf(change) - bytesOfAny(before);
     this.runningIn(collection).set(change.id, change);
   }
 
   /** Removes the transaction's change of the document. */
   drop({ keyspace, id }: StagedChange): void {
-    this.runningIn(collectionKeyOf(keyspace)).set(id, null);
+    const changes = this.runningIn(collectionKeyOf(keyspace));
+    this.usedBytes -= bytesOfAny(changes.get(id));
+    changes.set(id, null);
   }
 
-  /** Makes the changes of the running statement those of the transaction: it succeeded. */
   acceptStatement(): void {
+    resultOf(this.acceptInSteps());
+  }
+
+  /** Makes the changes of the running statement those of the transaction: it succeeded. There may be a hundred thousand of them. */
+  *acceptInSteps(): WorkSteps<void> {
+    let accepted = 0;
     for (const [collection, changes] of this.running)
-      for (const [id, change] of changes) this.replace(collection, id, change ?? undefined);
+      for (const [id, change] of changes) {
+        if (++accepted % acceptedAtOnce === 0) yield;
+        this.replace(collection, id, change ?? undefined);
+      }
     this.running.clear();
   }
 
   /** Discards the changes of the running statement, which failed. */
   undoStatement(): void {
+    for (const changes of this.running.values())
+      for (const change of changes.values()) this.usedBytes -= bytesOfAny(change);
     this.running.clear();
-    this.recountBytes();
   }
 
   setSavepoint(name: string): void {
@@ -141,3 +155,5 @@ export class StagedChanges {
     return added;
   }
 }
+
+const bytesOfAny = (change: StagedChange | null | undefined): number => (change ? bytesOf(change) : 0);
