@@ -5,6 +5,7 @@ import { openSession, type RequestOrigin, type Session } from '../access/session
 import { errorEntry, statusOf } from '../answer/error-entry.ts';
 import { dictionaryCacheRows } from '../catalog/dictionary-rows.ts';
 import { functionRows } from '../catalog/function-rows.ts';
+import { type OwnRow, ownRows } from '../catalog/own-rows.ts';
 import { activeRow, completedRow, preparedRow } from '../catalog/request-rows.ts';
 import { removeTask, taskRows } from '../catalog/task-rows.ts';
 import { transactionRow } from '../catalog/transaction-rows.ts';
@@ -42,12 +43,43 @@ type Route = (service: QueryParts, names: readonly string[], input: RouteInput) 
 
 const notFound = Symbol('not found');
 
+/** An answer that is text already. */
+class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** The rows that this node has in the keyspace of the catalog, which may be thousands: other requests run while they are made. */
+async function listOf({ slices, deps }: QueryParts, rows: readonly OwnRow[]): Promise<JsonText> {
+  const ofRequest = slices.begin();
+  const { clock } = deps;
+  const texts: string[] = [];
+  try {
+    let startedMs = clock.monotonicMs();
+    for (const { make } of rows) {
+      texts.push(JSON.stringify(make().value));
+      if (clock.monotonicMs() - startedMs < sliceMs) continue;
+      await ofRequest.pause();
+      startedMs = clock.monotonicMs();
+    }
+  } finally {
+    ofRequest.end();
+  }
+  return new JsonText(`[${texts.join(',')}]`);
+}
+
+/** Rows are made for this time before other requests run. */
+const sliceMs = 4;
+
 /** Handlers by method and path; `*` stands for a name. */
 const routes: Readonly<Record<string, Route>> = {
   'GET /admin/vitals': (service) => vitals(service),
   'GET /admin/stats': (service) => statistics(service),
   'GET /admin/stats/*': (service, [name = '']) => statistic(service, name) ?? notFound,
-  'GET /admin/prepareds': ({ prepared }) => prepared.all().map((entry) => preparedRow(entry).value),
+  'GET /admin/prepareds': (service) => listOf(service, ownRows(service, 'prepareds')),
   'GET /admin/prepareds/*': ({ prepared }, [name = '']) => {
     const entry = prepared.named(name);
     return entry === undefined ? notFound : preparedRow(entry).value;
@@ -56,8 +88,7 @@ const routes: Readonly<Record<string, Route>> = {
     if (!prepared.remove(name)) throw sqlError(4040, name);
     return true;
   },
-  'GET /admin/active_requests': ({ active, deps }) =>
-    active.all().map((request) => activeRow(request, deps.clock).value),
+  'GET /admin/active_requests': (service) => listOf(service, ownRows(service, 'active_requests')),
   'GET /admin/active_requests/*': ({ active, deps }, [id = '']) => {
     const request = active.find(id);
     return request === undefined ? notFound : activeRow(request, deps.clock).value;
@@ -68,8 +99,7 @@ const routes: Readonly<Record<string, Route>> = {
     request.cancel(sqlError(5011, 'the request was cancelled by an administrator'));
     return true;
   },
-  'GET /admin/completed_requests': ({ completed }) =>
-    completed.all().map((request) => completedRow(request).value),
+  'GET /admin/completed_requests': (service) => listOf(service, ownRows(service, 'completed_requests')),
   'GET /admin/completed_requests/*': ({ completed }, [id = '']) => {
     const request = completed.find(id);
     return request === undefined ? notFound : completedRow(request).value;
@@ -165,6 +195,7 @@ export async function answerAdmin(
     if (!isHeld(session.callers, { action: 'catalog' })) throw sqlError(13014, catalogText);
     const parameters = new URLSearchParams(search);
     const answer = await route(service, names, { body, session, parameters });
+    if (answer instanceof JsonText) return { status: 200, text: answer.text };
     return answer === notFound ? json(404, {}) : json(200, answer);
   });
 }

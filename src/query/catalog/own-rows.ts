@@ -8,8 +8,8 @@ import { activeRow, completedRow, preparedRow } from './request-rows.ts';
 import { removeTask, taskRows } from './task-rows.ts';
 import { transactionRow } from './transaction-rows.ts';
 
-/** A row is made when it is shown or sent, because that takes time for long statements. */
-interface OwnRow {
+/** A row that is made when it is shown or sent: that takes time for long statements, and there may be thousands of rows. */
+export interface OwnRow {
   readonly id: string;
   readonly make: () => PlainRow;
 }
@@ -48,6 +48,9 @@ const ownKeyspaces: Readonly<Record<string, OwnKeyspace>> = {
   },
 };
 
+export const ownRows = (service: QueryParts, keyspace: string): readonly OwnRow[] =>
+  ownKeyspaces[keyspace]?.rows(service) ?? [];
+
 export const isOwnKeyspace = (keyspace: string): boolean => Object.hasOwn(ownKeyspaces, keyspace);
 
 /** A node sends its rows to another one in pages of this many characters and one row more: larger ones would delay its other requests. */
@@ -57,7 +60,7 @@ const pagesMax = 64;
 
 /** A page of the rows of this node for another node, in the order of their ids, from the first id above `after` on. Rows have no undefined members. */
 export function pageForOthers(service: QueryParts, keyspace: string, after: string | null): RowsPage {
-  const all = ownKeyspaces[keyspace]?.rows(service) ?? [];
+  const all = ownRows(service, keyspace);
   const left = after === null ? [...all] : all.filter(({ id }) => id > after);
   left.sort((a, b) => (a.id < b.id ? -1 : 1));
   const rows: PlainRow[] = [];
@@ -71,16 +74,19 @@ export function pageForOthers(service: QueryParts, keyspace: string, after: stri
   return { rows, next: null };
 }
 
-/** The rows of all nodes. Ids name the node, since they are unique on one node only. `warn` is called for nodes whose rows are missing. */
+/**
+ * The rows of all nodes; a request that reads one again does not make it again. Ids name the node, since they are unique on one node only. `warn` is
+ * called for nodes whose rows are missing.
+ */
 export async function rowsOfAllNodes(
   service: QueryParts,
   keyspace: string,
   warn: (warning: Error) => void,
-): Promise<readonly PlainRow[]> {
+): Promise<readonly OwnRow[]> {
   const { deps } = service;
-  const own = (ownKeyspaces[keyspace]?.rows(service) ?? []).map(({ make }) => make());
+  const own = ownRows(service, keyspace);
   const { name, nodes } = deps.node();
-  if (nodes.length < 2) return own;
+  if (nodes.length < 2) return own.map(({ id, make }) => ({ id, make: once(make) }));
   const warnOf = (node: string, reason: string) =>
     warn(sqlError(11008, `system:${keyspace}`, `node ${node}: ${reason}`));
   const others = await deps.otherNodes.rows(keyspace);
@@ -90,11 +96,21 @@ export async function rowsOfAllNodes(
       deps.otherNodes.rowsAfter(keyspace, node, after),
     );
     if (problem !== null) warnOf(node, problem);
-    return { node, rows };
+    return { node, rows: made(rows) };
   });
   return [{ node: name, rows: own }, ...(await Promise.all(read))].flatMap(({ node, rows }) =>
-    rows.map(({ id, value }) => ({ id: `[${node}]${id}`, value: { ...(value as object), node } })),
+    rows.map((row) => withNode(row, node)),
   );
+}
+
+function withNode({ id: ownId, make }: OwnRow, node: string): OwnRow {
+  const id = `[${node}]${ownId}`;
+  return { id, make: once(() => ({ id, value: { ...(make().value as object), node } })) };
+}
+
+function once(make: () => PlainRow): () => PlainRow {
+  let row: PlainRow | undefined;
+  return () => (row ??= make());
 }
 
 /** `problem`: why the rows after the returned ones are missing; null if all were read. */

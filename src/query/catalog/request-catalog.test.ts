@@ -232,3 +232,44 @@ test('rows of another node arrive in pages, and those that were read before the 
   assert.deepEqual(ids, wanted.slice(0, 2));
   assert.match(warnings.join(), /scan on system:completed_requests failed: node m:8091: it went away/);
 });
+
+test('thousands of rows are made in parts, between which other requests run, and once for a request', async () => {
+  const { service, answerOf } = aQueryService({ completedThresholdMs: 0 });
+  for (let count = 0; count < 50; count++) await answerOf({ statement: 'ROWS 1' });
+  let nowMs = 0;
+  service.deps.clock.monotonicMs = () => nowMs++;
+  let texts = 0;
+  for (const { active } of service.completed.all()) {
+    const { request } = active;
+    const get = () => {
+      texts++;
+      return request;
+    };
+    Object.defineProperty(active, 'request', { get });
+  }
+  const origin = originOf('admin', 'password');
+  const session = await openSession(service.deps.authority, origin, []);
+  const catalog = new RequestCatalog(service, session);
+  const scan = async () => {
+    const lengths: number[] = [];
+    for await (const rows of catalog.scan('completed_requests', execution, () => {}))
+      lengths.push(rows.length);
+    return lengths;
+  };
+  const lengths = await scan();
+  assert.equal(
+    lengths.reduce((sum, length) => sum + length),
+    50,
+  );
+  assert.ok(Math.max(...lengths) <= 2, `${lengths}`);
+  const read = texts;
+  assert.deepEqual(await scan(), lengths);
+  assert.equal(texts, read, 'rows are made again');
+  let pauses = 0;
+  const { slices } = service;
+  slices.begin = () => ({ pause: async () => void pauses++, end: () => {} });
+  const request = { method: 'GET', path: '/admin/completed_requests', body: '' };
+  const { text } = await answerAdmin(service, request, origin);
+  assert.equal((JSON.parse(text) as unknown[]).length, 50);
+  assert.ok(pauses >= 10, `${pauses} pauses`);
+});

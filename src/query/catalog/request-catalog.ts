@@ -11,11 +11,12 @@ import { dictionaryCacheRows, dictionaryRows } from './dictionary-rows.ts';
 import { functionRows } from './function-rows.ts';
 import { indexRows } from './index-rows.ts';
 import { bucketRows, keyspaceRows, scopeRows } from './keyspace-rows.ts';
-import { isOwnKeyspace, removeFromNodes, rowsOfAllNodes } from './own-rows.ts';
+import { isOwnKeyspace, type OwnRow, removeFromNodes, rowsOfAllNodes } from './own-rows.ts';
 import type { RowSource } from './row-source.ts';
 import { roleRows, userRows } from './user-rows.ts';
 
-type Rows = (source: RowSource) => readonly PlainRow[] | Promise<readonly PlainRow[]>;
+type Row = PlainRow | OwnRow;
+type Rows = (source: RowSource) => readonly Row[] | Promise<readonly Row[]>;
 
 const noRows: Rows = () => [];
 
@@ -71,7 +72,7 @@ export class RequestCatalog implements Catalog {
    * The rows of all nodes, for keyspaces whose rows describe one node. They are read once for a request: a correlated subquery scans once for each
    * row of the outer query.
    */
-  private readonly readRows = new Map<string, Promise<readonly PlainRow[]>>();
+  private readonly readRows = new Map<string, Promise<readonly Row[]>>();
 
   constructor(service: QueryParts, session: Session) {
     this.source = { service, session };
@@ -86,11 +87,21 @@ export class RequestCatalog implements Catalog {
     { signal }: Pick<ExecuteContext, 'signal'>,
     warn: (warning: Error) => void,
   ): AsyncIterable<readonly CatalogRow[]> {
+    const { clock } = this.source.service.deps;
     const found = await untilAborted(signal, this.rowsOf(collection, warn));
-    yield found.map(({ id, value }) => ({ id, value: asValue(value) }));
+    let batch: CatalogRow[] = [];
+    let startedMs = clock.monotonicMs();
+    for (const row of found) {
+      batch.push(catalogRowOf(row));
+      if (clock.monotonicMs() - startedMs < batchMs) continue;
+      yield batch;
+      batch = [];
+      startedMs = clock.monotonicMs();
+    }
+    if (batch.length > 0) yield batch;
   }
 
-  private async rowsOf(collection: string, warn: (warning: Error) => void): Promise<readonly PlainRow[]> {
+  private async rowsOf(collection: string, warn: (warning: Error) => void): Promise<readonly Row[]> {
     const rows = Object.hasOwn(keyspaces, collection) ? keyspaces[collection] : undefined;
     if (rows === undefined) throw sqlError(12003, `system:${collection}`);
     const leftOut = () => warn(sqlError(11011, `system:${collection}`));
@@ -109,6 +120,14 @@ export class RequestCatalog implements Catalog {
     if (!isOwnKeyspace(collection)) throw sqlError(11003, `DELETE on system:${collection}`);
     await untilAborted(signal, removeFromNodes(this.source.service, collection, ids));
   }
+}
+
+/** A batch of rows ends after this time: between two batches other requests run. */
+const batchMs = 2;
+
+function catalogRowOf(row: Row): CatalogRow {
+  const { id, value } = 'make' in row ? row.make() : row;
+  return { id, value: asValue(value) };
 }
 
 const systemRows = ({ service }: RowSource): PlainRow[] => {

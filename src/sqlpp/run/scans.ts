@@ -168,8 +168,10 @@ function catalogKeys(keys: Code, scan: CatalogScan): Pull {
   const read = async (run: Run): Promise<Map<string, CatalogRow>> => {
     const { catalog } = run.context.datastore;
     const rows = new Map<string, CatalogRow>();
-    for await (const found of catalog.scan(collection, run.context, (warning) => run.warn(warning)))
+    for await (const found of catalog.scan(collection, run.context, (warning) => run.warn(warning))) {
       for (const row of found) rows.set(row.id, row);
+      await run.yieldIfDue();
+    }
     return rows;
   };
   const known = new WeakMap<Run, Promise<Map<string, CatalogRow>>>();
