@@ -1,7 +1,7 @@
 // The addresses of the data ports of a bucket's nodes, from the configuration that clients read at `/pools/default/b/<bucket>`.
 import { urlHost } from '#base/host-and-port.ts';
 import { hostPlaceholder } from '#base/host-placeholder.ts';
-import type { ServerTls } from './wire-connection.adapter.ts';
+import type { ServerTls } from './wire-address.ts';
 
 export interface BucketConfig {
   readonly vBucketServerMap?: {

@@ -23,12 +23,8 @@ import {
   type PathResult,
   type PathWrite,
 } from './subdoc.ts';
-import {
-  type RequestSender,
-  type WireAccount,
-  type WireAddress,
-  WireConnection,
-} from './wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from './wire-address.ts';
+import { type RequestSender, WireConnection } from './wire-connection.adapter.ts';
 import { casOf } from './wire-reply.ts';
 
 const features = [

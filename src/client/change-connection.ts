@@ -17,7 +17,8 @@ import { Status } from '#wire/status.ts';
 import { Change, type CollectionEvent, eventOf } from './change.ts';
 import { DataPortError } from './data-port-error.ts';
 import { failoverEntries } from './seqnos.ts';
-import { type WireAccount, type WireAddress, WireConnection } from './wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from './wire-address.ts';
+import { WireConnection } from './wire-connection.adapter.ts';
 
 export interface FailoverEntry {
   uuid: bigint;

@@ -1,7 +1,7 @@
 // Which node serves which vbucket of a bucket, by the configuration of the cluster. The owner updates it; clients look up the node for
 // each request.
 import { vbucketCount } from './document-key.ts';
-import type { InterNodeTls } from './wire-connection.adapter.ts';
+import type { InterNodeTls } from './wire-address.ts';
 
 /** Where a node is reached by the other nodes of its cluster. */
 export interface ClusterNode {

@@ -1,7 +1,7 @@
 // A simple client of a node's REST API for first-start set-up, the readiness check and the cloud.
 import { deadline } from '#ports/deadline.ts';
 import { http, https } from '#ports/node-http.ts';
-import type { ClientCertificate } from './wire-connection.adapter.ts';
+import type { ClientCertificate } from './wire-address.ts';
 
 export interface RestReply {
   status: number;

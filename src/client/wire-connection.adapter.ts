@@ -1,10 +1,8 @@
 // One connection to a data port: sends and receives frames, with many requests in flight. Replies are matched by opaque and may come in
 // any order; requests from the server (change streams, NOOP) go to `onMessage`. The only commands that it knows are those that
 // begin a session.
-import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import type { Socket } from 'node:net';
 import { type Deferred, deferred } from '#base/deferred.ts';
-import { nodeDataProtocol, nodeIdIn } from '#base/node-uri.ts';
 import { Hello, SaslAuth, SelectBucket } from '#wire/commands/session.ts';
 import { emptyFrame, type Frame, FrameResult, Magic } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
@@ -12,49 +10,10 @@ import { Output, type RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
 import { logInByScram } from './scram.ts';
+import type { WireAccount, WireAddress } from './wire-address.ts';
 import { replyOf, successOf, type WireReply } from './wire-reply.ts';
+import { openSocket } from './wire-socket.adapter.ts';
 import { putRequest, writeOutput } from './write-request.ts';
-
-export interface WireAddress {
-  host: string;
-  port: number;
-  /** The local address to connect from. */
-  localAddress?: string | undefined;
-  /** A connection with requests in flight is closed after this time without input. */
-  timeoutMs: number;
-  /** Time to connect; omitted: `timeoutMs`. */
-  connectMs?: number;
-  /** A data port with TLS of a server outside of this cluster. */
-  tls?: ServerTls | undefined;
-  /** Another node of the cluster, at its port for replication: certificates of both sides take the place of an account. */
-  node?: NodeIdentification;
-}
-
-export interface NodeIdentification {
-  /** The id that its certificate must name. */
-  readonly id: string;
-  readonly tls: InterNodeTls;
-}
-
-/** PEM: the server's certificate must be issued by one of these authorities; absent: by one that the machine trusts. */
-export interface ServerTls {
-  readonly authority?: string;
-  /** The certificate takes the place of the account. */
-  readonly clientCertificate?: ClientCertificate | undefined;
-}
-
-/** PEM. */
-export interface ClientCertificate {
-  readonly certificate: string;
-  readonly key: string;
-}
-
-/** PEM: this node's certificate for other nodes, its key, and the authority of the cluster's nodes. */
-export interface InterNodeTls {
-  readonly certificate: string;
-  readonly key: string;
-  readonly authority: string;
-}
 
 /** What sends requests: one connection, or those to all nodes of a cluster. */
 export interface RequestSender {
@@ -68,13 +27,6 @@ export interface RequestSender {
   close(): void;
 }
 
-export interface WireAccount {
-  username: string;
-  password: string;
-  /** Log in without sending the password: for servers of another cluster without TLS. */
-  scram?: boolean;
-}
-
 export interface BucketSession {
   features: readonly number[];
   account: WireAccount;
@@ -86,8 +38,8 @@ export type ReceiveReply = (frame: Frame | null) => boolean;
 
 /** Above the server's limit for requests: a 20 MiB document with attributes and framing must fit. */
 const frameBytesMax = 64 << 20;
-const receiveBytes = 64 << 10;
-const inFlightMax = 16_384;
+/** Further requests wait until others have been answered. */
+export const inFlightMax = 16_384;
 /** Bytes of requests that one write may have: a larger buffer would be allocated for each write. */
 const writtenAtOnceBytes = 48 << 10;
 const agent = Buffer.from('{"a":"divan"}');
@@ -106,6 +58,8 @@ export class WireConnection implements RequestSender {
   private readonly frame = emptyFrame();
   private readonly output = new Output(16 << 10);
   private readonly unanswered = new Map<number, ReceiveReply>();
+  /** Requests that wait because too many are unanswered. */
+  private readonly waiting: { readonly request: RequestParts; readonly receive: ReceiveReply }[] = [];
   private readonly end: Deferred<DataPortError> = deferred();
   private reason: DataPortError | null = null;
   private lastOpaque = 0;
@@ -120,7 +74,10 @@ export class WireConnection implements RequestSender {
   private constructor(address: WireAddress) {
     const { host, port, timeoutMs, connectMs = timeoutMs } = address;
     this.closed = this.end.promise;
-    this.socket = this.openSocket(address);
+    this.socket = openSocket(address, {
+      receive: (buffer, bytes) => this.receive(buffer, bytes),
+      fail: (problem) => this.fail(new DataPortError(problem)),
+    });
     this.socket.on('error', (error) => this.fail(new DataPortError(error.message, { cause: error })));
     this.socket.on('close', () => this.fail(new DataPortError('the data port closed the connection')));
     this.socket.setTimeout(connectMs);
@@ -165,72 +122,6 @@ export class WireConnection implements RequestSender {
       connection.close();
       throw error;
     }
-  }
-
-  private openSocket(address: WireAddress): Socket {
-    if (address.node !== undefined) return this.openToNode(address, address.node);
-    return address.tls === undefined ? this.openPlain(address) : this.openToServer(address, address.tls);
-  }
-
-  private openToServer(
-    { host, port, localAddress }: WireAddress,
-    { authority, clientCertificate }: ServerTls,
-  ): Socket {
-    const socket = connectTls({
-      host,
-      port,
-      minVersion: 'TLSv1.2',
-      rejectUnauthorized: true,
-      ...(isIP(host) === 0 && { servername: host }),
-      ...(authority !== undefined && { ca: authority }),
-      ...(clientCertificate && { cert: clientCertificate.certificate, key: clientCertificate.key }),
-      ...(localAddress !== undefined && { localAddress }),
-    });
-    socket.setNoDelay(true);
-    socket.on('data', (chunk: Buffer) => this.receive(chunk, chunk.length));
-    return socket;
-  }
-
-  private openPlain({ host, port, localAddress }: WireAddress): Socket {
-    const buffer = Buffer.allocUnsafeSlow(receiveBytes);
-    return connect({
-      host,
-      port,
-      noDelay: true,
-      ...(localAddress !== undefined && { localAddress }),
-      onread: {
-        buffer,
-        callback: (bytes) => {
-          this.receive(buffer, bytes);
-          return true;
-        },
-      },
-    });
-  }
-
-  /** The certificate must name the id of the node: its address may change. */
-  private openToNode({ host, port }: WireAddress, { id, tls }: NodeIdentification): Socket {
-    const { authority, certificate, key } = tls;
-    const socket = connectTls({
-      host,
-      port,
-      ca: authority,
-      cert: certificate,
-      key,
-      minVersion: 'TLSv1.3',
-      rejectUnauthorized: true,
-      ALPNProtocols: [nodeDataProtocol],
-      checkServerIdentity: (_, { subjectaltname }) =>
-        nodeIdIn(subjectaltname) === id ? undefined : new Error(`the certificate does not name node ${id}`),
-    });
-    socket.setNoDelay(true);
-    socket.once('secureConnect', () => {
-      // A node of an earlier version treats every connection as one that sends copies of vbuckets.
-      if (socket.alpnProtocol !== nodeDataProtocol)
-        this.fail(new DataPortError(`node ${id} does not serve statements of other nodes: upgrade it`));
-    });
-    socket.on('data', (chunk: Buffer) => this.receive(chunk, chunk.length));
-    return socket;
   }
 
   get isClosed(): boolean {
@@ -283,14 +174,14 @@ export class WireConnection implements RequestSender {
     return reply.promise;
   }
 
-  /** Sends a request. `receive` gets its replies in order and must not throw. */
+  /** Sends a request. `receive` gets its replies in order and must not throw. The buffers of the request must not change before that. */
   send(request: RequestParts, receive: ReceiveReply): void {
-    if (this.reason !== null) {
-      receive(null);
-      return;
-    }
-    if (this.unanswered.size >= inFlightMax)
-      throw new Error('too many requests of a connection are in flight');
+    if (this.reason !== null) receive(null);
+    else if (this.unanswered.size < inFlightMax && this.waiting.length === 0) this.sendNow(request, receive);
+    else this.waiting.push({ request, receive });
+  }
+
+  private sendNow(request: RequestParts, receive: ReceiveReply): void {
     const opaque = this.nextOpaque();
     this.unanswered.set(opaque, receive);
     this.write(request, opaque);
@@ -382,15 +273,26 @@ export class WireConnection implements RequestSender {
     }
     const { opaque } = frame;
     const receive = this.unanswered.get(opaque);
-    if (receive?.(frame)) this.unanswered.delete(opaque);
+    if (!receive?.(frame)) return;
+    this.unanswered.delete(opaque);
+    if (this.waiting.length > 0) this.sendWaiting();
+  }
+
+  private sendWaiting(): void {
+    while (this.reason === null && this.unanswered.size < inFlightMax) {
+      const next = this.waiting.shift();
+      if (next === undefined) return;
+      this.sendNow(next.request, next.receive);
+    }
   }
 
   private fail(reason: DataPortError): void {
     if (this.reason !== null) return;
     this.reason = reason;
     this.socket.destroy();
-    const unanswered = [...this.unanswered.values()];
+    const unanswered = [...this.unanswered.values(), ...this.waiting.map(({ receive }) => receive)];
     this.unanswered.clear();
+    this.waiting.length = 0;
     for (const receive of unanswered) receive(null);
     this.end.resolve(reason);
   }

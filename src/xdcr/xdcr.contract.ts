@@ -1,7 +1,7 @@
 // The interface of replication between clusters, in plain data. The cluster manager stores references and replications and sends the
 // whole desired state; the XDCR thread reports figures and errors, and asks for checkpoints.
 
-import type { ClientCertificate } from '#client/wire-connection.adapter.ts';
+import type { ClientCertificate } from '#client/wire-address.ts';
 import type { CollectionMapping } from './mapping/mapping.contract.ts';
 
 /** In descending order. */

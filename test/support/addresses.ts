@@ -1,5 +1,5 @@
 // Addresses of nodes as they print and report them: `127.0.0.1:11210`, `http://127.0.0.1:8091`.
-import type { WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAddress } from '#client/wire-address.ts';
 import type { NodeProcess } from './node-process.ts';
 
 export const portNumber = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);

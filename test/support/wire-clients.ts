@@ -7,7 +7,7 @@ import type {
   StreamPosition,
 } from '#client/change-connection.ts';
 import type { FollowerHandler } from '#client/change-follower.ts';
-import type { WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAddress } from '#client/wire-address.ts';
 
 export const adminAccount = { username: 'admin', password: 'password' };
 export const addressOf = (port: number): WireAddress => ({ host: '127.0.0.1', port, timeoutMs: 60_000 });

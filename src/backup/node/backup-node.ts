@@ -14,7 +14,7 @@ import {
   rest,
   restOk,
 } from '#client/rest.adapter.ts';
-import type { WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAddress } from '#client/wire-address.ts';
 import { BackupError } from '../format/backup-error.ts';
 import type { BucketSettings, CollectionRecord, IndexRecord } from '../format/manifest.ts';
 import { type RawScope, type WantedCollections, withCollections } from './raw-scopes.ts';

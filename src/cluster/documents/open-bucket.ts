@@ -1,7 +1,7 @@
 // Opens a client of a bucket for the cluster manager, on this node alone or over all nodes with documents.
 import type { BucketClient } from '#client/bucket-client.ts';
 import type { ClusterLayout } from '#client/cluster-routes.ts';
-import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from '#client/wire-address.ts';
 import type { Clock } from '#ports/clock.ts';
 
 /** How this node's own connections reach its data port. */

@@ -9,7 +9,7 @@ import { ClusterBucketClient } from '#client/cluster-bucket-client.ts';
 import { ClusterFollower } from '#client/cluster-follower.ts';
 import type { ClusterRoutes } from '#client/cluster-routes.ts';
 import { vbucketCount } from '#client/document-key.ts';
-import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from '#client/wire-address.ts';
 import { type Clock, nextTurn, type Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { untilAborted } from '#ports/within.ts';

@@ -1,6 +1,6 @@
 // Messages between the main thread and the index thread.
 import type { ClusterLayout } from '#client/cluster-routes.ts';
-import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from '#client/wire-address.ts';
 import type { LogMessage } from '#ports/log.ts';
 import type { IndexReport, WantedIndexes } from '../index.contract.ts';
 

@@ -2,7 +2,7 @@
 // meanwhile; once complete they join the others' group, so that the data service sends each change once for all of them.
 import { createHash } from 'node:crypto';
 import type { ClusterRoutes } from '#client/cluster-routes.ts';
-import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from '#client/wire-address.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';

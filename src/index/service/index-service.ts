@@ -1,7 +1,7 @@
 // The index service of one node: makes its indexes follow the desired state, and reports. It runs in the index thread, or in that of a
 // test.
 import { type ClusterLayout, ClusterRoutes } from '#client/cluster-routes.ts';
-import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from '#client/wire-address.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';

@@ -6,7 +6,8 @@ import { BucketClient, type StoreReply, type StoreRequest } from '#client/bucket
 import { DataPortError, isTransient, StatusError, statusName } from '#client/data-port-error.ts';
 import { vbucketOf } from '#client/document-key.ts';
 import type { FetchedDocument } from '#client/fetched-document.ts';
-import type { RequestSender, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAddress } from '#client/wire-address.ts';
+import type { RequestSender } from '#client/wire-connection.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { CommandTarget } from '../connection-options.ts';

@@ -4,7 +4,7 @@ import { BucketClient } from '#client/bucket-client.ts';
 import { ClusterBucketClient } from '#client/cluster-bucket-client.ts';
 import { type ClusterLayout, ClusterRoutes } from '#client/cluster-routes.ts';
 import { vbucketOf } from '#client/document-key.ts';
-import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from '#client/wire-address.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { BatchedDocuments } from './batched-documents.ts';
 import { BucketPositions, type CollectionPositions } from './bucket-positions.ts';

@@ -5,7 +5,7 @@ import { DataPortError } from '#client/data-port-error.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import { KvClient } from '#client/kv.adapter.ts';
 import { pipelined } from '#client/pipelined.ts';
-import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from '#client/wire-address.ts';
 import { realClock } from '#ports/clock.ts';
 import { ObserveSeqno } from '#wire/commands/bucket.ts';
 import { EndReason } from '#wire/dcp.ts';

@@ -5,7 +5,7 @@ import type { Change } from '#client/change.ts';
 import type { FailoverEntry, StreamPosition } from '#client/change-connection.ts';
 import { ChangeFollower, type FollowerHandler } from '#client/change-follower.ts';
 import { vbucketCount } from '#client/document-key.ts';
-import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from '#client/wire-address.ts';
 import type { Clock } from '#ports/clock.ts';
 import { DocumentFilter } from '../filter/document-filter.ts';
 import type { CollectionMapping } from '../mapping/mapping.contract.ts';

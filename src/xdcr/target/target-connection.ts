@@ -1,6 +1,6 @@
 // One connection to a node of the target: versions wait in a queue, and a bounded number of them is in flight.
 import { BucketClient } from '#client/bucket-client.ts';
-import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { WireAccount, WireAddress } from '#client/wire-address.ts';
 import type { Clock } from '#ports/clock.ts';
 import { type Frame, responseStatus } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
