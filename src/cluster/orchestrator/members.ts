@@ -1,5 +1,5 @@
 // What the orchestrator reads of the cluster's nodes.
-import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import type { ClusterState, NodeState, RebalancePlan } from '../config/cluster-state.ts';
 import { plannedNode } from '../server-groups/groups.ts';
 import type { DataNode } from '../topology/plan-map.ts';
 
@@ -23,4 +23,11 @@ export function nodesCountedForFailover(
 export function dataNodes(cluster: Pick<ClusterState, 'groups' | 'nodes'>): DataNode[] {
   const data = cluster.nodes.filter(isDataNode).sort((a, b) => (a.otpNode < b.otpNode ? -1 : 1));
   return data.map((node) => plannedNode(cluster, node));
+}
+
+/** Whether the plan needs the node to run. A node that was failed over leaves without taking part. */
+export function isNeeded({ nodes }: ClusterState, plan: RebalancePlan, id: string): boolean {
+  const isActive = nodes.some(({ uuid, membership }) => uuid === id && membership === 'active');
+  const handsOver = plan.kind === 'gracefulFailover' && plan.failing?.includes(id);
+  return plan.nodes.includes(id) || handsOver || (isActive && plan.ejected.includes(id));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aCluster } from '../../../test/support/cluster.ts';
 import { managedCluster } from '../../../test/support/manager.ts';
-import type { NodeState, RebalancePlan } from '../config/cluster-state.ts';
+import type { BucketMap, NodeState, RebalancePlan } from '../config/cluster-state.ts';
 
 const second: NodeState = {
   ...(aCluster().nodes[0] as NodeState),
@@ -193,11 +193,21 @@ describe('rebalance requests', () => {
     assert.deepEqual((await state()).balance?.stopping, { reason: 'Node x.' }, 'the reason is kept');
   });
 
-  it('do nothing on a cluster of one node', async (t) => {
-    const { start, state, manager } = await managed([]);
+  it('do nothing on a cluster of one node, unless shards were lost by the failover of another', async (t) => {
+    const { start, state, manager, request, store } = await managed([]);
     t.after(() => manager.stop());
+    await request('/pools/default/buckets', { form: { name: 'b', ramQuota: '100', replicaNumber: '0' } });
     assert.equal((await start({ knownNodes: 'ns_1@cb.local' })).status, 200);
     assert.equal((await state()).balance, undefined);
+    const balanced = async () => (await request('/pools/default')).body.balanced;
+    assert.equal(await balanced(), true);
+    const [entry = assert.fail('no map')] = await store.list<BucketMap>('map/');
+    const before = entry.value.shards;
+    const lost = { epoch: 4, chain: [-1] };
+    await store.put(entry.key, { ...entry.value, shards: [lost, ...before.slice(1)] }, entry.revision);
+    assert.equal(await balanced(), false);
+    assert.equal((await start({ knownNodes: 'ns_1@cb.local' })).status, 200);
+    assert.equal((await state()).balance?.kind, 'rebalance');
   });
 });
 

@@ -3,8 +3,10 @@ import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { ClusterState, NodeState, StoredBucket } from '../config/cluster-state.ts';
+import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
 import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
+import { hasLostShards } from '../topology/balanced-map.ts';
 import { withCounter } from './counters.ts';
 import { isDataNode } from './members.ts';
 
@@ -14,7 +16,7 @@ export interface DeparturePreparation {
 }
 
 export interface RebalanceServiceDeps {
-  view: { readonly cluster: ClusterState; liveBuckets(): readonly Pick<StoredBucket, 'name'>[] };
+  view: Pick<ClusterView, 'cluster' | 'liveBuckets' | 'map'>;
   founderHandover: DeparturePreparation;
   engineMove: DeparturePreparation;
   cluster: Pick<ClusterStore, 'change'>;
@@ -38,7 +40,7 @@ export class RebalanceService {
     this.#deps = deps;
   }
 
-  /** Does nothing while a rebalance runs, and in a cluster of one node. */
+  /** Does nothing while a rebalance runs, and in a cluster of one node that has all shards. */
   async start(form: Form): Promise<void> {
     const requested = requestIn(form);
     if (requested.known.length === 0) throw rebalanceRefusals.noKnownNodes();
@@ -55,10 +57,17 @@ export class RebalanceService {
       const founder = leaving.find(({ uuid }) => uuid === state.founder);
       if (founder) throw rebalanceRefusals.founder({ otpNode: founder.otpNode });
       refuseJoining(staying);
-      if (state.balance !== undefined || state.nodes.length === 1) return state;
+      const isNeeded = state.nodes.length > 1 || this.#hasLostShards();
+      if (state.balance !== undefined || !isNeeded) return state;
       return this.#planned(state, staying, leaving);
     });
     this.#deps.wake();
+  }
+
+  #hasLostShards(): boolean {
+    const { view } = this.#deps;
+    const maps = view.liveBuckets().map(({ uuid }) => view.map(uuid));
+    return maps.some((map) => map !== null && hasLostShards(map));
   }
 
   /** Refuses delta recovery of a bucket that does not exist: the recovered node has no documents of it. */

@@ -20,12 +20,13 @@ import {
 } from '../config/cluster-state.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { type ChangeNotifier, until } from '../config/until.ts';
+import { hasLostShards, withoutLostShards } from '../topology/balanced-map.ts';
 import { planMap } from '../topology/plan-map.ts';
 import { losesVbuckets } from './auto-failover-rules.ts';
 import { EndReports, withEnd } from './end-reports.ts';
 import { withoutPlan } from './ended-plan.ts';
 import { type CopyStates, failoverMap, withoutNodes } from './failover-map.ts';
-import { dataNodes, isDataNode } from './members.ts';
+import { dataNodes, isDataNode, isNeeded } from './members.ts';
 import { aloneTerm } from './orchestrator-lease.ts';
 import { reportedPlan } from './rebalance-report.ts';
 import { type RetrySettings, withRetry } from './rebalance-retry.ts';
@@ -227,6 +228,7 @@ export class Rebalancer {
     entry: Entry<BucketMap>,
   ): Promise<boolean> {
     if (plan.kind === 'failover') return this.#failOver(plan, bucket, entry);
+    if (cluster.nodes.length === 1) return this.#beginLostShards(entry);
     const map = this.#withGoals(cluster, plan, bucket, entry.value);
     const isStart = map.forward?.plan === plan.id && entry.value.forward?.plan !== plan.id;
     if (isStart && !hasPlaces(map)) {
@@ -240,6 +242,13 @@ export class Rebalancer {
     if (next !== entry.value) await this.#putMap(entry, next);
     // A failover waits for the end of the rebalance that it stops.
     else if (plan.stopping) return waitsOnlyFor(map, this.#deps.isDown);
+    return false;
+  }
+
+  /** There is no other node to move shards to. Returns whether the map has all shards. */
+  async #beginLostShards(entry: Entry<BucketMap>): Promise<boolean> {
+    if (!hasLostShards(entry.value)) return true;
+    await this.#putMap(entry, withoutLostShards(entry.value, this.#deps.identity.nodeId));
     return false;
   }
 
@@ -379,13 +388,6 @@ const failoverOf = ({ automatic, failing }: RebalancePlan): Pick<PlanEnd, 'autom
 });
 
 const stoppedPlan = ({ id }: RebalancePlan): string => `${id} stopped`;
-
-/** Whether the plan needs the node to run. A node that was failed over leaves without taking part. */
-function isNeeded({ nodes }: ClusterState, plan: RebalancePlan, id: string): boolean {
-  const isActive = nodes.some(({ uuid, membership }) => uuid === id && membership === 'active');
-  const handsOver = plan.kind === 'gracefulFailover' && plan.failing?.includes(id);
-  return plan.nodes.includes(id) || handsOver || (isActive && plan.ejected.includes(id));
-}
 
 const noPlacesReason = ({ name }: StoredBucket): string =>
   `Shards of the bucket "${name}" are only on nodes that are to fail over.`;

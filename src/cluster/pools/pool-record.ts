@@ -18,7 +18,7 @@ import {
 import type { EncryptionLevel } from '../security/security-state.ts';
 import { groupsRevision } from '../server-groups/groups.ts';
 import { groupsPath } from '../server-groups/server-groups.contract.ts';
-import { isBalancedMap } from '../topology/balanced-map.ts';
+import { hasLostShards, isBalancedMap } from '../topology/balanced-map.ts';
 
 export function poolsRecord(view: ClusterView, provisioned: boolean, product: Product) {
   const { uuid } = view.cluster;
@@ -173,10 +173,10 @@ export function isBalanced(view: ClusterView): boolean {
 
 function hasBalancedMaps(view: ClusterView): boolean {
   const ids = view.dataNodes.map(({ uuid }) => uuid);
-  if (ids.length < 2) return true;
   return view.liveBuckets().every(({ uuid, replicaNumber }) => {
     const map = view.map(uuid);
-    return map === null || isBalancedMap(map, ids, replicaNumber);
+    if (map === null) return true;
+    return ids.length < 2 ? !hasLostShards(map) : isBalancedMap(map, ids, replicaNumber);
   });
 }
 
