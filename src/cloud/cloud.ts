@@ -17,11 +17,11 @@ import { AllowlistStore } from './allowlist/allowlist.store.ts';
 import { bucketOperations } from './buckets/buckets.routes.ts';
 import { callerOperations } from './callers/callers.routes.ts';
 import { cloudOperations } from './clouds/clouds.routes.ts';
-import { Capacity } from './clusters/capacity.ts';
 import { ClusterLifecycleService } from './clusters/cluster-lifecycle.service.ts';
 import { ClusterNodes } from './clusters/cluster-nodes.ts';
 import { ClusterScaleService } from './clusters/cluster-scale.service.ts';
 import { ClustersService } from './clusters/clusters.service.ts';
+import { HomeCapacities } from './clusters/home-capacities.ts';
 import { ReadyClusters } from './clusters/ready-cluster.ts';
 import { v2ClusterOperations } from './clusters/v2.routes.ts';
 import { v3ClusterOperations } from './clusters/v3.routes.ts';
@@ -35,6 +35,7 @@ import { createCluster } from './lifecycle/create-cluster.ts';
 import { deleteCluster } from './lifecycle/delete-cluster.ts';
 import { resumeNodes } from './lifecycle/resume-nodes.ts';
 import { scaleCluster } from './lifecycle/scale-cluster.ts';
+import { unknownOperationFailed } from './lifecycle/unknown-operation.ts';
 import { type OperationRouteParts, operationOperations } from './operations/operations.routes.ts';
 import { OperationsStore } from './operations/operations.store.ts';
 import { Worker } from './operations/worker.ts';
@@ -85,7 +86,7 @@ const drainTimeoutMs = 5_000;
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { tenantId } = await insertInitialRows(options);
   const parts = partsOf(options);
-  const { allowlist, authenticator, databaseUsers, nodes, tokens, unconfirmed, worker } = parts;
+  const { allowlist, authenticator, capacities, databaseUsers, nodes, tokens, unconfirmed, worker } = parts;
   const api = createApi({
     ...options,
     authenticate: (request) => authenticator.authenticate(presentedBy(request)),
@@ -93,6 +94,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     find: (kind, id) => findSubject(options.store, kind, id),
     operations: boundOperations(options, { ...parts, tenantId }),
   });
+  await capacities.record();
   await resumeNodes({ ...options, nodes });
   await worker.start();
   allowlist.start();
@@ -127,9 +129,11 @@ function partsOf(options: CloudOptions) {
     scale: scaleCluster({ ...options, nodes, allowlist, databaseUsers }),
     delete: deleteCluster({ ...options, nodes, allowlist }),
   };
-  const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
-  const capacity = new Capacity(options);
-  const serviceParts = { ...options, operations, nodes, capacity, wake: () => worker.wake() };
+  const unknownFailed = unknownOperationFailed(options.clock);
+  const owner = options.random.uuid();
+  const worker = new Worker({ ...options, operations, owner, plans, unknownFailed });
+  const capacities = new HomeCapacities(options);
+  const serviceParts = { ...options, operations, nodes, wake: () => worker.wake() };
   const uses = new TokenUses({ ...options, tokens });
   const limit = new RateLimit(options.requestsPerSecond, options.clock);
   const versions = new StoreVersions(options.state);
@@ -137,13 +141,14 @@ function partsOf(options: CloudOptions) {
     tokens,
     nodes,
     allowlist,
+    capacities,
     plans,
     worker,
     unconfirmed,
     uses,
     clusters: new ClustersService(options),
-    lifecycle: new ClusterLifecycleService(serviceParts),
-    scaling: new ClusterScaleService(serviceParts),
+    lifecycle: new ClusterLifecycleService({ ...serviceParts, capacity: capacities.own }),
+    scaling: new ClusterScaleService({ ...serviceParts, capacities }),
     databaseUsers,
     ready: new ReadyClusters({ nodes, operations }),
     authenticator: new TokenAuthenticator({ ...options, tokens, uses, limit, versions }),

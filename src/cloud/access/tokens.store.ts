@@ -4,6 +4,8 @@ import { sql } from 'kysely';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
+import { invalid } from '../answers/api-error.ts';
+import { lockLimit } from '../store/lock-limit.ts';
 import type { Store, TokenRow } from '../store/tables.ts';
 import type { Role } from './caller.ts';
 import { openSealed } from './sealed.ts';
@@ -13,6 +15,9 @@ const accessKeyBytes = 18;
 const sealPurpose = 'cloud token secret';
 /** Without a use for this long, the token of a start is taken for abandoned. */
 const abandonedMs = 90 * 86_400_000;
+export const tokensMax = 10_000;
+/** For how long an expired token is listed. */
+const expiredKeptMs = 90 * 86_400_000;
 
 /** The origin of the tokens that the process with this home issues at its starts. */
 export const startOrigin = (home: string): string => `start:${home}`;
@@ -69,23 +74,47 @@ export class TokenStore {
       accessKey: given.accessKey ?? randomText(accessKeyBytes),
       secretKey: given.secretKey ?? randomText(tokenBytes),
     };
-    await store
-      .insertInto('tokens')
-      .values({
-        id: token.id,
-        token_hash: hashOf(token.token),
-        access_key: token.accessKey,
-        secret_sealed: secrets.seal(sealPurpose, token.secretKey),
-        role: request.role,
-        project_id: request.projectId,
-        origin: request.origin,
-        created_at: clock.wallMs(),
-        expires_at: request.expiresAt,
-        revoked_at: null,
-        last_used_at: null,
-      })
-      .execute();
+    const row = {
+      id: token.id,
+      token_hash: hashOf(token.token),
+      access_key: token.accessKey,
+      secret_sealed: secrets.seal(sealPurpose, token.secretKey),
+      role: request.role,
+      project_id: request.projectId,
+      origin: request.origin,
+      created_at: clock.wallMs(),
+      expires_at: request.expiresAt,
+      revoked_at: null,
+      last_used_at: null,
+    };
+    await store.transaction().execute(async (transaction) => {
+      await lockLimit(transaction, 'tokens');
+      await this.makeRoom(transaction, row);
+      await transaction.insertInto('tokens').values(row).execute();
+    });
     return token;
+  }
+
+  /**
+   * Deletes tokens that expired long ago, and throws if there are too many valid ones. Revoked tokens stay: the file of `--config` may
+   * still name them. Each server has one token of a start.
+   */
+  private async makeRoom(transaction: Store, { origin, created_at: nowMs }: TokenRow): Promise<void> {
+    if (origin.startsWith(startOrigin(''))) return;
+    await transaction
+      .deleteFrom('tokens')
+      .where('expires_at', '<', nowMs - expiredKeptMs)
+      .execute();
+    const { count } = await transaction
+      .selectFrom('tokens')
+      .select((e) => e.fn.countAll().as('count'))
+      .where('revoked_at', 'is', null)
+      .where((e) => e.or([e('expires_at', 'is', null), e('expires_at', '>', nowMs)]))
+      .executeTakeFirstOrThrow();
+    if (Number(count) >= tokensMax)
+      throw invalid(
+        `token: there are ${tokensMax} valid tokens, which is the most there can be; revoke others first`,
+      );
   }
 
   /** True if the token was ever issued, even if it has expired or was revoked. */

@@ -83,7 +83,7 @@ export const AppendAllowlist = defineOperation({
   ...shared,
   id: 'clusters/create-allowlist-entry',
   method: 'POST',
-  doc: 'Adds an entry, or replaces one that has expired.',
+  doc: 'Adds an entry, or replaces one that has expired. A list of 500 entries drops those that expired first.',
   body: appendAllowListRequest,
   replies: { 202: { doc: 'Accepted' } },
 });

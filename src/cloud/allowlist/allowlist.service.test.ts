@@ -163,6 +163,37 @@ test('the allowlist service replaces the whole list any number of times while th
   assert.equal(node.admitted[0], '10.9.0.0/32');
 });
 
+test('while no node answers, entries that are added and removed one by one leave at most as many removed entries as a list may have', async (t) => {
+  const { cluster, entries } = await aService(t);
+  const block = (i: number): string => `10.1.${i >> 8}.${i & 255}/32`;
+  await entries.replace(
+    cluster.id,
+    Array.from({ length: entriesMax }, (_, i) => permanent(block(i))),
+  );
+  await entries.replace(cluster.id, []);
+  for (let i = entriesMax; i < entriesMax + 5; i++) {
+    await entries.add(cluster.id, permanent(block(i)));
+    await entries.remove(cluster.id, block(i));
+  }
+  assert.equal((await entries.withRemoved(cluster.id)).length, entriesMax + 1);
+});
+
+test('a full list drops its longest expired entries for new ones, and refuses an entry once none has expired', async (t) => {
+  const { entries, service, cluster, clock, listed } = await aService(t);
+  const block = (i: number): string => `10.1.${i >> 8}.${i & 255}/32`;
+  const first = { ...temporary, cidrBlock: block(1) };
+  const second = { ...temporary, cidrBlock: block(0), duration: '6s' };
+  const lasting = Array.from({ length: entriesMax - 2 }, (_, i) => permanent(block(i + 2)));
+  await entries.replace(cluster.id, [second, first, ...lasting]);
+  await assert.rejects(entries.add(cluster.id, permanent('10.2.0.0/16')), /has 500 entries/);
+  clock.advance(7_000);
+  await service.append(cluster, permanent('10.2.0.0/16'));
+  assert.deepEqual((await listed()).slice(0, 2), [`${block(0)} expired`, `${block(2)} active`]);
+  await service.append(cluster, permanent('10.3.0.0/16'));
+  assert.equal((await listed()).length, entriesMax);
+  await assert.rejects(entries.add(cluster.id, permanent('10.4.0.0/16')), /has 500 entries/);
+});
+
 test('the allowlist service logs one warning for an unreachable node, also after several attempts', async (t) => {
   const { service, cluster, node, pass } = await aService(t);
   node.isDead = true;

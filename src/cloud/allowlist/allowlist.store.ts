@@ -38,25 +38,21 @@ export class AllowlistStore {
       .execute();
   }
 
-  /** Throws if the block has an unexpired entry or the list is full. */
+  /** Throws if the block has an unexpired entry or the list is full of unexpired ones. */
   async add(clusterId: string, entry: EntryRequest): Promise<void> {
     const row = this.rowOf(clusterId, entry, this.clock.wallMs());
     await this.change(clusterId, (present) => {
       const network = rangeIdentity(entry.cidrBlock);
-      const others = present.filter(({ cidr }) => rangeIdentity(cidr) !== network);
-      const existing = present.find(
-        (other) =>
-          rangeIdentity(other.cidr) === network &&
-          other.state !== 'removed' &&
-          !hasExpired(other, row.created_at),
+      const listed = present.filter(({ state }) => state !== 'removed');
+      const existing = listed.find(
+        (other) => rangeIdentity(other.cidr) === network && !hasExpired(other, row.created_at),
       );
       if (existing !== undefined)
         throw invalid(
           `cidrBlock: there is an entry for ${existing.cidr} already; delete it first, or replace the list`,
         );
-      if (others.filter(({ state }) => state !== 'removed').length >= entriesMax)
-        throw invalid(`cidrBlock: the list has ${entriesMax} entries, which is the most it can have`);
-      return [...others, row];
+      const others = listed.filter(({ cidr }) => rangeIdentity(cidr) !== network);
+      return [...withRoom(others, row.created_at), row];
     });
   }
 
@@ -174,6 +170,17 @@ export class AllowlistStore {
       expires_at: duration === null ? null : nowMs + (durationMs(duration) as number),
     };
   }
+}
+
+/** The list with room for one more entry: a full one drops those that expired first. Throws if none has expired. */
+function withRoom(listed: readonly AllowlistRow[], nowMs: number): readonly AllowlistRow[] {
+  if (listed.length < entriesMax) return listed;
+  const excess = listed.length - entriesMax + 1;
+  const expired = listed.filter((row) => hasExpired(row, nowMs));
+  if (expired.length < excess)
+    throw invalid(`cidrBlock: the list has ${entriesMax} entries, which is the most it can have`);
+  const dropped = expired.sort((a, b) => (a.expires_at ?? 0) - (b.expires_at ?? 0)).slice(0, excess);
+  return listed.filter((row) => !dropped.includes(row));
 }
 
 /** The row of a requested entry. `listed`: the present entry of the same block; undefined: there is none. */

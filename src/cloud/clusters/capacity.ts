@@ -1,5 +1,6 @@
 // Memory capacity for the nodes of a server (its home): computes the share of a node and refuses clusters beyond the total.
 import { invalid } from '../answers/api-error.ts';
+import { lockLimit } from '../store/lock-limit.ts';
 import type { Store } from '../store/tables.ts';
 import type { ServerGroup } from './cluster-spec.ts';
 import { scaledMemoryMb } from './instances.ts';
@@ -18,15 +19,9 @@ export class Capacity {
     return scaledMemoryMb(instanceGib, this.sizeScale);
   }
 
-  /** Writes the row `capacity` first: its lock serializes requests for memory, so that two cannot take the same. */
+  /** Throws if the memory of these servers is not free. Two requests cannot reserve the same. */
   async reserve(transaction: Store, home: string, servers: readonly ServerGroup[]): Promise<void> {
-    await transaction
-      .insertInto('facts')
-      .values({ name: 'capacity', value: 'guards the sum of the nodes’ memory' })
-      .onConflict((conflict) =>
-        conflict.column('name').doUpdateSet({ value: 'guards the sum of the nodes’ memory' }),
-      )
-      .execute();
+    await lockLimit(transaction, 'capacity');
     const { used } = await transaction
       .selectFrom('nodes')
       .select((e) => e.fn.sum<number | null>('memory_mb').as('used'))

@@ -8,9 +8,9 @@ import type { NodeClient } from '../node-client/node-client.ts';
 import { OperationsStore } from '../operations/operations.store.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
-import { Capacity } from './capacity.ts';
 import { ClusterNodes } from './cluster-nodes.ts';
 import { ClusterScaleService } from './cluster-scale.service.ts';
+import { HomeCapacities } from './home-capacities.ts';
 
 const server = {
   size: 1,
@@ -19,7 +19,7 @@ const server = {
   storage: { type: 'GP3' as const, size: 50 },
 };
 
-/** A service, and a ready cluster of one node with this memory. */
+/** The service of a server, and a ready cluster of one node with this memory that another server runs. */
 async function aReadyCluster(t: TestContext, memoryMb: number) {
   const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
@@ -40,9 +40,11 @@ async function aReadyCluster(t: TestContext, memoryMb: number) {
     clock: new ManualClock(),
     random: realRandom,
     provisioner: { downReason: () => null },
-    capacity: new Capacity({ capacityMb: 1_000, sizeScale: 1 / 64 }),
+    capacities: new HomeCapacities({ store, home: 'another', capacityMb: 100, sizeScale: 1 / 16 }),
     wake: () => {},
   };
+  const ofNodes = new HomeCapacities({ store, home: row.home, capacityMb: 1_000, sizeScale: 1 / 64 });
+  await ofNodes.record();
   const operations = new OperationsStore(parts);
   const scaling = new ClusterScaleService({
     ...parts,
@@ -69,6 +71,22 @@ test('a change of servers replaces an operation that ended with the cluster read
   assert.deepEqual(
     open.map(({ id }) => id),
     [change],
+  );
+});
+
+test('a server gives nodes of another one the memory that its size scale says, up to its capacity', async (t) => {
+  const { store, scaling, row } = await aReadyCluster(t, 256);
+  const client = { request: async () => '{"balanced":true}' } as unknown as NodeClient;
+  const three = [{ ...server, size: 3 }];
+  await assert.rejects(
+    scaling.change({ row, client }, [{ ...server, size: 4 }]),
+    /would take 768 MB and 744 of 1000 MB are free/,
+  );
+  await scaling.change({ row, client }, three);
+  const nodes = await store.selectFrom('nodes').select('memory_mb').execute();
+  assert.deepEqual(
+    nodes.map(({ memory_mb }) => memory_mb),
+    [256, 256, 256],
   );
 });
 

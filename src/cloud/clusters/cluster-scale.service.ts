@@ -19,6 +19,7 @@ import {
   refuseUnoffered,
   type ServerGroup,
 } from './cluster-spec.ts';
+import type { HomeCapacities } from './home-capacities.ts';
 import {
   groupOfEach,
   groupRunsDataService,
@@ -38,11 +39,18 @@ export interface ClusterScaleOptions {
   store: Store;
   operations: OperationsStore;
   nodes: ClusterNodes;
-  capacity: Capacity;
+  capacities: Pick<HomeCapacities, 'of'>;
   /** Called when a new operation is due. */
   wake: () => void;
   clock: Clock;
   random: Random;
+}
+
+interface ServerChange {
+  readonly requested: readonly ServerGroup[];
+  /** The capacity of the server that runs the nodes. */
+  readonly capacity: Capacity;
+  readonly isBalanced: boolean;
 }
 
 export class ClusterScaleService {
@@ -60,11 +68,13 @@ export class ClusterScaleService {
     refuseUnoffered(servers);
     const provider = await this.providerOf(cluster.row);
     const requested = servers.map((server) => groupOf(server, provider));
-    await this.refuseLessThanUsed(cluster, requested);
+    // The server that runs the nodes may have other options than this one.
+    const capacity = await this.options.capacities.of(cluster.row.home);
+    await this.refuseLessThanUsed(cluster, requested, capacity);
     const isBalanced = await isBalancedOrUnresponsive(cluster.client);
     const operation = await this.options.store
       .transaction()
-      .execute((transaction) => this.write(transaction, cluster.row.id, requested, isBalanced));
+      .execute((transaction) => this.write(transaction, cluster.row.id, { requested, capacity, isBalanced }));
     if (operation !== null) this.options.wake();
     return operation;
   }
@@ -80,9 +90,9 @@ export class ClusterScaleService {
   private async refuseLessThanUsed(
     { row, client }: ReadyCluster,
     requested: readonly ServerGroup[],
+    capacity: Capacity,
   ): Promise<void> {
-    const { capacity, nodes } = this.options;
-    const rows = await nodes.rowsOf(row.id);
+    const rows = await this.options.nodes.rowsOf(row.id);
     const { servers } = JSON.parse(row.spec) as ClusterSpec;
     // Nodes that stay keep their memory, also after a change of the size scale.
     const { added } = nodeChange(rows, requested, nodeMatcher(rows, servers, capacity));
@@ -101,8 +111,7 @@ export class ClusterScaleService {
   private async write(
     transaction: Store,
     id: string,
-    requested: readonly ServerGroup[],
-    isBalanced: boolean,
+    { requested, capacity, isBalanced }: ServerChange,
   ): Promise<string | null> {
     if (!(await lockRow(transaction, 'clusters', id))) throw notFound(`there is no cluster ${id}`);
     const row = await transaction
@@ -121,7 +130,7 @@ export class ClusterScaleService {
         await transaction.updateTable('clusters').set(stored).where('id', '=', id).execute();
       return null;
     }
-    const change = await this.changeRows(transaction, row, spec, requested);
+    const change = await this.changeRows(transaction, row, spec, { requested, capacity });
     await transaction
       .updateTable('clusters')
       .set({ ...stored, phase: 'scaling', node_count: nodeCount(requested) })
@@ -144,9 +153,9 @@ export class ClusterScaleService {
     transaction: Store,
     { id, home }: ClusterRow,
     spec: ClusterSpec,
-    requested: readonly ServerGroup[],
+    { requested, capacity }: Pick<ServerChange, 'requested' | 'capacity'>,
   ): Promise<NodeChange> {
-    const { capacity } = this.options;
+    const { random } = this.options;
     const nodes = transaction.selectFrom('nodes').selectAll().where('cluster_id', '=', id);
     const rows = await nodes.orderBy('position').execute();
     const matches = nodeMatcher(rows, spec.servers, capacity);
@@ -162,7 +171,8 @@ export class ClusterScaleService {
       change.added.map((group) => ({ ...group, size: 1 })),
     );
     const firstPosition = Math.max(...rows.map(({ position }) => position)) + 1;
-    const added = newNodeRows({ clusterId: id, home, groups: change.added, firstPosition }, this.options);
+    const newNodes = { clusterId: id, home, groups: change.added, firstPosition };
+    const added = newNodeRows(newNodes, { random, capacity });
     if (added.length > 0) await transaction.insertInto('nodes').values(added).execute();
     for (const node of change.leaving)
       await transaction.updateTable('nodes').set({ state: 'leaving' }).where('id', '=', node.id).execute();

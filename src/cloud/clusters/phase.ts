@@ -21,6 +21,14 @@ export const servingPhases: readonly string[] = ['ready', 'scaling', 'scale_fail
 /** The phases in which the contents and the servers of a cluster can be changed. */
 export const managedPhases: readonly string[] = ['ready', 'scale_failed'] satisfies Phase[];
 
+/** The phase of a cluster whose operation has failed in this phase. */
+export const phaseAfterFailure = {
+  scheduled: 'deploy_failed',
+  deploying: 'deploy_failed',
+  scaling: 'scale_failed',
+  destroying: 'destroy_failed',
+} as const satisfies Partial<Record<Phase, Phase>>;
+
 export const clusterStatus = choice('clusterStatus', [
   'draft',
   'needs_deploy',

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problemsOf } from '../http/problems.ts';
-import { CreateDatabaseUser, UpdateDatabaseUser, V3CreateClusterUser } from './database-users.contract.ts';
+import {
+  accessOf,
+  CreateDatabaseUser,
+  UpdateDatabaseUser,
+  V3CreateClusterUser,
+} from './database-users.contract.ts';
 
 test('the schema accepts each role of an entry once, and as many entries as a node gives roles', () => {
   const entry = (...bucketAccess: string[]) => ({ bucketName: 'b', bucketAccess });
@@ -23,4 +28,27 @@ test('the schema accepts each role of an entry once, and as many entries as a no
       'buckets: must have at most 1000 entries',
     );
   }
+});
+
+test('the roles of all entries of a request for one bucket, or one scope of it, become one entry', () => {
+  const v3 = (name: string, scope: string, access: 'data_reader' | 'data_writer') => ({
+    name,
+    scope,
+    access,
+  });
+  const access = accessOf({
+    allBucketsAccess: 'data_reader',
+    buckets: [
+      v3('b', '*', 'data_reader'),
+      v3('b', 's', 'data_writer'),
+      { bucketName: 'b', bucketAccess: ['data_writer', 'data_reader'] },
+      v3('b', 's', 'data_writer'),
+      { bucketName: '*', bucketAccess: ['data_writer'] },
+    ],
+  });
+  assert.deepEqual(access, [
+    { bucketName: '*', bucketAccess: ['data_reader', 'data_writer'] },
+    { bucketName: 'b', bucketAccess: ['data_reader', 'data_writer'] },
+    { bucketName: 'b', scope: 's', bucketAccess: ['data_writer'] },
+  ]);
 });

@@ -157,12 +157,22 @@ type AccessFields = {
   allBucketsAccess?: 'data_writer' | 'data_reader' | undefined;
 };
 
-/** Null if the request has no field about access. */
+/** Null if the request has no field about access. Each bucket, and each scope of a bucket, has one entry. */
 export function accessOf({ buckets, allBucketsAccess }: AccessFields): Access[] | null {
   if (buckets === undefined && allBucketsAccess === undefined) return null;
   const all: Access[] =
     allBucketsAccess === undefined ? [] : [{ bucketName: '*', bucketAccess: [allBucketsAccess] }];
-  return [...all, ...(buckets ?? []).map(oneAccess)];
+  return merged([...all, ...(buckets ?? []).map(oneAccess)]);
+}
+
+/** An entry of v3 has one role, so that two roles in one scope are two entries. */
+function merged(entries: readonly Access[]): Access[] {
+  // Names contain no spaces.
+  const byTarget = Map.groupBy(entries, ({ bucketName: bucket, scope = '' }) => `${bucket} ${scope}`);
+  return [...byTarget.values()].map((group) => ({
+    ...(group[0] as Access),
+    bucketAccess: [...new Set(group.flatMap(({ bucketAccess }) => bucketAccess))],
+  }));
 }
 
 function oneAccess(entry: NonNullable<AccessFields['buckets']>[number]): Access {

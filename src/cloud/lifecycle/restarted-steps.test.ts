@@ -88,7 +88,7 @@ class Fixture {
       store,
       clock,
       nodes,
-      capacity,
+      capacities: { of: async () => capacity },
       operations,
       random: realRandom,
       wake: () => {},

@@ -49,7 +49,9 @@ class Fixture {
   worker(owner: string, operations = this.operations): Worker {
     const { store, clock, plan } = this;
     const plans = { create: plan, scale: plan, delete: plan };
-    const worker = new Worker({ store, operations, plans, home, owner, clock, log: silentLog });
+    const unknownFailed = plan.failed;
+    const options = { store, operations, plans, unknownFailed, home, owner, clock, log: silentLog };
+    const worker = new Worker(options);
     this.workers.push(worker);
     return worker;
   }
@@ -80,6 +82,10 @@ class Fixture {
 
   operation(id: string) {
     return this.store.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  async phase(): Promise<string> {
+    return (await this.store.selectFrom('clusters').select('phase').executeTakeFirstOrThrow()).phase;
   }
 
   async stateOf(id: string): Promise<string | undefined> {
@@ -196,8 +202,7 @@ test('the worker retries a failing step with back-off, and fails the operation w
   });
   assert.ok(tries > 5 && tries < 60, `${tries} tries in two minutes`);
   assert.equal((await fixture.operation(id))?.last_error, 'the disk is full');
-  const cluster = await fixture.store.selectFrom('clusters').select('phase').executeTakeFirstOrThrow();
-  assert.equal(cluster.phase, 'failed');
+  assert.equal(await fixture.phase(), 'failed');
 });
 
 test('an operation whose last step succeeds in its second attempt ends without an error', async (t) => {
@@ -245,6 +250,7 @@ test('the worker pauses between attempts at an operation of a kind that this ver
     fixture.clock.advance(timeLimitMs);
     assert.equal(await fixture.stateOf(id), 'failed');
   });
+  assert.equal(await fixture.phase(), 'failed');
 });
 
 for (const [hours, direction] of [

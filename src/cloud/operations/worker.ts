@@ -25,6 +25,8 @@ export interface WorkerOptions {
   store: Store;
   operations: OperationsStore;
   plans: Readonly<Record<OperationKind, Plan>>;
+  /** The `failed` of operations of unknown kinds. */
+  unknownFailed: Plan['failed'];
   home: string;
   /** Identifies this process as the owner of leases. */
   owner: string;
@@ -236,7 +238,7 @@ export class Worker {
     step: string,
     error: Error,
   ): Promise<void> {
-    const { clock, operations, owner, log } = this.options;
+    const { clock, operations, owner, log, unknownFailed } = this.options;
     const { id, kind, cluster_id } = operation;
     const failure = {
       attempts: operation.attempts + 1,
@@ -244,10 +246,9 @@ export class Worker {
     };
     log.warn('operation.step_failed', { operation: id, kind, step, ...failure });
     const nowMs: number = clock.wallMs();
+    const failed = plan?.failed ?? unknownFailed;
     if (isLastAttempt(operation.deadline, failure.attempts, nowMs))
-      return operations.fail(id, owner, failure, async (transaction) =>
-        plan?.failed(transaction, cluster_id),
-      );
+      return operations.fail(id, owner, failure, (transaction) => failed(transaction, cluster_id));
     const waitMs = Math.min(waitMaxMs, backOffFirstMs * 2 ** Math.min(operation.attempts, 10));
     await operations.record(id, owner, { ...failure, next_at: nowMs + waitMs, owner: null, lease_until: 0 });
   }

@@ -4,10 +4,13 @@ import type { Random } from '#ports/random.ts';
 import type { Caller } from '../access/caller.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
 import type { PageParameters, Sort } from '../answers/paging.ts';
+import { lockLimit } from '../store/lock-limit.ts';
 import { lockRow } from '../store/lock-row.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { ProjectRow, Store } from '../store/tables.ts';
 import type { projectSortKeys } from './projects.contract.ts';
+
+export const projectsMax = 10_000;
 
 export interface ProjectsOptions {
   store: Store;
@@ -35,7 +38,16 @@ export class ProjectsService {
 
   async create(name: string): Promise<ProjectRow> {
     const row = { id: this.options.random.uuid(), name, created_at: this.options.clock.wallMs() };
-    await this.options.store.insertInto('projects').values(row).execute();
+    await this.options.store.transaction().execute(async (transaction) => {
+      await lockLimit(transaction, 'projects');
+      const projects = transaction.selectFrom('projects');
+      const { count } = await projects.select((e) => e.fn.countAll().as('count')).executeTakeFirstOrThrow();
+      if (Number(count) >= projectsMax)
+        throw invalid(
+          `name: there are ${projectsMax} projects, which is the most there can be; delete others first`,
+        );
+      await transaction.insertInto('projects').values(row).execute();
+    });
     return row;
   }
 

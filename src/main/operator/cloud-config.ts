@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { isProjectRole, roles } from '#cloud/access/caller.ts';
 import { findSubject } from '#cloud/access/subjects.ts';
 import { TokenStore } from '#cloud/access/tokens.store.ts';
+import { ApiError } from '#cloud/answers/api-error.ts';
 import { oneOf, text } from '#cloud/answers/component.ts';
 import { CloudsService, type NewCloud, newCloud } from '#cloud/clouds/clouds.service.ts';
 import { problemsOf } from '#cloud/http/problems.ts';
@@ -91,7 +92,8 @@ async function addTokens(
       throw problem('accessKey: another token has it');
     const request = { role, projectId: project ?? null, origin: 'operator', expiresAt: null };
     await tokens.issue(request, secrets).catch(async (error: Error) => {
-      if (!(await tokens.wasIssued(secrets.token))) throw error;
+      if (await tokens.wasIssued(secrets.token)) return;
+      throw error instanceof ApiError ? problem(error.message) : error;
     });
   }
 }
