@@ -25,7 +25,7 @@ import { IndexNodes } from './indexes/index-nodes.ts';
 import { IndexesService } from './indexes/indexes.service.ts';
 import { noIndexService } from './indexes/no-index-service.ts';
 import { limitsEnforcement } from './internal-settings/internal-settings.ts';
-import { directoryUsers, LdapService } from './ldap/ldap.service.ts';
+import { directoryUsers, LdapService, ldapKeys } from './ldap/ldap.service.ts';
 import { LogCollection } from './log-collection/log-collection.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
 import { createManagerMetrics } from './metrics/metrics.feature.ts';
@@ -53,6 +53,7 @@ export function createFeatures(options: ClusterManagerOptions) {
   const ldap = new LdapService({
     ...options,
     settings: new SettingsStore(store),
+    keys: ldapKeys(store),
     server: options.directoryServer(() => certificates.service.trusted()),
     applied: () => data.caughtUp(applyWaitMs),
   });

@@ -290,6 +290,7 @@ function startAndStop(
     features.nodeCertificates,
     features.xdcr,
     features.sampleLoads,
+    features.ldap,
   ];
   return {
     async open() {
@@ -322,7 +323,6 @@ function startAndStop(
       features.abandonedJoins.stop();
       alertWatch.stop();
       await features.logCollection.cancel();
-      features.ldap.stop();
       events.stop();
       features.auditLog.close();
       compactor.stop();

@@ -70,7 +70,7 @@ export const InvalidateLdapCache = defineRoute({
   path: '/settings/invalidateLDAPCache',
   access: write,
   answer: { json: shape.object({}) },
-  doc: 'Clears the cache of accepted passwords and of groups: the next login queries the LDAP server again.',
+  doc: 'Clears the caches of accepted passwords and of groups on all nodes: the next login queries the LDAP server again.',
 });
 
 const hidden = '**********';

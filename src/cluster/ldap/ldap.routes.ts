@@ -37,9 +37,9 @@ export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[]
       if (outcome.kind === 'found') return reply.json({ result: 'success', groups: outcome.groups });
       return reply.json({ result: 'error', reason: outcome.reason });
     }),
-    bind(contract.InvalidateLdapCache, () => {
+    bind(contract.InvalidateLdapCache, async () => {
       requireEnterprise();
-      service.clearCache();
+      await service.clearAllCaches();
       return reply.json({});
     }),
     bind(contract.TryLdapLogin, async ({ body }) => {

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { SettingsStore } from '../config/settings.store.ts';
 import type { GroupsOutcome, LoginOutcome } from './directory-server.ts';
-import { LdapService } from './ldap.service.ts';
+import { LdapService, ldapKeys } from './ldap.service.ts';
 import { defaultLdapSettings } from './ldap-settings.ts';
 
 /** A service whose LDAP server has accepted logins of `names`, and answers queries for groups when `answer` is called. */
@@ -27,6 +29,7 @@ async function aService(names: readonly string[]) {
   const stored = { ...defaultLdapSettings, ...limits, hosts: ['h'], sealedPass: '', sealedKey: '' };
   const service = new LdapService({
     settings: { read: async () => stored } as never,
+    keys: ldapKeys(new MemoryConfigStore()),
     secrets: { open: () => '' } as never,
     server: directory,
     clock: new ManualClock(),
@@ -40,6 +43,35 @@ async function aService(names: readonly string[]) {
   wait = promise;
   server.answer = resolve;
   return { service, server };
+}
+
+/** Two nodes of a cluster; the LDAP server accepts all passwords and counts the logins. */
+async function twoNodes() {
+  const store = new MemoryConfigStore();
+  const logins = { count: 0 };
+  const server = {
+    async login(): Promise<LoginOutcome> {
+      logins.count++;
+      return { kind: 'accepted', dn: 'x' };
+    },
+    reach: async () => null,
+    groups: async (): Promise<GroupsOutcome> => ({ kind: 'found', groups: [] }),
+  };
+  const aNode = async (): Promise<LdapService> => {
+    const service = new LdapService({
+      settings: new SettingsStore(store),
+      keys: ldapKeys(store),
+      secrets: { open: () => '' } as never,
+      server,
+      clock: new ManualClock(),
+      random: realRandom,
+      log: silentLog,
+      applied: async () => {},
+    });
+    await service.start();
+    return service;
+  };
+  return { nodes: [await aNode(), await aNode()] as const, logins };
 }
 
 const soon = () => new Promise((resolve) => setImmediate(resolve));
@@ -63,4 +95,22 @@ test('queries for groups count as connections: further ones are left out, and fu
   assert.ok((await Promise.all(logins)).every(Boolean));
   assert.equal(server.most, 2);
   assert.equal(await service.verify('e', 'p'), true);
+});
+
+test('no node uses a cached login after another node changed the settings, or got the request to clear the caches', async (t) => {
+  const { nodes, logins } = await twoNodes();
+  const [one, other] = nodes;
+  t.after(() => nodes.map((node) => node.stop()));
+  const loginsAfter = async (change: () => Promise<unknown>): Promise<number> => {
+    await change();
+    await soon();
+    const before = logins.count;
+    assert.equal(await other.verify('jane', 'p'), true);
+    return logins.count - before;
+  };
+  await one.change({ authenticationEnabled: true, hosts: ['h'] });
+  assert.equal(await loginsAfter(async () => {}), 1);
+  assert.equal(await loginsAfter(async () => {}), 0);
+  assert.equal(await loginsAfter(() => one.change({ hosts: ['i'] })), 1);
+  assert.equal(await loginsAfter(() => one.clearAllCaches()), 1);
 });

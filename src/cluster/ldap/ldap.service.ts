@@ -3,9 +3,12 @@ import { createHmac } from 'node:crypto';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { Random } from '#ports/random.ts';
+import { hexId, type Random } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { settingsPrefix } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
+import { WatchedKeys } from '../config/watched-keys.ts';
 import type { DirectoryUsers } from '../users/identities.ts';
 import type { DirectoryServer, GroupsOutcome, LoginOutcome } from './directory-server.ts';
 import { checkLdap } from './ldap-form.ts';
@@ -13,6 +16,9 @@ import { defaultLdapSettings, type LdapSettings } from './ldap-settings.ts';
 import { LdapUsers } from './ldap-users.ts';
 
 const ldapSetting = 'ldap';
+/** Another value each time that the caches of all nodes are cleared. */
+const clearedSetting = 'ldapCleared';
+const neverCleared = { id: '' };
 /** The purposes for which the secrets of the settings are sealed. */
 const passwordPurpose = 'ldap/bind';
 const clientKeyPurpose = 'ldap/key';
@@ -21,6 +27,8 @@ const connectionsMax = 1_000;
 
 export interface LdapDeps {
   settings: SettingsStore;
+  /** The keys of the settings: a change by any node clears the caches of this one. */
+  keys: Pick<WatchedKeys, 'onChange' | 'start' | 'stop'>;
   secrets: SecretBox;
   server: DirectoryServer;
   clock: Clock;
@@ -49,6 +57,9 @@ export const directoryUsers = ({ users }: LdapService, view: ClusterView): Direc
   },
 });
 
+export const ldapKeys = (store: ConfigStore): WatchedKeys =>
+  new WatchedKeys(store, settingsPrefix + ldapSetting, () => {});
+
 export class LdapService {
   readonly #deps: LdapDeps;
   /** Times of successful logins, by a digest of name and password. */
@@ -65,6 +76,7 @@ export class LdapService {
     this.#deps = deps;
     this.#digestKey = deps.random.bytes(32);
     this.users = new LdapUsers({ ...deps, read: () => this.read() });
+    deps.keys.onChange(() => this.clearCache());
   }
 
   async read(): Promise<LdapSettings> {
@@ -99,6 +111,17 @@ export class LdapService {
     return await this.read();
   }
 
+  start(): Promise<void> {
+    return this.#deps.keys.start();
+  }
+
+  /** Clears the caches of this node and of the others. */
+  async clearAllCaches(): Promise<void> {
+    const { settings, random } = this.#deps;
+    this.clearCache();
+    await settings.change(clearedSetting, neverCleared, { id: hexId(random) });
+  }
+
   /** The next login queries the LDAP server again; until then, users without a stored account are unknown. */
   clearCache(): void {
     this.#accepted.clear();
@@ -107,6 +130,7 @@ export class LdapService {
   }
 
   stop(): void {
+    this.#deps.keys.stop();
     this.users.stop();
   }
 
