@@ -46,3 +46,9 @@ export const bucketFiles = (folder: string, uuid: string, incarnation: number): 
   incarnation,
   fileCount: filesPerBucket,
 });
+
+/** A bucket with the same name but another uuid is another bucket. */
+export const isWanted = (
+  { name, uuid }: Pick<BucketSpec, 'name' | 'uuid'>,
+  specs: readonly BucketSpec[],
+): boolean => specs.some((spec) => spec.name === name && spec.uuid === uuid);

@@ -53,13 +53,14 @@ import { TurnClock } from '../turn-clock.ts';
 import { Now } from '../vbucket/now.ts';
 import { BucketHost, type BucketHostOptions } from './bucket-host.ts';
 import { bucketReports } from './bucket-reports.ts';
-import { bucketFiles } from './bucket-spec.ts';
+import { bucketFiles, isWanted } from './bucket-spec.ts';
 import { Clients, defaultLimits } from './clients.ts';
 import { defaultThreads, diskThreads } from './disk-threads.ts';
 import { DocumentBatches } from './document-batches.ts';
 import { ExternalLogins } from './external-logins.ts';
 import { MapRequests } from './map-requests.ts';
 import { NodeClients, nodeAccount } from './node-clients.ts';
+import { TriedSteps } from './tried-steps.ts';
 import { unauthenticatedLimits } from './unauthenticated-limits.ts';
 
 export interface DataServiceOptions {
@@ -323,13 +324,15 @@ export class DataService implements KvAdmin {
     if (cluster?.tls) this.replicationAs(cluster.self).follow(cluster);
     this.nodeClients.follow(cluster?.peers ?? []);
     if (desired.tls) this.listener.useTls(desired.tls);
-    await this.restrictPlainPort(desired.plainForThisMachineOnly ?? false);
+    const steps = new TriedSteps();
+    await steps.try(this.restrictPlainPort(desired.plainForThisMachineOnly ?? false));
     if (directory.followCluster(desired.clusterConfig)) this.clients.pushConfig(null);
-    const removed = [...this.hosts.values()].filter((host) => !isWanted(host, desired.buckets));
-    await Promise.all(removed.map((host) => this.remove(host)));
+    const removed = [...this.hosts.values()].filter(({ served }) => !isWanted(served, desired.buckets));
+    await Promise.all(removed.map((host) => steps.try(this.remove(host))));
     // An earlier process may have ended before it finished a deletion, which removes the files of all incarnations.
     const { disk, folder } = this.bucketOptions;
-    await Promise.all(desired.deletedBuckets.map((uuid) => disk.destroy(bucketFiles(folder, uuid, 0))));
+    const files = desired.deletedBuckets.map((uuid) => bucketFiles(folder, uuid, 0));
+    await Promise.all(files.map((ofBucket) => steps.try(disk.destroy(ofBucket))));
     this.expiryPagerSeconds = desired.expiryPagerSeconds ?? expiryPagerSecondsDefault;
     for (const host of this.hosts.values()) host.expireEvery(this.expiryPagerSeconds);
     const begun = new Set([...this.hosts.values()].map(({ started }) => started));
@@ -338,6 +341,7 @@ export class DataService implements KvAdmin {
     this.knowsUsers = true;
     await Promise.all(followed);
     await this.waitForStarts(begun);
+    steps.throwFirst();
     return await this.report();
   }
 
@@ -393,7 +397,3 @@ export class DataService implements KvAdmin {
     await host.destroy();
   }
 }
-
-/** A bucket with the same name but another uuid is another bucket. */
-const isWanted = ({ served }: BucketHost, specs: readonly BucketSpec[]): boolean =>
-  specs.some((spec) => spec.name === served.name && spec.uuid === served.uuid);
