@@ -58,5 +58,5 @@ export function createAlerts(options: ClusterManagerOptions, sources: AlertSourc
       events.record('alert_raised', { kind, text });
     },
   });
-  return { alerts, alertList, alertWatch };
+  return { alerts, alertList, alertWatch, sharedAlerts: shared };
 }

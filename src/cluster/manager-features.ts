@@ -111,7 +111,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     auditLog,
     onNotStored: () => alertWatch.auditFailed(),
   });
-  const { alerts, alertList, alertWatch } = createAlerts(options, {
+  const { alerts, alertList, alertWatch, sharedAlerts } = createAlerts(options, {
     view,
     data,
     auditLog,
@@ -200,6 +200,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     alerts,
     alertList,
     alertWatch,
+    sharedAlerts,
     auditSettings,
     auditLog,
     isUser: (name: string) => identityOf(name) !== null,

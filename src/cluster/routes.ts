@@ -10,6 +10,7 @@ import { deleteFilesRecord } from './agent/created-files.ts';
 import type { AlertList } from './alerts/alert-list.ts';
 import { alertRoutes } from './alerts/alerts.routes.ts';
 import type { AlertsService } from './alerts/alerts.service.ts';
+import type { SharedAlerts } from './alerts/shared-alerts.ts';
 import { autoCompactionRoutes } from './auto-compaction/auto-compaction.routes.ts';
 import { AutoCompactionService } from './auto-compaction/auto-compaction.service.ts';
 import { autoFailoverRoutes } from './auto-failover/auto-failover.routes.ts';
@@ -107,6 +108,7 @@ export interface ManagerRouteParts
   indexNodes: Pick<IndexNodes, 'onOtherNodes'>;
   alerts: AlertsService;
   alertList: AlertList;
+  sharedAlerts: SharedAlerts;
   logCollection: LogCollection;
   certificates: Certificates;
   xdcr: Xdcr;
@@ -150,7 +152,7 @@ export function managerRoutes(parts: ManagerRouteParts): BoundRoute[] {
     ...collectionRoutes({ ...parts, service: parts.collections }),
     ...sampleRoutes(parts.samples),
     ...documentRoutes(new DocumentsService(parts)),
-    ...alertRoutes(parts.alerts, parts.alertList),
+    ...alertRoutes(parts.alerts, parts.sharedAlerts),
     ...querySettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
     ...queryProxyRoutes(parts.queryPort ?? notHere),
     ...backupProxyRoutes(parts.backupPort ?? notHere),

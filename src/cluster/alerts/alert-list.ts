@@ -70,11 +70,18 @@ export class AlertList {
     }
   }
 
-  /** Does nothing if the list has changed since the client read the token. */
-  silence(token: string): void {
-    if (token !== this.token) return;
+  /** Removes all alerts, and returns their keys. Does nothing if the list has changed since the client read the token. */
+  silence(token: string): string[] {
+    if (token !== this.token) return [];
+    const keys = [...this.#listed.keys()];
     this.#listed.clear();
     this.#changes++;
+    return keys;
+  }
+
+  /** Removes the alerts of these keys. */
+  remove(keys: readonly string[]): void {
+    for (const key of keys) if (this.#listed.delete(key)) this.#changes++;
   }
 }
 

@@ -83,7 +83,7 @@ export const ResetAlerts = defineRoute({
   access: write,
   query: openForm({ token: field.text().optional() }),
   bodyKind: 'form',
-  doc: 'Removes acknowledged alerts from the list of `/pools/default`, whose `alertsSilenceURL` has the token. An alert whose cause persists is raised again.',
+  doc: 'Removes acknowledged alerts from the list of `/pools/default` on all nodes; its `alertsSilenceURL` has the token. An alert whose cause persists is raised again.',
 });
 
 export function shownAlerts({ enabled, recipients, alerts, popUps, sender, server }: AlertSettings) {

@@ -1,14 +1,14 @@
 // Maps requests about alerts and their mail to the service.
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import { parseAlertForm, readAlertForm, readTestMail } from './alert-form.ts';
-import type { AlertList } from './alert-list.ts';
 import { type AlertLimits, defaultAlertLimits } from './alert-settings.ts';
 import * as contract from './alerts.contract.ts';
 import type { AlertsService } from './alerts.service.ts';
+import type { SharedAlerts } from './shared-alerts.ts';
 
 const mailFields = ['subject', 'body'];
 
-export function alertRoutes(service: AlertsService, list: AlertList): BoundRoute[] {
+export function alertRoutes(service: AlertsService, shared: Pick<SharedAlerts, 'silence'>): BoundRoute[] {
   const test = async ({ body }: { body: Form }, { signal }: Context) => {
     const settings = readAlertForm(body, mailFields);
     await service.test(settings, readTestMail(body), signal);
@@ -26,7 +26,7 @@ export function alertRoutes(service: AlertsService, list: AlertList): BoundRoute
       return reply.json(await (justValidate ? service.limits() : service.changeLimits(sentLimits(body))));
     }),
     bind(contract.ResetAlerts, ({ query: { token } }) => {
-      list.silence(token ?? list.token);
+      shared.silence(token);
       return reply.empty();
     }),
     bind(contract.TestAlerts, test),
