@@ -17,6 +17,13 @@ test('patterns that select names are accepted', () => {
   for (const pattern of valid) assert.equal(patternProblem(pattern), null, pattern);
 });
 
+test('a label that series do not have is empty, also one with the name of a member that all objects have', () => {
+  for (const label of ['color', 'constructor', '__proto__']) {
+    assert.equal(testOf([{ label, operator: '=', value: '' }])({ bucket: 'b' }), true, label);
+    assert.equal(testOf([{ label, operator: '=~', value: '.+' }])({ bucket: 'b' }), false, label);
+  }
+});
+
 test('patterns with which one query could block the node are refused', () => {
   const tooMany = [
     '.?'.repeat(40),

@@ -16,7 +16,8 @@ export function testOf(matchers: readonly Matcher[]): Test {
 }
 
 function testOfOne({ label, operator, value }: Matcher): Test {
-  const labelValue = (labels: Labels) => labels[label] ?? '';
+  // Only own members: every object inherits others, such as `constructor`.
+  const labelValue = (labels: Labels) => (Object.hasOwn(labels, label) ? (labels[label] ?? '') : '');
   if (operator === '=') return (labels) => labelValue(labels) === value;
   if (operator === '!=') return (labels) => labelValue(labels) !== value;
   const pattern = compiled(value);

@@ -115,7 +115,9 @@ export class RangeEvaluator {
     const { series } = await this.#read([name], { fromMs, toMs: endMs }, {}, caller);
     if (series.length === 0) return [`unknown metric "${name.value}"`];
     return matchers
-      .filter(({ label, value }) => value !== '' && series.every(({ labels }) => labels[label] === undefined))
+      .filter(
+        ({ label, value }) => value !== '' && !series.some(({ labels }) => Object.hasOwn(labels, label)),
+      )
       .map(({ label }) => `metric "${name.value}" has no label "${label}"`);
   }
 }

@@ -105,7 +105,8 @@ test('the errors of an answer say why there is no result', async (t) => {
   assert.match(await error('kv_ops/p0'), /malformed/);
   assert.match(await error('kv_ops/p100'), /malformed/);
   assert.match(await error(`kv_ops${'/sum'.repeat(11)}`), /more than 10 functions/);
-  assert.equal(await error(`kv_ops?color=red&end=${end}`), 'metric "kv_ops" has no label "color"');
+  for (const label of ['color', 'constructor', 'toString'])
+    assert.equal(await error(`kv_ops?${label}=red&end=${end}`), `metric "kv_ops" has no label "${label}"`);
   assert.match(await error('kv_ops?start=-200000&step=1'), /larger step/);
 });
 
