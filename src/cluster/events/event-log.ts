@@ -3,6 +3,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { type Attributes, type EventName, eventKinds, isEventName, type JournalName } from './event-kinds.ts';
+import { inOrder } from './event-order.ts';
 import type { Journal } from './journal.ts';
 
 export interface EventRecord {
@@ -59,7 +60,7 @@ export class EventLog {
     const found = await Promise.all(
       Object.values(this.#deps.journals).map((journal) => matching(journal, query)),
     );
-    const ordered = found.flat().sort(byTime);
+    const ordered = inOrder(found);
     return query.sinceMs === undefined ? ordered.slice(-query.limit) : ordered.slice(0, query.limit);
   }
 
@@ -72,8 +73,6 @@ export class EventLog {
     for (const journal of Object.values(this.#deps.journals)) journal.close();
   }
 }
-
-export const byTime = (a: EventRecord, b: EventRecord): number => a.atMs - b.atMs;
 
 /** Reads no further back than the query needs. */
 async function matching(journal: Journal, { sinceMs, limit, isVisible }: EventQuery): Promise<EventRecord[]> {

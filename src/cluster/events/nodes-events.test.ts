@@ -50,6 +50,15 @@ test('merges the events of all nodes by time, within the limit', async () => {
   ]);
 });
 
+test('returns the newest events of a node whose clock was set back', async () => {
+  const own = [event(100), event(200), event(50)];
+  const { reader } = aReader(own, async (nodeId) => (nodeId === 'two' ? [event(60)] : []));
+  assert.deepEqual(
+    timesOf(await reader.read({ sinceMs: undefined, limit: 3, seesAll: true })),
+    [200, 50, 60],
+  );
+});
+
 test('leaves out nodes that do not answer, and events that this version does not know', async () => {
   const { reader } = aReader([event(10)], async (nodeId) => {
     if (nodeId === 'three') throw new Error('no answer in 2000 ms');

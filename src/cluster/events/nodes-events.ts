@@ -2,7 +2,8 @@
 import type { NodeState } from '../config/cluster-state.ts';
 import type { Peers } from '../peers/peers.ts';
 import { eventKinds, isEventName } from './event-kinds.ts';
-import { byTime, type EventLog, type EventQuery, type EventRecord } from './event-log.ts';
+import type { EventLog, EventQuery, EventRecord } from './event-log.ts';
+import { inOrder } from './event-order.ts';
 
 export interface WantedEvents extends Pick<EventQuery, 'sinceMs' | 'limit'> {
   /** Whether the caller may see confidential events. */
@@ -36,7 +37,7 @@ export class NodesEvents {
       this.#own(wanted),
       ...others.map(({ uuid }) => this.#eventsOf(uuid, wanted).catch(() => [])),
     ]);
-    const ordered = found.flat().sort(byTime);
+    const ordered = inOrder(found);
     return wanted.sinceMs === undefined ? ordered.slice(-wanted.limit) : ordered.slice(0, wanted.limit);
   }
 
