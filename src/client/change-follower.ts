@@ -61,6 +61,7 @@ export class ChangeFollower implements BucketFollower {
   private readonly finished = new Set<number>();
   /** By vbucket: the last request after its stream had ended or was rolled back. */
   private readonly repeated = new Map<number, RepeatedRequest>();
+  private readonly rollbacks = new Set<Promise<void>>();
   private connection: ChangeConnection | null = null;
   private running: Promise<void> | null = null;
   private isPaused = false;
@@ -140,7 +141,7 @@ export class ChangeFollower implements BucketFollower {
       );
       const reason = await Promise.race([connection.closed, failed]);
       connection.close();
-      await Promise.allSettled(requests);
+      await Promise.allSettled([...requests, ...this.rollbacks]);
       return reason;
     } catch (error) {
       return error as Error;
@@ -157,7 +158,7 @@ export class ChangeFollower implements BucketFollower {
       const reply = await connection.request(vb, until === undefined ? { from } : { from, until });
       if (reply.kind === 'open') return;
       if (reply.kind === 'rollback') {
-        await handler.rollback(vb, reply.seqno);
+        await this.rollBack(vb, reply.seqno);
         await this.pauseUnlessAdvanced(vb);
       } else if (reply.status === Status.unknownCollection || reply.status === Status.unknownScope)
         return this.finish(vb, EndReason.filterEmpty);
@@ -165,6 +166,17 @@ export class ChangeFollower implements BucketFollower {
       else if (isTransient(reply.status)) await clock.sleep(retryMs.first, this.stopped.signal);
       else
         throw new Error(`the stream of vbucket ${vb} was refused with status 0x${reply.status.toString(16)}`);
+    }
+  }
+
+  /** The connection is not replaced, and the follower does not stop, before the handler is done. */
+  private async rollBack(vb: number, seqno: number): Promise<void> {
+    const rollback = Promise.resolve(this.options.handler.rollback(vb, seqno));
+    this.rollbacks.add(rollback);
+    try {
+      await rollback;
+    } finally {
+      this.rollbacks.delete(rollback);
     }
   }
 

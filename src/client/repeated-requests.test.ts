@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { deferred } from '#base/deferred.ts';
 import { DcpStreamRequest } from '#wire/commands/stream.ts';
 import { EndReason, Message } from '#wire/dcp.ts';
 import { Magic } from '#wire/frame.ts';
@@ -158,3 +159,38 @@ test('a stream that ends after it has run for a while, without changes, is reque
   assert.equal(clock.pending, 0);
   await follower.stop();
 });
+
+test('a follower that stops waits for the rollback of a stream that was requested again', async (t) => {
+  const answers = [opened, (request: Buffer) => reply(request, Status.rollback, Buffer.alloc(8))];
+  const requests: Buffer[] = [];
+  const { port, send } = await aPort(t, (request) => {
+    requests.push(Buffer.from(request));
+    return [(answers[requests.length - 1] ?? opened)(request)];
+  });
+  const handler = new SlowRollbacks();
+  const follower = aFollower(port, new ManualClock(), handler);
+  follower.start();
+  await eventually(() => assert.equal(handler.failoverLogs.size, 1));
+  send(endOf(requests[0] as Buffer));
+  await handler.begun.promise;
+  const stopped = follower.stop().then(() => 'stopped');
+  assert.equal(await Promise.race([stopped, nextTurns()]), 'rolling back');
+  handler.goOn.resolve();
+  assert.equal(await stopped, 'stopped');
+});
+
+class SlowRollbacks extends SeenChanges {
+  readonly begun = deferred<void>();
+  readonly goOn = deferred<void>();
+
+  override rollback(): Promise<void> {
+    this.begun.resolve();
+    return this.goOn.promise;
+  }
+}
+
+/** More turns of the event loop than a stop takes that waits for nothing. */
+async function nextTurns(): Promise<string> {
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+  return 'rolling back';
+}
