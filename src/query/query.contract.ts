@@ -42,6 +42,9 @@ export interface FunctionLibrary {
   readonly code: string;
 }
 
+/** The most bytes of a function's body as UTF-8. */
+export const functionBodyBytesMax = 64 << 10;
+
 /** The most bytes of a library's code as UTF-8. */
 export const libraryCodeBytesMax = 128 << 10;
 

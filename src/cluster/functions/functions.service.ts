@@ -1,10 +1,11 @@
 // Functions that users define by statements, in the configuration. Functions of a deleted scope are removed.
-import type {
-  FunctionChange,
-  FunctionDefinition,
-  FunctionDefinitions,
-  FunctionOutcome,
-  FunctionScope,
+import {
+  type FunctionChange,
+  type FunctionDefinition,
+  type FunctionDefinitions,
+  type FunctionOutcome,
+  type FunctionScope,
+  functionBodyBytesMax,
 } from '#query/query.contract.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -17,7 +18,6 @@ const functionsMax = 1_000;
 /** Bytes of all functions as JSON: each change writes all of them, and sends them to the query thread. */
 export const allFunctionsBytesMax = 4 << 20;
 const nameBytesMax = 220;
-const bodyBytesMax = 64 << 10;
 const parametersMax = 100;
 /** Names of a bucket, a scope and a library. */
 const libraryPathBytesMax = 500;
@@ -110,7 +110,8 @@ function outcomeOf(change: FunctionChange, exists: boolean, others: number): Fun
 
 function problemOf({ name, body, parameters, library = '' }: FunctionDefinition): string | null {
   if (name === '' || Buffer.byteLength(name) > nameBytesMax) return `a name has 1 to ${nameBytesMax} bytes`;
-  if (Buffer.byteLength(body) > bodyBytesMax) return `a body has at most ${bodyBytesMax} bytes`;
+  if (Buffer.byteLength(body) > functionBodyBytesMax)
+    return `a body has at most ${functionBodyBytesMax} bytes`;
   if (Buffer.byteLength(library) > libraryPathBytesMax)
     return `the name of a library has at most ${libraryPathBytesMax} bytes`;
   return parameters.length <= parametersMax ? null : `a function has at most ${parametersMax} parameters`;

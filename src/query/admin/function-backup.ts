@@ -1,12 +1,21 @@
 // Backs up and restores user-defined functions and their libraries for backup tools: the global ones, or those of a bucket's scopes.
+import type { WorkSteps } from '#base/steps.ts';
 import { scopeKeyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parseExpression } from '#sqlpp/text/parser.ts';
+import { JsonError } from '#sqlpp/values/json-parse.ts';
+import { parseInSteps } from '#sqlpp/values/json-steps.ts';
 import { isHeld } from '../access/privileges.ts';
 import type { Session } from '../access/session.ts';
 import { functionRow } from '../catalog/function-rows.ts';
 import { libraryPath, libraryPlace } from '../functions/known-libraries.ts';
-import type { FunctionDefinition, FunctionLibrary, FunctionScope } from '../query.contract.ts';
+import {
+  type FunctionDefinition,
+  type FunctionLibrary,
+  type FunctionScope,
+  functionBodyBytesMax,
+} from '../query.contract.ts';
+import { inSlices } from '../service/steps-in-slices.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { checkEdition, checkRight, shownLibrary } from './libraries.ts';
 
@@ -33,7 +42,7 @@ export function backUpFunctions(
   const functions = service.deps.functions.all().filter(isBackedUp);
   const libraries = service.deps.libraries.all().filter(isBackedUp);
   checkAccess(session, bucket, functions);
-  for (const { scope } of libraries) checkRight(session, scope);
+  for (const scope of scopesOf(libraries)) checkRight(session, scope);
   return {
     udfMagic: magic,
     version,
@@ -52,19 +61,19 @@ export async function restoreFunctions(
   { bucket, parameters }: BackupSelection,
   body: string,
 ): Promise<void> {
-  const backup = backupOf(body);
+  const backup = await inSlices(service, contentOf(body), neverAborted);
   const isChosen = choiceOf(bucket, parameters);
   const renamed = renames(parameters);
   const targetScopeOf = ({ scope }: Scoped): FunctionScope =>
     scope === null || bucket === null ? null : { bucket, scope: renamed.get(scope.scope) ?? scope.scope };
-  const functions = definitionsOf(backup)
+  const functions = backup.functions
     .filter(isChosen)
     .map((definition) => inScope(definition, targetScopeOf(definition)));
-  const libraries = librariesOf(backup)
+  const libraries = backup.libraries
     .filter(isChosen)
     .map((library) => ({ ...library, scope: targetScopeOf(library) }));
   checkAccess(session, bucket, functions);
-  for (const { scope } of libraries) checkRight(session, scope);
+  for (const scope of scopesOf(libraries)) checkRight(session, scope);
   if (libraries.length > 0 || functions.some(({ library }) => library !== undefined)) checkEdition(service);
   for (const library of libraries) await restoreLibrary(service, library);
   for (const definition of functions) {
@@ -95,8 +104,9 @@ function checkAccess(
   functions: readonly FunctionDefinition[],
 ): void {
   const inSqlpp = functions.filter(({ library }) => library === undefined);
-  const scopes: FunctionScope[] = bucket === null ? [null] : inSqlpp.map(({ scope }) => scope);
-  for (const { scope, library } of functions) if (library !== undefined) checkRight(session, scope);
+  const external = functions.filter(({ library }) => library !== undefined);
+  const scopes: FunctionScope[] = bucket === null ? [null] : scopesOf(inSqlpp);
+  for (const scope of scopesOf(external)) checkRight(session, scope);
   for (const scope of scopes) {
     const target = scope === null ? {} : { keyspace: scopeKeyspace(scope) };
     if (isHeld(session.callers, { action: 'function', ...target })) continue;
@@ -112,6 +122,11 @@ function checkAccess(
 interface Scoped {
   readonly scope: FunctionScope;
 }
+
+/** The different scopes of items that all belong to one bucket, or are all global. */
+const scopesOf = (items: readonly Scoped[]): FunctionScope[] => [
+  ...new Map(items.map(({ scope }) => [scope?.scope, scope])).values(),
+];
 
 /**
  * The filter of functions and libraries. With `bucket` null it selects the global ones, otherwise those of scopes; the parameters `include`
@@ -142,16 +157,25 @@ function renames(parameters: URLSearchParams): ReadonlyMap<string, string> {
   );
 }
 
-function backupOf(body: string): Readonly<Record<string, unknown>> {
-  const backup = objectOf(parsed(body), 'body');
+const neverAborted = new AbortController().signal;
+
+interface Content {
+  readonly functions: readonly FunctionDefinition[];
+  readonly libraries: readonly FunctionLibrary[];
+}
+
+/** Reads a backup, which may have thousands of functions. */
+function* contentOf(body: string): WorkSteps<Content> {
+  const backup = objectOf(yield* parsed(body), 'body');
   if (backup['udfMagic'] !== magic)
     throw wrongField('udfMagic', `"${magic}", which marks a backup of functions`);
   if (backup['version'] !== version) throw wrongField('version', `"${version}"`);
-  return backup;
-}
-
-function definitionsOf({ udfs }: Readonly<Record<string, unknown>>): FunctionDefinition[] {
-  return listOf(udfs, 'udfs').map((item, at) => definitionOf(objectOf(item, `udfs[${at}]`), `udfs[${at}]`));
+  const functions: FunctionDefinition[] = [];
+  for (const [at, item] of listOf(backup['udfs'], 'udfs').entries()) {
+    functions.push(definitionOf(objectOf(item, `udfs[${at}]`), `udfs[${at}]`));
+    yield;
+  }
+  return { functions, libraries: librariesOf(backup) };
 }
 
 /** Backups by published servers have no libraries. */
@@ -196,6 +220,8 @@ function definitionOf(item: Readonly<Record<string, unknown>>, at: string): Func
     return { scope, ...signature, body: text(definition, 'object'), library };
   }
   const body = text(definition, 'text');
+  if (Buffer.byteLength(body) > functionBodyBytesMax)
+    throw sqlError(10103, signature.name, `a body has at most ${functionBodyBytesMax} bytes`);
   parseExpression(body);
   return { scope, ...signature, body };
 }
@@ -203,11 +229,13 @@ function definitionOf(item: Readonly<Record<string, unknown>>, at: string): Func
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '');
 
-function parsed(body: string): unknown {
+function* parsed(body: string): WorkSteps<unknown> {
+  const bytes = Buffer.from(body);
   try {
-    return JSON.parse(body);
-  } catch {
-    return undefined; // refused as any value that is not an object
+    return yield* parseInSteps({ bytes, start: 0, end: bytes.length });
+  } catch (error) {
+    if (error instanceof JsonError) return undefined; // refused as any value that is not an object
+    throw error;
   }
 }
 
