@@ -89,3 +89,45 @@ for (const spanEnds of [false, true])
     await later.close();
     assert.deepEqual([...(series[0]?.values ?? [])], values);
   });
+
+/** A folder with logs that cannot be read, as those in damaged parts of a disk. */
+class FolderWithUnreadableLogs extends FolderStoreFiles {
+  unreadable = '';
+
+  override readAll(name: string): Promise<Buffer> {
+    return name === this.unreadable ? Promise.reject(new Error('EIO: i/o error, read')) : super.readAll(name);
+  }
+}
+
+test('a tier whose log cannot be read reports that, records on, and has the samples of the log once it can be read', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-tier-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const files = new FolderWithUnreadableLogs(folder);
+  const retention = { ageMs: 24 * spanMs, bytes: 1e9 };
+  const bounds = { spanMs, retention, seriesMax: 100, samplesMax: 1e6 };
+  const opened = async (): Promise<Tier> => {
+    const tier = new Tier({ files, clock: new ManualClock(startMs + 20_000), log: silentLog, bounds });
+    await tier.open();
+    return tier;
+  };
+  const append = (tier: Tier, step: number): void =>
+    tier.append(startMs + step * 10_000, [{ name: 'ops', labels: {}, value: step }]);
+  const valuesIn = async (tier: Tier) => {
+    const { series, problems } = await tier.select([], startMs, startMs + spanMs);
+    return [[...(series[0]?.values ?? [])], problems];
+  };
+  const before = await opened();
+  append(before, 1);
+  await before.close();
+  files.unreadable = `${startMs}.log`;
+  const meanwhile = await opened();
+  append(meanwhile, 2);
+  const problem = `metrics file ${startMs}.log: EIO: i/o error, read`;
+  assert.deepEqual(await valuesIn(meanwhile), [[2], [problem]]);
+  await meanwhile.close();
+  files.unreadable = '';
+  const later = await opened();
+  append(later, 3);
+  assert.deepEqual(await valuesIn(later), [[1, 2, 3], []]);
+  await later.close();
+});

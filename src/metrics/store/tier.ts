@@ -75,6 +75,8 @@ export class Tier {
   #hasReportedRefused = false;
   #hasReportedFailure = false;
   readonly #damages: Damage[] = [];
+  /** Spans whose logs could not be read: the files stay for the next start, so that others must not take their names. */
+  readonly #unreadable: SpanId[] = [];
 
   constructor(options: TierOptions) {
     this.#options = options;
@@ -96,7 +98,14 @@ export class Tier {
     const found = await files.list();
     this.#blocks.adopt(found);
     const logs = found.map(({ name }) => spanOfFile(name, logSuffix)).filter((span) => span !== null);
-    for (const span of logs.sort(bySpan)) await this.#restore(span);
+    for (const span of logs.sort(bySpan)) {
+      try {
+        await this.#restore(span);
+      } catch (error) {
+        this.#unreadable.push(span);
+        this.#damaged(span, error as Error);
+      }
+    }
     this.#isOpen = true;
     this.#write(() => this.#blocks.expire(clock.wallMs()));
     for (const { timeMs, samples } of this.#early) this.append(timeMs, samples);
@@ -231,7 +240,9 @@ export class Tier {
   }
 
   #nextVersion(startMs: number): number {
-    const same = [...this.#blocks.spans, ...this.#ended].filter((span) => span.startMs === startMs);
+    const same = [...this.#blocks.spans, ...this.#ended, ...this.#unreadable].filter(
+      (span) => span.startMs === startMs,
+    );
     return Math.max(-1, ...same.map(({ version }) => version)) + 1;
   }
 
@@ -329,7 +340,7 @@ export class Tier {
   }
 
   async #replay(bytes: Buffer, head: Head, span: SpanId): Promise<number> {
-    const { clock, log } = this.#options;
+    const { clock } = this.#options;
     let end = 0;
     const pause = pausesOf(clock, sliceMs);
     try {
@@ -339,11 +350,16 @@ export class Tier {
         await pause();
       }
     } catch (error) {
-      const text = `metrics file ${logName(span)}: ${(error as Error).message}`;
-      this.#damages.push({ startMs: span.startMs, text });
-      log.error('metrics.damaged', { file: logName(span), reason: text });
+      this.#damaged(span, error as Error);
     }
     return end;
+  }
+
+  /** Reports the log of a span as damaged, in the node's log and to queries of its time. */
+  #damaged(span: SpanId, { message }: Error): void {
+    const text = `metrics file ${logName(span)}: ${message}`;
+    this.#damages.push({ startMs: span.startMs, text });
+    this.#options.log.error('metrics.damaged', { file: logName(span), reason: text });
   }
 
   /** Most series of a full head may be those of deleted buckets: then the next sample begins another version of the span. */
