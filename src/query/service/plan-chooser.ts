@@ -233,15 +233,13 @@ export class PlanChooser {
     return this.cached(text, { positional, named }, (values) => this.prepare(text, values));
   }
 
-  /** The plan is cached, except in a transaction, whose data the plan would keep in memory. */
   private cached(
     text: string,
     parameters: Pick<ValuesForPlan, 'positional' | 'named'>,
     prepare: (values: ValuesForPlan) => PreparedStatement,
   ): PreparedStatement {
     const { request, parts, sequentialScans, usesStatistics } = this;
-    const { queryContextText: queryContext, transaction } = request;
-    if (transaction.id !== null || transaction.isImplicit) return prepare(parameters);
+    const { queryContextText: queryContext } = request;
     const basis = { text, queryContext, sequentialScans, usesStatistics };
     return parts.plans.planOf(basis, parts.planRevision, parameters, (onParameterRead) =>
       prepare({ ...parameters, onParameterRead }),

@@ -1,5 +1,5 @@
 // What the planner needs to know of a statement and its datastore (`PlanningContext`).
-import type { IndexDefinition, IndexStatus } from '../datastore/indexes.ts';
+import type { IndexDefinition, Indexes, IndexStatus } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { QueryPlan } from '../plan/operators.ts';
 import type { PlanningContext } from '../plan/planning.ts';
@@ -17,8 +17,8 @@ export interface StatementPlanning extends PlanningContext {
   readonly subqueries: QueryPlan[];
   /** The parameters that the statement uses: names without `$`, and positions as digits. */
   parameters(tree: Statement): string[];
-  /** Call after planning: plans refer to this object, and are used longer than the parameters of the request. */
-  releaseValues(): void;
+  /** Call after planning: plans refer to this object, and are used longer than the request's parameters and indexes. */
+  release(): void;
 }
 
 export type KnownValues = Pick<PrepareContext, 'positional' | 'named' | 'onParameterRead'>;
@@ -27,7 +27,8 @@ export type KnownValues = Pick<PrepareContext, 'positional' | 'named' | 'onParam
 export function planningOf(text: string, context: PrepareContext): StatementPlanning {
   const { sequentialScans, datastore, statistics } = context;
   let values: KnownValues = context;
-  const { indexes } = datastore;
+  // Indexes of a transaction refer to its changes.
+  let indexes: Pick<Indexes, 'indexesOf'> = datastore.indexes;
   const used = new Map<string, IndexDefinition>();
   return {
     text,
@@ -40,11 +41,18 @@ export function planningOf(text: string, context: PrepareContext): StatementPlan
     compare: (a, b) => collate(resolveDeep(a as Value), resolveDeep(b as Value)),
     constantOf: (expression) => constantOf(expression, values),
     parameters: (tree) => (mayHaveParameters(text) ? parametersOf(tree) : []),
-    releaseValues: () => {
+    release: () => {
       values = {};
+      indexes = released;
     },
   };
 }
+
+const released: Pick<Indexes, 'indexesOf'> = {
+  indexesOf: () => {
+    throw new Error('the statement is planned already');
+  },
+};
 
 /** The value of a literal, of a combination of literals, or of a parameter that has one already. */
 export function constantOf(expression: Expression, context: KnownValues): { value: Value } | undefined {

@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import type { Indexes } from '../datastore/indexes.ts';
 import { compile } from '../expressions/compile.ts';
 import { evaluationContext } from '../expressions/evaluation-context.fixture.ts';
 import { parseExpression } from '../text/parser.ts';
@@ -34,29 +35,36 @@ const statements = [
 interface PreparedWithRefs {
   readonly prepared: PreparedStatement;
   readonly datastore: WeakRef<Datastore>;
+  readonly indexes: WeakRef<Indexes>;
   readonly named: WeakRef<ReadonlyMap<string, Value>>;
 }
 
-/** Prepares the statement with a datastore and parameters that, like those of a request, nothing else refers to. */
+/** Prepares the statement with a datastore, indexes and parameters that, like those of a request in a transaction, nothing else refers to. */
 function prepareWithRefs(stored: MemoryDatastore, text: string): PreparedWithRefs {
   const named = new Map([['p', 1]]);
-  const { documents, indexes, indexAdmin, catalog } = stored;
+  const { documents, indexAdmin, catalog } = stored;
+  const indexes: Indexes = {
+    indexesOf: (keyspace) => stored.indexes.indexesOf(keyspace),
+    scan: (scan) => stored.indexes.scan(scan),
+    figures: (index) => stored.indexes.figures(index),
+  };
   const datastore: Datastore = { documents, indexes, indexAdmin, catalog, find: (name) => stored.find(name) };
   return {
     prepared: prepareStatement(text, { datastore, named, sequentialScans: true }),
     datastore: new WeakRef(datastore),
+    indexes: new WeakRef(indexes),
     named: new WeakRef(named),
   };
 }
 
-test('a plan holds neither the datastore of its first request, which has the session, nor its parameters', async () => {
+test('a plan holds neither the datastore of its first request, which has the session, nor the indexes, which have the changes of a transaction, nor the parameters', async () => {
   const stored = new MemoryDatastore();
   stored.add('t');
   const plans = statements.map((text) => prepareWithRefs(stored, text));
   await nextTurn();
   collectGarbage();
-  const keepingMemory = plans.filter(
-    ({ datastore, named }) => datastore.deref() !== undefined || named.deref() !== undefined,
+  const keepingMemory = plans.filter(({ datastore, indexes, named }) =>
+    [datastore, indexes, named].some((each) => each.deref() !== undefined),
   );
   assert.deepEqual(
     keepingMemory.map(({ prepared }) => prepared.text),

@@ -288,7 +288,7 @@ function preparedOf(
     run: (_prepared: PreparedStatement, context: ExecuteContext): Execution =>
       execute(compiled, context, parts),
   };
-  planning.releaseValues();
+  planning.release();
   return {
     text: resolver.text,
     kind,
