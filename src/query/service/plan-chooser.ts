@@ -108,18 +108,19 @@ export class PlanChooser {
     return this.engine.prepare(text, this.contextOf(null, undefined, true));
   }
 
-  /** The statement of this name, replanned if definitions have changed. */
+  /** The statement of this name, replanned if definitions have changed, or if its plan may have a scan that the request must not have. */
   byName(name: string): { prepared: PreparedStatement; entry: PreparedEntry } {
-    const { parts, request } = this;
+    const { parts, request, sequentialScans } = this;
     const { queryContextText } = request;
     const known = parts.prepared.find(name, queryContextText);
     if (known) this.checkPlan(known);
     if (known === undefined) this.unknownName = name;
     const entry = known ?? this.fromPlan(name) ?? this.fromName(name);
     if (entry === undefined) throw sqlError(4040, name);
-    if (entry.revision !== parts.planRevision) {
+    if (entry.revision !== parts.planRevision || (entry.sequentialScans && !sequentialScans)) {
       entry.prepared = this.prepare(entry.prepared.text, null, entry.queryContext);
       entry.revision = parts.planRevision;
+      entry.sequentialScans = sequentialScans;
     }
     return { prepared: entry.prepared, entry };
   }
@@ -223,6 +224,7 @@ export class PlanChooser {
       shortestServiceMs: 0,
       longestServiceMs: 0,
       revision: parts.planRevision,
+      sequentialScans: this.sequentialScans,
     };
     parts.prepared.add(entry, parts.deps.settings.preparedLimit);
     return entry;

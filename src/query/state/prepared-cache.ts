@@ -26,6 +26,8 @@ export interface PreparedEntry {
   longestServiceMs: number;
   /** The service's `planRevision` when the plan was made. */
   revision: number;
+  /** Whether the plan may scan a collection without an index. */
+  sequentialScans: boolean;
 }
 
 /** Counts a completed run with its elapsed and service times. */
