@@ -41,6 +41,11 @@ for (const [what, text, redacted] of [
     `{"userDNMapping":{"template":"${mark('uid=%u,dc=corp')}"},"port":389}`,
   ],
   ['an empty list and an empty text', '{"recipients":[],"sender":"","userDNMapping":{}}', null],
+  [
+    'the text of an audited statement, which may contain documents',
+    '{"statement":"INSERT INTO b VALUES (\\"k\\", {\\"ssn\\": 1})","id":28672}',
+    `{"statement":"${mark('INSERT INTO b VALUES (\\"k\\", {\\"ssn\\": 1})')}","id":28672}`,
+  ],
   ['a mail address', '"to: a.b@example.com,"', `"to: ${mark('a.b@example.com')},"`],
   ['the node and its accounts', '{"user":"@ns_server","node":"ns_1@cb.local"}', null],
   ['names of buckets', '{"name":"travel","bucket":"travel"}', null],

@@ -1,11 +1,12 @@
-// Redaction of support bundles at the level `partial`: names of users, mail addresses, keys of documents and distinguished
-// names become salted hashes, marked as `<ud>…</ud>`. Equal texts stay equal, so that events can be followed.
+// Redaction of support bundles at the level `partial`: names of users, mail addresses, keys of documents, distinguished names and
+// audited statements, which may contain documents, become salted hashes, marked as `<ud>…</ud>`. Equal texts stay equal, so that
+// events can be followed.
 import { createHash } from 'node:crypto';
 
 const string = String.raw`"(?:[^"\\]|\\.)*"`;
-/** Members of JSON whose texts are about a user. Those of `compoundMember` have several texts, in a list or an object. */
+/** Members of JSON whose texts are about a user or documents. Those of `compoundMember` have several texts, in a list or an object. */
 const userMembers =
-  'user|real_user|username|authUser|groupsQueryUser|bindDN|groupsQuery|ldap_group_ref|emailUser|sender|dn';
+  'user|real_user|username|authUser|groupsQueryUser|bindDN|groupsQuery|ldap_group_ref|emailUser|sender|dn|statement';
 const userMember = new RegExp(`("(?:${userMembers})"\\s*:\\s*)(${string})`, 'g');
 const compoundMember = new RegExp(
   `("(?:recipients|disabledUsers|userDNMapping)"\\s*:\\s*)(\\[(?:${string}|[^"\\]])*\\]|\\{(?:${string}|[^"}])*\\}|${string})`,
