@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { assertGrowth } from '../../../test/support/growth.ts';
 import { Redactor } from './redactor.ts';
 
 const mark = (text: string) => `<ud>${createHash('sha1').update('salt').update(text).digest('hex')}</ud>`;
@@ -52,3 +53,10 @@ for (const [what, text, redacted] of [
 ] as const)
   test(`redaction ${redacted === null ? 'keeps' : 'replaces'} ${what}`, () =>
     assert.equal(redactor.redact(text), redacted ?? text));
+
+test('the time of redaction grows with the length of a text, also of one long word', async () => {
+  await assertGrowth(1, 4_000, (length) => {
+    redactor.redact(`{"text":"${'x'.repeat(length)}"}`);
+    redactor.redact(`x@${'x'.repeat(length)}`);
+  });
+});

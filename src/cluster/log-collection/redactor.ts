@@ -18,7 +18,8 @@ const textOfMember = new RegExp(`((?:${string}\\s*:\\s*)?)(${string})`, 'g');
 const domainName = /^"domain"/;
 /** A path segment that names a user, a group or a document. */
 const namingPath = /(\/rbac\/users\/\w+\/|\/rbac\/groups\/|\/docs\/)([^/?\s"\\]+)/g;
-const mailAddress = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
+/** Begins only where a word begins: otherwise a long word without an at sign would be searched again from each of its characters. */
+const mailAddress = /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
 const word = /[\p{L}\p{N}_.@+-]+/gu;
 /** Also matches a replaced text, whose parts are no words. */
 const wordOrMark = new RegExp(`<ud>[0-9a-f]{40}</ud>|${word.source}`, 'gu');
