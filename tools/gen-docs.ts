@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Access, RouteDefinition } from '#contract/route.ts';
 import { commands } from '#wire/commands/index.ts';
 import type { Command } from '#wire/define-command.ts';
-import { catalog, constantFields } from '../src/cluster/settings/catalog.ts';
+import { constantFields, settingsCatalog } from '../src/cluster/settings/catalog.ts';
 import { type Effect, missingFeatures, type Setting } from '../src/cluster/settings/setting.ts';
 import { archiveVerbs } from '../src/main/backup/archive-commands.ts';
 import { backupOptions, restoreOptions } from '../src/main/backup-options.ts';
@@ -164,7 +164,7 @@ async function settingsPage(): Promise<string> {
     'leaves out keeps its value. What the process itself takes (folders, ports, log level) is in [Command line](command-line.md) and needs',
     'a restart of the node.\n',
   ];
-  for (const group of catalog) {
+  for (const group of settingsCatalog) {
     lines.push(`## ${group.title}\n`, `${group.routes.map(callOf).join(', ')}\n`);
     lines.push('| parameter | default | accepted | a change is | what it does |', '|---|---|---|---|---|');
     lines.push(...group.settings.map(settingRow), '');

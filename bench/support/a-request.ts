@@ -20,7 +20,7 @@ export const aRequest = (key: Buffer, valueBytes: number): MutationRequest => ({
   casHi: 0,
   casLo: 0,
   mode: StoreMode.set,
-  overTombstone: false,
+  countsTombstone: false,
   keepXattrs: true,
   hasRoom: false,
   durability: DurabilityLevel.none,

@@ -1,5 +1,5 @@
-// A process with a data service that measures its turns: the processor time and the elapsed time between two calls of a timer that is due
-// each millisecond. Other processes prolong only the elapsed time.
+// A process with a data service that measures the longest turn of its event loop: a timer is due each millisecond, so the time between two calls of it
+// is that of a turn. Other processes prolong only the elapsed time, not the processor time.
 import { performance } from 'node:perf_hooks';
 import { HeavyThread } from '../../src/kv/heavy/hosts/heavy-thread.ts';
 import { realClock } from '../../src/ports/clock.ts';

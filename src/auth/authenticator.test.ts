@@ -39,7 +39,7 @@ async function anAuthenticator() {
   };
   const listeners = new Set<() => void>();
   const source = {
-    provisioned: () => true,
+    isProvisioned: () => true,
     find: (name: string) => users.get(name) ?? null,
     onChange(listener: () => void) {
       listeners.add(listener);
@@ -63,7 +63,7 @@ test('the authenticator accepts the right password, and verifies it only once', 
   assert.equal(kdf.compared, 1);
 });
 
-test('verifies once for concurrent requests', async () => {
+test('the authenticator verifies once for concurrent requests', async () => {
   const { add, login, kdf } = await anAuthenticator();
   await add('jane', 'secret1');
   const callers = await Promise.all(Array.from({ length: 50 }, () => login('jane', 'secret1')));
@@ -71,7 +71,7 @@ test('verifies once for concurrent requests', async () => {
   assert.equal(kdf.compared, 1);
 });
 
-test('verifies again after the password was changed', async () => {
+test('the authenticator verifies again after the password was changed', async () => {
   const { add, login, clock } = await anAuthenticator();
   await add('jane', 'secret1');
   await login('jane', 'secret1');
@@ -88,7 +88,7 @@ test('the authenticator refuses a password that was changed while it was verifie
   assert.equal(await advanceUntilDone(clock, answer), null);
 });
 
-test('hashes the password even of an external user whom no LDAP server accepts', async () => {
+test('the authenticator hashes the password even of an external user whom no LDAP server accepts', async () => {
   const { users, login, kdf, clock } = await anAuthenticator();
   const identity = { name: 'jane', domain: 'external' } as const;
   users.set('jane', { identity, password: null, credentialId: '1', roles: [] });
@@ -98,7 +98,7 @@ test('hashes the password even of an external user whom no LDAP server accepts',
   assert.equal(kdf.compared, 1);
 });
 
-test('hashes the password even for an unknown user name', async () => {
+test('the authenticator hashes the password even for an unknown user name', async () => {
   const { login, kdf, clock } = await anAuthenticator();
   assert.equal(await advanceUntilDone(clock, login('nobody', 'x')), null);
   assert.equal(kdf.compared, 1);
@@ -125,7 +125,7 @@ test('the authenticator answers several connections of one client with a wrong p
   assert.ok(clock.monotonicMs() - startedMs <= 3_000, `${clock.monotonicMs() - startedMs} ms`);
 });
 
-test('notifies once when an account is deleted, or its credentials or roles change', async () => {
+test('the authenticator notifies once when an account is deleted, or its credentials or roles change', async () => {
   const { authenticator, users, listeners, add, login } = await anAuthenticator();
   await add('jane', 'secret1');
   const jane = users.get('jane') as KnownIdentity;
@@ -181,7 +181,7 @@ test('the authenticator counts all addresses of an IPv6 network as one source', 
   assert.equal(clock.monotonicMs() - startedMs, 100);
 });
 
-test('discards failures after a quarter of an hour without any', async () => {
+test('the authenticator discards failures after a quarter of an hour without any', async () => {
   const { login, clock } = await anAuthenticator();
   for (let attempt = 0; attempt < 8; attempt++) await advanceUntilDone(clock, login('jane', 'wrong'));
   clock.advance(15 * 60_000);
@@ -190,7 +190,7 @@ test('discards failures after a quarter of an hour without any', async () => {
   assert.equal(clock.monotonicMs() - startedMs, 100);
 });
 
-test('verifies two passwords at a time, and only one of sources that guess', async () => {
+test('the authenticator verifies two passwords at a time, and only one of sources that guess', async () => {
   const { login, kdf, clock, add } = await anAuthenticator();
   await add('jane', 'secret1');
   const guesses = () => Promise.all(Array.from({ length: 50 }, (_, n) => login(`guess${n}`, 'x')));
@@ -202,7 +202,7 @@ test('verifies two passwords at a time, and only one of sources that guess', asy
   assert.ok(await login('jane', 'secret1', '10.0.0.2'));
 });
 
-test('verifies for other sources before a source that guesses', async () => {
+test('the authenticator verifies for other sources before a source that guesses', async () => {
   const { login, kdf, clock, add } = await anAuthenticator();
   await add('jane', 'secret1');
   await advanceUntilDone(clock, Promise.all(Array.from({ length: 10 }, (_, n) => login(`guess${n}`, 'x'))));

@@ -25,7 +25,7 @@ export interface KnownIdentity {
 
 /** The stored identities in their current state. */
 export interface IdentitySource {
-  provisioned(): boolean;
+  isProvisioned(): boolean;
   find(name: string): KnownIdentity | null;
   /** Finds an identity in a domain; absent if there is only one domain. */
   findIn?(name: string, domain: string): KnownIdentity | null;
@@ -78,8 +78,8 @@ export class Authenticator implements Authority {
     this.#digestKey = Buffer.from(options.random.bytes(32)).toString('base64');
   }
 
-  provisioned(): boolean {
-    return this.#source.provisioned();
+  isProvisioned(): boolean {
+    return this.#source.isProvisioned();
   }
 
   /** Until the node is provisioned, only these credentials may set it up. */

@@ -21,7 +21,7 @@ export interface Caller {
 
 export interface Authority {
   /** False until the first administrator's credentials are set. */
-  provisioned(): boolean;
+  isProvisioned(): boolean;
   /** Before provisioning: whether these credentials may set the node up. Any may, unless the node is reserved for an administrator. */
   maySetUp?(sent: { readonly name: string; readonly password: string } | null): boolean;
   readonly anonymous: Caller;

@@ -28,7 +28,7 @@ const names = (bits: number | undefined) =>
     .map(([name]) => name)
     .sort();
 
-test('grants an administrator all privileges on every bucket', () => {
+test('the data service grants an administrator all privileges on every bucket', () => {
   const { node, buckets } = grants('admin');
   assert.deepEqual({ node: names(node) }, { node: ['administrator', 'stats', 'systemSettings'] });
   const bucketBits = names(buckets['*']?.privileges);
@@ -37,7 +37,7 @@ test('grants an administrator all privileges on every bucket', () => {
   assert.equal(names(fullGrants().node).length, Object.keys(Privilege).length);
 });
 
-test('grants a role on a bucket named like an inherited property of objects', () => {
+test('the data service grants a role on a bucket named like an inherited property of objects', () => {
   for (const name of ['__proto__', 'constructor']) {
     const { buckets } = structuredClone(grants(`data_reader[${name}]`));
     assert.deepEqual(Object.keys(buckets), [name]);
@@ -45,7 +45,7 @@ test('grants a role on a bucket named like an inherited property of objects', ()
   }
 });
 
-test('grants data roles the privileges of published servers', () => {
+test('the data service grants data roles the privileges of published servers', () => {
   assert.deepEqual(names(grants('data_reader[t]').buckets['t']?.privileges), [
     'rangeScan',
     'read',
@@ -59,7 +59,7 @@ test('grants data roles the privileges of published servers', () => {
   assert.deepEqual(names(grants('data_reader[t]').node), ['systemSettings']);
 });
 
-test('puts the privileges of a scope or collection under its id', () => {
+test('the data service puts the privileges of a scope or collection under its id', () => {
   const grant = grants('data_reader[t:s:c],data_writer[t:s]').buckets['t'];
   assert.equal(grant?.privileges, 0);
   assert.deepEqual(Object.keys(grant?.scopes ?? {}), ['8']);
@@ -75,7 +75,7 @@ test('puts the privileges of a scope or collection under its id', () => {
   ]);
 });
 
-test('omits scopes, collections and buckets that do not exist', () => {
+test('the data service omits scopes, collections and buckets that do not exist', () => {
   assert.deepEqual(grants('data_reader[t:gone]').buckets, {});
   assert.deepEqual(grants('data_reader[gone:s:c]').buckets, {});
   assert.deepEqual(
@@ -84,7 +84,7 @@ test('omits scopes, collections and buckets that do not exist', () => {
   );
 });
 
-test('grants cluster administrators statistics, but no data', () => {
+test('the data service grants cluster administrators statistics, but no data', () => {
   const cluster = grants('cluster_admin');
   assert.deepEqual(names(cluster.buckets['*']?.privileges), ['simpleStats']);
   assert.deepEqual(names(cluster.node), ['administrator', 'stats', 'systemSettings']);

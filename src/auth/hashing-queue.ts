@@ -8,7 +8,7 @@ const suspectRunningMax = 1;
 const queuedMax = 500;
 
 interface Waiting {
-  readonly suspect: boolean;
+  readonly isSuspect: boolean;
   start(): void;
 }
 
@@ -29,11 +29,11 @@ export class HashingQueue {
     }
   }
 
-  #enter(suspect: boolean): Promise<void> {
-    const queue = suspect ? this.#suspects : this.#others;
+  #enter(isSuspect: boolean): Promise<void> {
+    const queue = isSuspect ? this.#suspects : this.#others;
     if (queue.length >= queuedMax) throw generalRefusals.busyHashing();
     return new Promise((start) => {
-      queue.push({ suspect, start });
+      queue.push({ isSuspect, start });
       this.#startNext();
     });
   }
@@ -44,7 +44,7 @@ export class HashingQueue {
       this.#others.shift() ?? (this.#suspectRunning < suspectRunningMax ? this.#suspects.shift() : undefined);
     if (!next) return;
     this.#running++;
-    if (next.suspect) this.#suspectRunning++;
+    if (next.isSuspect) this.#suspectRunning++;
     next.start();
   }
 }

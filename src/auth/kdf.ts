@@ -1,4 +1,5 @@
-// Key derivation: slow on purpose, computed in the thread pool. A port, because completion order there is not deterministic.
+// Key derivation: slow on purpose, computed in the thread pool. A port, since calls in that pool end in an order that a
+// test cannot repeat.
 
 export type KdfHash = 'sha1' | 'sha256' | 'sha512';
 

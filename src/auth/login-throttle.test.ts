@@ -20,7 +20,7 @@ test('delays a bounded number of answers', async () => {
   assert.equal(answered, 1_100);
 });
 
-test('discards the oldest failures when more than ten thousand are counted, by source and by pair of source and user together', async () => {
+test('the login throttle discards the oldest failures when more than ten thousand are counted, by source and by pair of source and user together', async () => {
   const clock = new ManualClock();
   const throttle = new LoginThrottle(clock);
   for (let n = 0; n < 5; n++) await advanceUntilDone(clock, throttle.failed('first', 'jane'));

@@ -31,7 +31,7 @@ test('an IPv6 address has its /64 network in every notation', () => {
   for (const [address, expected] of Object.entries(networks)) assert.equal(sourceOf(address), expected);
 });
 
-test('distinguishes addresses from names', () => {
+test('isAddress distinguishes addresses from names', () => {
   for (const address of ['127.0.0.1', '10.20.30.40', '::1', 'fe80::1'])
     assert.ok(isAddress(address), address);
   for (const name of ['localhost', 'db1.example.com', '10.example', 'n1']) assert.ok(!isAddress(name), name);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadedOnce } from './loaded-once.ts';
 
-test('what is loaded is kept, and a failure is not', async () => {
+test('loadedOnce keeps what it has loaded, and loads again after a failure', async () => {
   let loads = 0;
   const load = loadedOnce(async () => {
     loads++;

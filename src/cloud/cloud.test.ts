@@ -36,7 +36,7 @@ test('the cloud answers 500 without details for every operation once its databas
   await cloud.stop();
 });
 
-test('accepts an access key with its signature, and refuses more text after the signature', async (t) => {
+test('the cloud accepts an access key with its signature, and refuses more text after the signature', async (t) => {
   const { cloud, clock } = await aCloud();
   t.after(() => cloud.stop());
   const { accessKey, secretKey } = cloud.startToken;
@@ -49,7 +49,7 @@ test('accepts an access key with its signature, and refuses more text after the 
   assert.deepEqual([await statusFor(signed), await statusFor(`${signed}:more`)], [200, 401]);
 });
 
-test('refuses a request whose token is revoked while its body arrives', async (t) => {
+test('the cloud refuses a request whose token is revoked while its body arrives', async (t) => {
   const parts = await aCloud();
   t.after(() => parts.cloud.stop());
   const tokens = new TokenStore(parts);
@@ -69,13 +69,13 @@ test('refuses a request whose token is revoked while its body arrives', async (t
   assert.equal((await parts.get('/v2/projects')).body.data.length, 1);
 });
 
-test('leaves file handles for files and nodes, however many connections clients with a token open', async (t) => {
+test('the cloud leaves file handles for files and nodes, however many connections clients with a token open', async (t) => {
   const { cloud } = await aCloud();
   t.after(() => cloud.stop());
   assert.equal(cloud.api.server.maxConnections, handleShares().rest);
 });
 
-test('keeps of the tokens of starts only the valid one and the one that it replaced', async (t) => {
+test('the cloud keeps of the tokens of starts only the valid one and the one that it replaced', async (t) => {
   const { store, state } = openSqlite(':memory:');
   await migrate(store);
   const secrets = new SecretBox(realRandom.bytes(secretKeyBytes), realRandom);
@@ -95,7 +95,7 @@ test('keeps of the tokens of starts only the valid one and the one that it repla
   assert.equal((await get('/v3/caller', { token: issued[2]?.token ?? '' })).status, 401);
 });
 
-test('deletes the tokens of starts of other servers that have not come back', async (t) => {
+test('the cloud deletes the tokens of starts of other servers that have not come back', async (t) => {
   const { store, state } = openSqlite(':memory:');
   await migrate(store);
   const secrets = new SecretBox(realRandom.bytes(secretKeyBytes), realRandom);
@@ -131,7 +131,7 @@ test('deletes the tokens of starts of other servers that have not come back', as
   ]);
 });
 
-test('starts with a cloud named "local" that the operator added before the first start', async (t) => {
+test('the cloud starts with a cloud named "local" that the operator added before the first start', async (t) => {
   const { store, state } = openSqlite(':memory:');
   await migrate(store);
   const added = { name: 'local', provider: 'gcp', region: 'r', cidr: '10.0.0.0/16' } as const;
@@ -145,7 +145,7 @@ test('starts with a cloud named "local" that the operator added before the first
   );
 });
 
-test('shows operations whose kind or step only a newer version knows', async (t) => {
+test('the cloud shows operations whose kind or step only a newer version knows', async (t) => {
   const { cloud, store, clock, random, get } = await aCloud();
   t.after(() => cloud.stop());
   const operations = new OperationsStore({ store, clock, random });

@@ -27,13 +27,13 @@ test("refuses the callers and inputs that each route's declaration excludes", as
   await checkAccess(t, cases, callOf(server));
 });
 
-test('refuses calls, before provisioning, of routes that are not declared open', async (t) => {
+test('before provisioning the node refuses calls of routes that are not declared open', async (t) => {
   const { server, manager } = await aManager({ provisioned: false });
   t.after(() => manager.stop());
   await checkAccess(t, unprovisionedCases(server.routes, admin), callOf(server));
 });
 
-test('opens only the routes of provisioning and bootstrap before provisioning', async () => {
+test('before provisioning only the routes of provisioning and bootstrap are open', async () => {
   const { server, manager } = await aManager({ provisioned: false });
   const open = server.routes
     .filter((route) => route.openBeforeProvisioning)

@@ -53,7 +53,7 @@ test('of several requests to set the cluster up at once exactly one succeeds, an
   assert.deepEqual([body.clusterName, body.memoryQuota], [winner, 300 + names.indexOf(winner)]);
 });
 
-test('stores exactly one of several first credentials sent at once, by any route', async () => {
+test('the node stores exactly one of several first credentials sent at once, by any route', async () => {
   const { request } = await aSlowManager(false);
   const answers = await Promise.all(
     names.map((username, index) => {
@@ -112,7 +112,7 @@ test('requires credentials if the first administrator is set while the body of a
   await server.stop(1000);
 });
 
-test('checks access again if an account loses its roles while the body of its request arrives', async () => {
+test('the node checks access again if an account loses its roles while the body of its request arrives', async () => {
   const { request, server } = await aManager();
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const put = (name: string, roles: string) =>

@@ -97,7 +97,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     nodeTls: nodesFeature.nodeTls,
   });
   const product = productOf(options.release, options.edition);
-  const { nodeFigures, snapshots } = nodesFeature.describedBy({ ...options, view, data, product });
+  const { nodeFigures, snapshots } = nodesFeature.describeNodes({ ...options, view, data, product });
   const identityOf = (name: string) => users.identities.find(name)?.identity ?? null;
   const { auditLog, auditSettings } = auditOf(options, () => alertWatch.auditFailed());
   const events = createEvents({

@@ -31,11 +31,11 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
     isFounder: () => membership.isFounder,
   });
   const { peers } = interNode;
-  const change = {
+  const founderDeps = {
     ...options,
     view,
     peers,
-    // Read each time: the transfer ends when the nodes run servers of their own.
+    // A getter, since the transfer becomes null once the nodes run NATS servers of their own.
     get founderTransfer() {
       return membership.founderTransfer;
     },
@@ -46,11 +46,11 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
       return { clusterUuid: view.cluster.uuid, clusterKey, founder, credentials };
     },
   };
-  const founderChange = new FounderChange(change);
+  const founderChange = new FounderChange(founderDeps);
   const stopServing = () => interNode.stopServing();
   const founderHandover = new FounderHandover({
-    ...change,
-    // Declared again, since the spread reads the getter of `change` only once.
+    ...founderDeps,
+    // Declared again, since the spread reads the getter of `founderDeps` only once.
     get founderTransfer() {
       return membership.founderTransfer;
     },
@@ -67,7 +67,7 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
     founderChange,
     certificates: nodeCertificates,
   });
-  const returning = new EngineReturn({ ...options, view, peers, membership, replacement, places });
+  const engineReturn = new EngineReturn({ ...options, view, peers, membership, replacement, places });
   const engineMove = new EngineMove({
     ...options,
     view,
@@ -77,7 +77,7 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
     offers,
     places,
     replacement,
-    returning,
+    returning: engineReturn,
   });
   peers.answer('ping', () => ({ wallMs: options.clock.wallMs() }));
   return {
@@ -93,7 +93,7 @@ export function createNodes(options: ClusterManagerOptions, view: ClusterView) {
       cluster: new ClusterStore(options.store, options.identity.nodeId),
     }),
     /** Answers requests of other nodes about this node; creates what describes all nodes to clients. */
-    describedBy(parts: Omit<NodeSnapshotsDeps, 'nodeFigures'>) {
+    describeNodes(parts: Omit<NodeSnapshotsDeps, 'nodeFigures'>) {
       const nodeFigures = new NodeFigures({
         view,
         nodeId: options.identity.nodeId,

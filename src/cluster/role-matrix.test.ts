@@ -62,7 +62,7 @@ function isAdmitted(route: RouteDefinition, role: string, has: ReadonlySet<strin
   });
 }
 
-test('answers every route to every role as its declaration says', async (t) => {
+test('the node answers every route to every role as its declaration says', async (t) => {
   const node = await aManager();
   const { request, server, manager } = node;
   t.after(() => manager.stop());

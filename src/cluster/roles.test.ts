@@ -94,7 +94,7 @@ const sentences: { sentence: string; may: readonly Who[]; url: string; sent?: Se
   { sentence: '4.11: all roles read the root certificate', may: everyone, url: '/pools/default/certificate' },
 ];
 
-test('allows exactly the roles that the specification names', async (t) => {
+test('each route allows exactly the roles that the specification names for it', async (t) => {
   const { request, manager } = await aNode();
   t.plan(sentences.length * everyone.length);
   for (const { sentence, may, url, sent } of sentences) {
@@ -146,7 +146,7 @@ const unmentioned: { may: readonly Who[]; url: string; sent?: Sent }[] = [
   { may: everyone, url: '/docs/guides/query' },
 ];
 
-test('allows exactly the expected roles on routes that the specification does not mention', async (t) => {
+test('each route that the specification does not mention allows exactly the expected roles', async (t) => {
   const { request, manager } = await aNode();
   t.plan(unmentioned.length * (everyone.length + 1));
   for (const { may, url, sent } of unmentioned) {
@@ -206,7 +206,7 @@ const table: [RegExp, readonly Who[]][] = [
 /** Permissions that are not in the table: roles of the data service decide about documents and views. */
 const others = /\.data\.|\.views!/;
 
-test('allows every administrative role exactly the routes that its permissions grant', async (t) => {
+test('every administrative role may use exactly the routes that its permissions grant', async (t) => {
   const { manager } = await aNode();
   const routes = manager.routes.map(({ route }) => route);
   const gate = new AccessGate(manager.authority, routes);

@@ -130,14 +130,14 @@ export interface ManagerRouteParts
 const notHere: ServiceAddress = () => Promise.resolve(null);
 
 export function managerRoutes(parts: ManagerRouteParts): BoundRoute[] {
-  const provisioned = () => parts.administrators.administratorName() !== null;
+  const isProvisioned = () => parts.administrators.administratorName() !== null;
   const { snapshots } = parts;
   return [
-    ...setUpRoutes(parts, provisioned),
+    ...setUpRoutes(parts, isProvisioned),
     ...poolRoutes({
       ...parts,
       snapshots,
-      provisioned,
+      isProvisioned,
       warnings: () => parts.certificates.report.expiring(),
     }),
     ...nodeRoutes({ ...parts, snapshots }),
@@ -162,7 +162,7 @@ export function managerRoutes(parts: ManagerRouteParts): BoundRoute[] {
     ...autoFailoverRoutes({ ...parts, service: new FailoverSettingsService(new SettingsStore(parts.store)) }),
     ...certificateRoutes(parts),
     ...indexRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
-    ...joiningRoutes(joiningServices(parts, provisioned)),
+    ...joiningRoutes(joiningServices(parts, isProvisioned)),
     ...serverGroupRoutes({
       ...parts,
       service: new ServerGroupsService({
@@ -187,12 +187,12 @@ export function managerRoutes(parts: ManagerRouteParts): BoundRoute[] {
   ];
 }
 
-function setUpRoutes(parts: ManagerRouteParts, provisioned: () => boolean): BoundRoute[] {
+function setUpRoutes(parts: ManagerRouteParts, isProvisioned: () => boolean): BoundRoute[] {
   const cluster = new ClusterStore(parts.store, parts.identity.nodeId);
   const settings = new SettingsStore(parts.store);
   const stats = new StatsSettings(settings);
   const memory = new MemoryService({ ...parts, cluster, buckets: new BucketsStore(parts.store) });
-  const nodeSetup = new NodeSetupService({ ...parts, cluster, provisioned });
+  const nodeSetup = new NodeSetupService({ ...parts, cluster, isProvisioned });
   const indexes = new IndexSettings(settings, parts.edition);
   const network = new NetworkService({
     ...parts,
@@ -200,7 +200,7 @@ function setUpRoutes(parts: ManagerRouteParts, provisioned: () => boolean): Boun
     families: parts.environment.families,
     encryptionLevel: () => parts.security.encryptionLevel,
     failsOver: async () =>
-      provisioned() && (await new FailoverSettingsService(settings).autoFailover()).enabled,
+      isProvisioned() && (await new FailoverSettingsService(settings).autoFailover()).enabled,
   });
   const provisioning = new ProvisioningService({
     ...parts,
@@ -214,10 +214,10 @@ function setUpRoutes(parts: ManagerRouteParts, provisioned: () => boolean): Boun
   return provisioningRoutes({ ...parts, provisioning, memory, nodeSetup, network, stats, indexes });
 }
 
-function joiningServices(parts: ManagerRouteParts, provisioned: () => boolean) {
+function joiningServices(parts: ManagerRouteParts, isProvisioned: () => boolean) {
   const common = {
     ...parts,
-    provisioned,
+    isProvisioned,
     call: parts.callRemote,
     compatibility: clusterCompatibility,
     version: ownVersion,

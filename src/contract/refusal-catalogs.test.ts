@@ -33,7 +33,7 @@ test('every refusal has a unique name and an error status, and the reference pag
   }
 });
 
-test('puts parameters into the text of a refusal in its declared form, and keeps the braces in their values', () => {
+test('the catalog puts parameters into the text of a refusal in its declared form, and keeps the braces in their values', () => {
   const refusals = defineRefusals('test', {
     gone: { status: 404, as: 'fields', text: 'Scope "{scope}" of {bucket} is gone' },
     wrong: { as: 'bare', field: 'timeout', text: 'at most {max}' },

@@ -12,7 +12,7 @@ const caller = (name: string): Caller => ({
 });
 
 const authority: Authority = {
-  provisioned: () => true,
+  isProvisioned: () => true,
   anonymous: caller(''),
   byCertificate: () => null,
   authenticate: async ({ name, password }) => (password === 'right' ? caller(name) : null),

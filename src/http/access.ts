@@ -38,7 +38,7 @@ export class AccessGate {
     remoteAddress: string,
     onBehalfOf?: string,
   ): Promise<AccessDecision> {
-    if (!this.#authority.provisioned()) return this.#beforeProvisioning(route, credentials);
+    if (!this.#authority.isProvisioned()) return this.#beforeProvisioning(route, credentials);
     const sender = await this.#identify(credentials, remoteAddress);
     if (!sender) return { kind: 'unauthenticated', caller: null };
     const actsFor = onBehalfOf === undefined ? null : this.#impersonated(sender, onBehalfOf);

@@ -11,13 +11,13 @@ import type { RequestEnd } from './request-end.ts';
 export function contextOf(
   request: IncomingMessage,
   caller: Caller,
-  options: { provisioned: boolean; end: Pick<RequestEnd, 'signal'> },
+  options: { isProvisioned: boolean; end: Pick<RequestEnd, 'signal'> },
 ): Context {
   const socket = request.socket;
   const address = plainAddress(socket.localAddress ?? '127.0.0.1');
   return {
     identity: caller.identity,
-    may: (text) => !options.provisioned || permits(caller, text),
+    may: (text) => !options.isProvisioned || permits(caller, text),
     host: hostName(request.headers.host) ?? urlHost(address),
     local: { address, port: socket.localPort ?? 0 },
     remoteAddress: remoteAddress(request),

@@ -12,7 +12,7 @@ export type Credentials =
 /** A certificate takes precedence over a header. */
 export function credentialsOf(header: string | undefined, certificate: ShownCertificate | null): Credentials {
   if (!certificate) return parseAuthorization(header);
-  const otherwise = certificate.demanded ? null : parseAuthorization(header);
+  const otherwise = certificate.isDemanded ? null : parseAuthorization(header);
   return { kind: 'certificate', user: certificate.user, otherwise };
 }
 

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { crossSiteRefusal } from './cross-site.ts';
 
 const ownHost = 'node.example.com:8091';
-const problem = (headers: Parameters<typeof crossSiteRefusal>[0], provisioned = true) =>
-  crossSiteRefusal({ host: ownHost, ...headers }, { provisioned })?.message ?? null;
+const problem = (headers: Parameters<typeof crossSiteRefusal>[0], isProvisioned = true) =>
+  crossSiteRefusal({ host: ownHost, ...headers }, { isProvisioned })?.message ?? null;
 
 test('clients other than browsers, and pages of the node, may make changes', () => {
   assert.equal(problem({}), null);
@@ -35,8 +35,8 @@ test('pages of other sites may not make changes', () => {
 });
 
 test('before the node is set up, no page under a public DNS name may make changes (DNS rebinding)', () => {
-  const fromSameHost = (host: string, provisioned: boolean) =>
-    problem({ host, origin: `http://${host}` }, provisioned);
+  const fromSameHost = (host: string, isProvisioned: boolean) =>
+    problem({ host, origin: `http://${host}` }, isProvisioned);
   for (const host of [
     '127.0.0.1:8091',
     '[::1]:8091',

@@ -11,12 +11,15 @@ interface Sent {
 }
 
 /** Null when the request may change something here. */
-export function crossSiteRefusal(headers: Sent, { provisioned }: { provisioned: boolean }): AppError | null {
+export function crossSiteRefusal(
+  headers: Sent,
+  { isProvisioned }: { isProvisioned: boolean },
+): AppError | null {
   const { origin, 'sec-fetch-site': site } = headers;
   if (origin === undefined && site === undefined) return null;
   if (!isOwnPage(headers)) return httpRefusals.otherSite({ site: String(origin ?? site) });
   // DNS rebinding: an attacker's name may resolve to this node, and the browser then treats pages under that name as pages of this node.
-  if (provisioned || isPrivateName(headers.host ?? '')) return null;
+  if (isProvisioned || isPrivateName(headers.host ?? '')) return null;
   return httpRefusals.publicName();
 }
 

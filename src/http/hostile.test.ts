@@ -16,7 +16,7 @@ const anyone: Caller = {
   holds: () => true,
 };
 const authority: Authority = {
-  provisioned: () => true,
+  isProvisioned: () => true,
   anonymous: anyone,
   byCertificate: () => null,
   authenticate: async () => anyone,

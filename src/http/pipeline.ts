@@ -85,7 +85,7 @@ interface Traffic {
 /** The authenticated caller, and whether an administrator existed then. */
 interface Admission {
   readonly caller: Caller;
-  readonly provisioned: boolean;
+  readonly isProvisioned: boolean;
 }
 
 /** The input of a request; `raw` is its body before validation. */
@@ -212,8 +212,8 @@ export class Pipeline {
   async #guard(exchange: Exchange, match: Match): Promise<Reply> {
     const { request } = exchange;
     const { route } = match.bound;
-    const provisioned = this.#options.authority.provisioned();
-    const crossSite = route.method === 'GET' ? null : crossSiteRefusal(request.headers, { provisioned });
+    const isProvisioned = this.#options.authority.isProvisioned();
+    const crossSite = route.method === 'GET' ? null : crossSiteRefusal(request.headers, { isProvisioned });
     if (crossSite !== null) throw crossSite;
     const endSession = this.#useSession(request);
     let admission = await this.#admit(exchange, match);
@@ -229,8 +229,8 @@ export class Pipeline {
       admission = await this.#admit(exchange, match);
       if (admission === null) throw this.#unauthenticated(request);
     }
-    const { caller, provisioned: wasProvisioned } = admission;
-    const context = contextOf(request, caller, { provisioned: wasProvisioned, end: exchange.end });
+    const { caller, isProvisioned: wasProvisioned } = admission;
+    const context = contextOf(request, caller, { isProvisioned: wasProvisioned, end: exchange.end });
     return await this.#run(exchange, match, context, sent);
   }
 
@@ -265,7 +265,7 @@ export class Pipeline {
   /** Null if the route needs usable credentials and the request has none. */
   async #admit(exchange: Exchange, { bound: { route }, params }: Match): Promise<Admission | null> {
     const { request } = exchange;
-    const provisioned = this.#options.authority.provisioned();
+    const isProvisioned = this.#options.authority.isProvisioned();
     const credentials = credentialsOf(request.headers.authorization, certificateOf(request.socket));
     const onBehalfOf = request.headers['cb-on-behalf-of']?.toString();
     const decision = await this.#gate.decide(route, params, credentials, remoteAddress(request), onBehalfOf);
@@ -275,13 +275,13 @@ export class Pipeline {
     if (decision.kind !== 'passed') this.#reportRefusal(exchange, route, decision, credentials);
     if (decision.kind === 'unauthenticated') return null;
     if (decision.kind === 'forbidden') throw generalRefusals.forbidden([decision.permission]);
-    return { caller: decision.caller, provisioned };
+    return { caller: decision.caller, isProvisioned };
   }
 
   /** Whether the first administrator was created since, or the caller's account was deleted or its credentials or roles changed. */
-  #isOutdated({ caller, provisioned }: Admission): boolean {
+  #isOutdated({ caller, isProvisioned }: Admission): boolean {
     const { authority } = this.#options;
-    if (authority.provisioned() !== provisioned) return true;
+    if (authority.isProvisioned() !== isProvisioned) return true;
     return caller.identity.domain !== 'anonymous' && authority.hasChanged?.(caller) === true;
   }
 

@@ -15,7 +15,7 @@ const anonymous: Caller = {
   holds: () => false,
 };
 const authority: Authority = {
-  provisioned: () => true,
+  isProvisioned: () => true,
   anonymous,
   byCertificate: () => null,
   authenticate: async () => null,

@@ -19,7 +19,7 @@ const caller = (name: string, allowed: (permission: { operation: string }) => bo
 
 function authority(provisioned = true): Authority {
   return {
-    provisioned: () => provisioned,
+    isProvisioned: () => provisioned,
     anonymous: caller('', () => false),
     byCertificate: () => null,
     authenticate: async ({ name, password }) =>

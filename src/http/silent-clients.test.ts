@@ -140,7 +140,7 @@ test('a connection counts as unauthenticated until a request with credentials, a
       ),
     ],
     authority: {
-      provisioned: () => true,
+      isProvisioned: () => true,
       anonymous: callerNamed(''),
       byCertificate: () => null,
       authenticate: async ({ name }) => callerNamed(name),

@@ -43,7 +43,7 @@ async function aLimitedServer(wording: 'text' | 'json' = 'text') {
       ),
     ],
     authority: {
-      provisioned: () => true,
+      isProvisioned: () => true,
       anonymous: {
         identity: { name: '', domain: 'anonymous' },
         hasRoles: false,

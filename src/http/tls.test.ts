@@ -59,7 +59,7 @@ test('the server has plain and TLS listeners, and replaces its certificate witho
   const server = await createHttpServer({
     routes: [bind(tlsRoute, (_, context) => reply.text(`${context.tls} ${context.local.port}`))],
     authority: {
-      provisioned: () => true,
+      isProvisioned: () => true,
       anonymous: {
         identity: { name: '', domain: 'anonymous' },
         hasRoles: false,

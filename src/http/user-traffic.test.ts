@@ -21,7 +21,7 @@ const user: Caller = {
   holds: () => true,
 };
 const authority: Authority = {
-  provisioned: () => true,
+  isProvisioned: () => true,
   anonymous: { ...user, identity: { name: '', domain: 'anonymous' } },
   byCertificate: () => null,
   authenticate: async () => user,

@@ -22,7 +22,7 @@ test('the data folder has the administrator of `divan up` encrypted, in a file t
   rmSync(parent, { recursive: true });
 });
 
-test('reads the id of a folder without the line end that an editor added', (t) => {
+test('the node reads the id of a folder without the line end that an editor added', (t) => {
   const path = mkdtempSync(join(tmpdir(), 'divan-folder-'));
   t.after(() => rmSync(path, { recursive: true }));
   const folder = DataFolder.open(path, realRandom);

@@ -52,7 +52,7 @@ test('numbers of documents have the digits of the init file', () => {
   assert.equal(JSON.stringify(buckets[1]?.documents[0]?.value), value);
 });
 
-test('merges the buckets of options and of the file, and refuses a bucket that is given twice, naming both places', () => {
+test('the init plan merges the buckets of options and of the file, and refuses a bucket that is given twice, naming both places', () => {
   const file = readInitFile(fileWith('{"buckets":[{"name":"b"}],"users":[{"name":"u","password":"p"}]}'));
   assert.deepEqual(
     planOf([parseBucketOption('a')], file).buckets.map(({ name }) => name),

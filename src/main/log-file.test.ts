@@ -14,7 +14,7 @@ function aFolder(t: { after(end: () => void): void }): string {
   return join(folder, 'logs');
 }
 
-test('bounds the log: renames older files, and overwrites the oldest', (t) => {
+test('the log file writer bounds the log: renames older files, and overwrites the oldest', (t) => {
   const folder = aFolder(t);
   const file = new NodeLogFile(folder, { bytes: 20, older: 2 });
   for (let line = 1; line <= 9; line++) file.write(`line number ${line}\n`);

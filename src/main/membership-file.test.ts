@@ -24,7 +24,10 @@ it('deletes the copy of an earlier membership when a founder follows another one
   file.write({ ...parameters, state: 'founder' });
   assert.equal(file.isFounder, true);
   file.follow(parameters, 4);
-  assert.deepEqual([file.isFounder, file.founded?.state, file.founded?.epoch], [false, 'member', 4]);
+  assert.deepEqual(
+    [file.isFounder, file.founderMembership?.state, file.founderMembership?.epoch],
+    [false, 'member', 4],
+  );
   file.setOwnStoreAside();
   assert.deepEqual(readdirSync(folder).sort(), [
     'config.db.yielded',

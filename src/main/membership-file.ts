@@ -1,6 +1,6 @@
 // What a data folder knows about the cluster that its node joined: the founder, which stores the configuration, the cluster's key, and the
-// node's certificate. The file is written in one piece before the node's own data is removed, so that a crash at any point leaves either the
-// old node or one that continues to join.
+// node's certificate. The file is replaced atomically before the node's own data is removed: after a crash
+// the next start either finds the old node, or completes the join.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FounderJoinParameters, NatsJoinParameters } from '#cluster/joining/join-messages.ts';
@@ -88,18 +88,18 @@ export class MembershipFile {
   }
 
   /** The membership in a cluster with a founder; null: there is none. */
-  get founded(): FounderMembership | null {
+  get founderMembership(): FounderMembership | null {
     const membership = this.read();
     return membership !== null && 'founder' in membership ? membership : null;
   }
 
   /** The membership in a cluster on NATS servers; null: there is none. */
-  get onNats(): NatsMembership | null {
+  get natsMembership(): NatsMembership | null {
     const membership = this.read();
     return membership !== null && 'nats' in membership ? membership : null;
   }
 
-  /** Encrypts the secrets of the cluster that this node joined; null: its data folder has the key. */
+  /** The key that encrypts the secrets of the cluster that this node joined; null: the key of the data folder does. */
   get clusterKey(): Buffer | null {
     const membership = this.read();
     return membership !== null && 'clusterKey' in membership
@@ -150,7 +150,7 @@ export class MembershipFile {
    * copy.
    */
   leaveServers(membership: FounderMembership, head: StoreHead | null): void {
-    if (head !== null) this.seen.save(head);
+    if (head !== null) this.seenHead.save(head);
     else this.#remove((name) => name === seenName || name.startsWith(nextCopyName));
     this.write(membership);
     this.#discardServers();
@@ -158,7 +158,7 @@ export class MembershipFile {
 
   /** Completes what `leaveServers` recorded, after a crash. */
   finishLeaving(): void {
-    if (this.founded !== null && existsSync(join(this.#folder, natsFile))) this.#discardServers();
+    if (this.founderMembership !== null && existsSync(join(this.#folder, natsFile))) this.#discardServers();
   }
 
   /** Removes what this node has of the servers' store: the founder's store is another one. */
@@ -172,7 +172,7 @@ export class MembershipFile {
       for (const suffix of moved) renameSync(this.nextCopyPath + suffix, this.copyPath + suffix);
     } else if (!existsSync(join(this.#folder, seenName))) this.#remove((name) => name.startsWith(copyName));
     this.#remove((name) => name.startsWith(returnName));
-    // Last: while this file exists, the removal is not complete.
+    // Removed last: while the file exists, the next start completes this removal.
     this.#remove((name) => name === natsFile);
   }
 
@@ -205,7 +205,7 @@ export class MembershipFile {
   }
 
   /** The newest state of the configuration that this node has seen. */
-  readonly seen = {
+  readonly seenHead = {
     load: (): StoreHead | null => {
       const path = join(this.#folder, seenName);
       if (!existsSync(path)) return null;

@@ -13,14 +13,14 @@ export type NatsOptions = Pick<
 /** Returns null if the configuration is not on NATS servers. Options have precedence over what the cluster said, which may be outdated. */
 export function natsSourceOf(
   options: NatsOptions,
-  { onNats }: Pick<MembershipFile, 'onNats'>,
+  { natsMembership }: Pick<MembershipFile, 'natsMembership'>,
 ): NatsSource | null {
-  if (!isNatsText(options.engine)) return onNats?.nats ?? null;
-  const known = onNats?.nats.files ?? {};
+  if (!isNatsText(options.engine)) return natsMembership?.nats ?? null;
+  const known = natsMembership?.nats.files ?? {};
   return {
     servers: options.engine,
     bucket: options['nats-bucket'],
-    ...(onNats?.nats.own && { own: true }),
+    ...(natsMembership?.nats.own && { own: true }),
     files: {
       credentials: options['nats-credentials'] ?? known.credentials,
       ca: options['nats-ca'] ?? known.ca,

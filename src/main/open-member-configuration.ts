@@ -21,9 +21,9 @@ export async function openMemberConfiguration(
   log: Log,
   created: (mirror: MirroredConfigStore) => void = () => {},
 ): Promise<{ mirror: MirroredConfigStore; description: string } | null> {
-  let known = file.founded as FounderMembership;
+  let known = file.founderMembership as FounderMembership;
   const address = (): FounderMembership['founder'] => {
-    known = file.founded ?? known;
+    known = file.founderMembership ?? known;
     return known.founder;
   };
   const { credentials } = known;
@@ -32,10 +32,10 @@ export async function openMemberConfiguration(
   );
   const store = new MirroredConfigStore({
     link,
-    seen: file.seen,
+    seen: file.seenHead,
     clock: realClock,
     random: realRandom,
-    copy: openCopy(file.copyPath, file.seen.load()?.revision ?? null, log),
+    copy: openCopy(file.copyPath, file.seenHead.load()?.revision ?? null, log),
     log: log.child('configuration'),
   });
   created(store);
@@ -67,7 +67,7 @@ async function followFounder(store: ConfigStore, file: MembershipFile): Promise<
     if (key !== clusterKey || entry === null) return;
     const { nodes, founder: id, revEpoch = 1 } = entry.value as ClusterState;
     const founder = nodes.find(({ uuid }) => uuid === id);
-    const membership = file.founded;
+    const membership = file.founderMembership;
     if (founder === undefined || membership?.state !== 'member' || (membership.epoch ?? 1) > revEpoch) return;
     const host = founder.hostname ?? membership.founder.host;
     const port = founder.ports.distTLS;

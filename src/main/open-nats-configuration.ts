@@ -41,15 +41,15 @@ export async function openNatsConfiguration(
   { servers, bucket, files, own }: NatsSource,
   { file, log }: { file: MembershipFile; log: Log },
 ): Promise<NatsConfiguration | EndedConfiguration | null> {
-  const { onNats } = file;
-  checkFolder(folder, bucket, onNats !== null);
+  const { natsMembership } = file;
+  checkFolder(folder, bucket, natsMembership !== null);
   const link = new NatsConfigLink({
     servers: parseServers(servers),
     bucket,
     files,
     clock: realClock,
     random: realRandom,
-    mayCreate: onNats === null && folder.natsState === null && !hasData(folder.path),
+    mayCreate: natsMembership === null && folder.natsState === null && !hasData(folder.path),
   });
   const store = new MirroredConfigStore({
     link,
@@ -71,8 +71,8 @@ export async function openNatsConfiguration(
       return { ended };
     }
     noteCopy(store, file.copyPath, log);
-    if (onNats === null) await claim(folder, store, bucket);
-    else await checkCluster(store, onNats, bucket);
+    if (natsMembership === null) await claim(folder, store, bucket);
+    else await checkCluster(store, natsMembership, bucket);
     if (!(await hasLeft(store, folder))) return { store, description: describe(link, bucket, store.problem) };
   } catch (error) {
     await store[Symbol.asyncDispose]();

@@ -98,9 +98,10 @@ async function configurationOf(parts: FolderParts, options: NodeOptions): Promis
   const { folder, reserve, lock: held, log } = parts;
   const file = new MembershipFile(folder.path);
   const source = natsSourceOf(options, file);
-  if (file.founded !== null && isNatsText(options.engine)) throw new StartError(memberOnNats(folder));
+  if (file.founderMembership !== null && isNatsText(options.engine))
+    throw new StartError(memberOnNats(folder));
   if (source !== null) {
-    if (file.onNats !== null) file.setOwnStoreAside();
+    if (file.natsMembership !== null) file.setOwnStoreAside();
     const { openNatsConfiguration } = await import('./open-nats-configuration.ts');
     const opened = await openNatsConfiguration(folder, source, { file, log });
     if (opened !== null && 'ended' in opened) {

@@ -39,7 +39,7 @@ test('a text of the environment keeps its blanks, as on the command line, withou
   assert.equal(parse([], { DIVAN_REST_PORT: ' 1 ' })['rest-port'], 1);
 });
 
-test('collects a repeatable option', () => {
+test('the option parser collects a repeatable option', () => {
   assert.deepEqual(parse(['--bucket', 'a', '--bucket', 'b=c']).bucket, ['a', 'b=c']);
 });
 

@@ -15,7 +15,7 @@ export function withOwnAccount(authority: Authority, account: () => Account | nu
   const own = new WeakSet<Caller>();
   return {
     anonymous: authority.anonymous,
-    provisioned: () => authority.provisioned(),
+    isProvisioned: () => authority.isProvisioned(),
     ...(authority.maySetUp && { maySetUp: authority.maySetUp.bind(authority) }),
     ...(authority.impersonated && { impersonated: authority.impersonated.bind(authority) }),
     byCertificate: (name) => authority.byCertificate(name),

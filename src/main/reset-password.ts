@@ -24,7 +24,7 @@ export async function resetPassword(options: ResetPasswordOptions): Promise<stri
   const path = resolve(options['data-dir']);
   if (!DataFolder.isNode(path)) throw new StartError(`--data-dir: there is no node in ${path}`);
   const membership = new MembershipFile(path);
-  if (membership.onNats !== null)
+  if (membership.natsMembership !== null)
     throw new StartError(
       `--data-dir: the accounts of the node in ${path} are on NATS servers, where this command changes nothing`,
     );

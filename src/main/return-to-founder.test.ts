@@ -94,7 +94,7 @@ type Servers = Awaited<ReturnType<typeof someServers>>;
 async function startAgain(place: Place, { open }: Servers): Promise<'servers' | 'founder' | 'member'> {
   const { folder, file } = place.restored();
   file.finishLeaving();
-  if (file.onNats !== null) {
+  if (file.natsMembership !== null) {
     file.setOwnStoreAside();
     const mirror = await open();
     const ended = await Promise.race([mirror.ended, null]);
@@ -120,7 +120,7 @@ async function assertFounder({ folder, file }: Place): Promise<void> {
   assert.equal(await store.get(engineKey), null);
   const { founder, revEpoch } = (await store.get<ClusterState>(clusterKey))?.value ?? {};
   assert.deepEqual([founder, revEpoch, store.revision()], ['a', 5, firstRevisionAfter(3)]);
-  const { state, epoch } = file.founded as FounderMembership;
+  const { state, epoch } = file.founderMembership as FounderMembership;
   assert.deepEqual([state, epoch], ['founder', 5]);
   const names = readdirSync(folder.path).filter((name) =>
     /^(nats\.json|config-copy|engine-return)/.test(name),
@@ -130,8 +130,8 @@ async function assertFounder({ folder, file }: Place): Promise<void> {
 
 /** The member starts from its copy where the founder is away, and could take the configuration over. */
 function assertMember({ file }: Place, isWhole: boolean): void {
-  assert.deepEqual([file.founded?.state, file.founded?.founder], ['member', own]);
-  const seen = file.seen.load();
+  assert.deepEqual([file.founderMembership?.state, file.founderMembership?.founder], ['member', own]);
+  const seen = file.seenHead.load();
   const { found, file: copy } = openCopy(file.copyPath, seen?.revision ?? null, silentLog);
   copy.close();
   if (!isWhole) {
@@ -209,7 +209,7 @@ test('a folder without what its node prepared is refused, with a message that sa
       startAgain(place, servers),
       /was an older data folder put back\? Fail this node over/,
     );
-    assert.notEqual(place.file.onNats, null);
+    assert.notEqual(place.file.natsMembership, null);
   }));
 
 test('a member that died at any step follows the founder, from a copy where it knew the whole store', () =>
@@ -229,7 +229,7 @@ test('a member that died at any step follows the founder, from a copy where it k
     assertMember(behind, false);
     const notified = folderOf('b');
     recordNewFounder(notified.file, own, 5);
-    assert.equal(notified.file.founded?.epoch, 5);
+    assert.equal(notified.file.founderMembership?.epoch, 5);
     assertMember(notified, false);
   }));
 

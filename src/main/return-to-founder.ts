@@ -53,9 +53,9 @@ export function recordStoreEnd(
   file: MembershipFile,
   { end, content }: EndedStore,
 ): void {
-  const { onNats } = file;
-  if (onNats === null) throw new Error('this node does not use NATS servers');
-  const { nats: _, state: __, ...secrets } = onNats;
+  const { natsMembership } = file;
+  if (natsMembership === null) throw new Error('this node does not use NATS servers');
+  const { nats: _, state: __, ...secrets } = natsMembership;
   const { founder } = end;
   const membership = { ...secrets, founder };
   if (founder.nodeId === folder.nodeId) {
@@ -80,9 +80,9 @@ export function recordStoreEnd(
 
 /** Follows a founder that other nodes named. What this node has of the servers' store may not be the newest. */
 export function recordNewFounder(file: MembershipFile, founder: NodeAddress, epoch: number): void {
-  const { onNats } = file;
-  if (onNats === null) throw new Error('this node does not use NATS servers');
-  const { nats: _, ...rest } = onNats;
+  const { natsMembership } = file;
+  if (natsMembership === null) throw new Error('this node does not use NATS servers');
+  const { nats: _, ...rest } = natsMembership;
   file.leaveServers({ ...rest, founder, epoch, state: 'member' }, null);
 }
 

@@ -224,7 +224,7 @@ interface StartedNode {
 
 async function becomeReady(started: StartedNode): Promise<void> {
   const { node, options, folder, plan, credentials, isGenerated, companion, log } = started;
-  const isNew = !node.manager.authority.provisioned();
+  const isNew = !node.manager.authority.isProvisioned();
   const isFirst = credentials !== null && (isNew || folder.firstStartPending);
   if (isFirst) {
     await checkPlanOf(options, plan);
@@ -255,7 +255,7 @@ async function becomeReady(started: StartedNode): Promise<void> {
       dataDir: options['data-dir'],
       configuration: started.configuration,
       startedInMs: performance.now(),
-      provisioned: node.manager.authority.provisioned(),
+      provisioned: node.manager.authority.isProvisioned(),
       isGenerated,
       isFirstStart: isFirst,
       isUnfinished: folder.firstStartPending,
@@ -369,7 +369,7 @@ async function checkReady(
 ): Promise<void> {
   if (!(await node.applied()))
     throw new StartError('the data service did not apply its configuration in time');
-  const account = node.manager.authority.provisioned() ? await makeOwnAccount('@divan-ready') : null;
+  const account = node.manager.authority.isProvisioned() ? await makeOwnAccount('@divan-ready') : null;
   await node.setOwnAccounts(account === null ? [] : [account.spec]);
   const { readable } = await node.health();
   const target = { host: node.localHost, restPort: node.ports.mgmt, kvPort: node.ports.kv, localAddress };

@@ -138,9 +138,9 @@ export class RunningNode {
       },
       clusterKey: () => file.clusterKey ?? this.#deps.folderKey(),
       founderMoved: (port: number) => {
-        const { founded } = file;
-        if (founded?.state !== 'member' || founded.founder.port === port) return;
-        file.write({ ...founded, founder: { ...founded.founder, port } });
+        const { founderMembership } = file;
+        if (founderMembership?.state !== 'member' || founderMembership.founder.port === port) return;
+        file.write({ ...founderMembership, founder: { ...founderMembership.founder, port } });
         this.#deps.log.info('node.founder_moved', { port });
       },
       join: (parameters: JoinParameters) => {
@@ -193,8 +193,8 @@ export class RunningNode {
       removeServer: () => server.remove(),
       removed: () => this.#leaveCluster(),
       sourceChanged: (nats) => {
-        const { onNats } = this.#file;
-        if (onNats !== null) this.#file.write({ ...onNats, nats });
+        const { natsMembership } = this.#file;
+        if (natsMembership !== null) this.#file.write({ ...natsMembership, nats });
       },
       groupOf: ({ files, servers }) => new NatsServerGroup(parseServers(servers), files),
     };
@@ -293,7 +293,7 @@ export class RunningNode {
         return (this.#current as OpenedNode).takeOver(content);
       },
       follow: (founder, epoch) => {
-        const membership = this.#file.founded;
+        const membership = this.#file.founderMembership;
         if (membership?.state !== 'member') return;
         const isKnown = membership.epoch === epoch && sameAddress(membership.founder, founder);
         if (!isKnown) {

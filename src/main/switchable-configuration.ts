@@ -91,7 +91,7 @@ export function switchableConfiguration(
       const { writeConfigFile } = await import('#replog/mirror/config-copy.adapter.ts');
       writeConfigFile(configurationPath(folder.path), content);
       const own = openOwn();
-      file.write({ ...(file.founded as FounderMembership), state: 'founder' });
+      file.write({ ...(file.founderMembership as FounderMembership), state: 'founder' });
       opened.mirror = null;
       await store.switchTo(own);
     },

@@ -2,7 +2,7 @@
 import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
 import { environmentName, kinds, type OptionValues } from './options.ts';
-import { wholeNumber } from './remote/common-options.ts';
+import { integerOption } from './remote/common-options.ts';
 
 /** The same as for a cluster of the hosted management API. */
 const nodesMax = 27;
@@ -14,7 +14,7 @@ export const upOptions = {
     doc: 'password of that administrator; better given by environment, where it has no effect without a user name',
   },
   nodes: {
-    kind: wholeNumber(1, nodesMax),
+    kind: integerOption(1, nodesMax),
     default: 1,
     doc: 'nodes of the cluster: the second and later ones run beside the first, on free ports, in folders of its data folder',
   },

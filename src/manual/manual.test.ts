@@ -94,7 +94,7 @@ test('the site shows pictures of the manual, and no other images', async () => {
     assert.equal(await manualImage(name), null, name);
 });
 
-test('renders tables, code, anchors and links; HTML in a page is text', async () => {
+test('the manual renders tables, code, anchors and links; HTML in a page is text', async () => {
   const html = await renderPage(
     [
       '# A `b` page',
@@ -114,7 +114,7 @@ test('renders tables, code, anchors and links; HTML in a page is text', async ()
   assert.match(html, /<code># no heading &lt;b&gt;\n<\/code>/);
 });
 
-test('splits a page at its headings, but not in code', () => {
+test('the manual splits a page at its headings, but not in code', () => {
   assert.deepEqual(splitPage('# A page\none\n```\n# code\n```\n## Two words\ntwo'), [
     { heading: 'A page', anchor: '', text: 'one\n```\n# code\n```\n' },
     { heading: 'Two words', anchor: 'two-words', text: 'two\n' },

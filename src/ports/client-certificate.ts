@@ -14,7 +14,7 @@ export interface CertificateNameRule {
 /** The client certificate settings of a TLS listener. */
 export interface ClientCertificates {
   /** True: clients without a certificate are refused. False: a certificate is requested, and passwords work too. */
-  readonly demanded: boolean;
+  readonly isDemanded: boolean;
   /** PEM of the trusted authorities. */
   readonly authorities: readonly string[];
   readonly names: readonly CertificateNameRule[];
@@ -24,14 +24,14 @@ export interface ClientCertificates {
 export interface ShownCertificate {
   /** Null: no rule matches. */
   readonly user: string | null;
-  readonly demanded: boolean;
+  readonly isDemanded: boolean;
 }
 
 /** Applies the settings from the next connection on: the runtime reads these two properties for each connection. */
 export function askForCertificates(server: Server, clients: ClientCertificates | undefined): void {
   Object.assign(server, {
     requestCert: clients !== undefined,
-    rejectUnauthorized: clients?.demanded ?? false,
+    rejectUnauthorized: clients?.isDemanded ?? false,
   });
 }
 
@@ -42,10 +42,13 @@ export function shownCertificate(
 ): ShownCertificate | 'refused' | null {
   if (!clients) return null;
   const certificate = socket.getPeerX509Certificate();
-  if (!certificate) return clients.demanded ? 'refused' : null;
+  if (!certificate) return clients.isDemanded ? 'refused' : null;
   if (!socket.authorized) return 'refused';
   const { subject, subjectAltName } = certificate;
-  return { user: certificateUser({ subject, subjectAltName }, clients.names), demanded: clients.demanded };
+  return {
+    user: certificateUser({ subject, subjectAltName }, clients.names),
+    isDemanded: clients.isDemanded,
+  };
 }
 
 export interface CertificateText {

@@ -11,7 +11,7 @@ const bytecodeBytesPerFunction = 4000;
  * Applies to the whole process, for code optimized from now on. Do not call it while a node starts: with a changed flag V8 uses
  * neither the snapshot code that Node ships nor the compile cache.
  */
-export function inlineMore(): void {
+export function raiseInliningBudget(): void {
   if (isDone) return;
   isDone = true;
   setFlagsFromString(`--max-inlined-bytecode-size-cumulative=${bytecodeBytesPerFunction}`);

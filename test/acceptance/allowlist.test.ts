@@ -39,7 +39,7 @@ async function put(node: NodeProcess, entries: unknown): Promise<Response> {
   });
 }
 
-test('refuses new connections from other addresses on every port, also after a restart, and closes open ones', {
+test('the node refuses new connections from other addresses on every port, also after a restart, and closes open ones', {
   skip,
 }, async () => {
   const args = ['--services', 'kv,index,n1ql,backup'];
@@ -68,7 +68,7 @@ test('refuses new connections from other addresses on every port, also after a r
   await eventually(async () => assert.equal(await isRefused(outside, 'kv', restarted.ready.node.kv), false));
 });
 
-test('refuses a malformed list, and one that would exclude its sender', {
+test('the node refuses a malformed allowlist, and one that would exclude its sender', {
   skip,
 }, async () => {
   await using node = await NodeProcess.start();

@@ -6,7 +6,7 @@ import { hostileRounds } from '../stress/hostile.ts';
 import { privilegeRounds } from '../stress/privileges.ts';
 import { aSeed } from '../support/random.ts';
 
-test('answers every command of users with random privileges as the published table requires', async (t) => {
+test('the node answers every command of users with random privileges as the published table requires', async (t) => {
   const users = 12;
   const { requests, refused } = await privilegeRounds(users, aSeed(t));
   assert.ok(requests > 1_000 && refused > 500, `${requests} commands sent, ${refused} refused`);

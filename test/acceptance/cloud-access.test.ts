@@ -195,7 +195,7 @@ describe('one cloud', () => {
   });
 });
 
-test('limits how often a token is used', async () => {
+test('the cloud limits how often a token is used', async () => {
   await using cloud = await CloudProcess.start({ args: ['--rate-limit', '1'] });
   // Repeated, since a busy machine may take so long for the requests that the limit of one a second refuses none.
   await eventually(async () => {

@@ -46,7 +46,7 @@ test('admits no client until an entry includes its address', { skip }, async () 
   assert.equal(await admits(cluster), false);
 });
 
-test('replaces the list at once, and removes temporary entries when they expire', {
+test('the cloud replaces the allowlist at once, and removes temporary entries when they expire', {
   skip,
 }, async () => {
   await using cloud = await CloudProcess.start();
@@ -80,7 +80,7 @@ test('replaces the list at once, and removes temporary entries when they expire'
   assert.equal(await admits(cluster, '127.3.3.3'), true);
 });
 
-test('keeps the list when nodes and the cloud are killed', { skip }, async () => {
+test('the cloud keeps the allowlist when nodes and the cloud are killed', { skip }, async () => {
   await using cloud = await CloudProcess.start();
   const cluster = await aCluster(cloud);
   for (const pid of cloud.nodePids()) process.kill(pid, 'SIGKILL');
@@ -94,7 +94,7 @@ test('keeps the list when nodes and the cloud are killed', { skip }, async () =>
   await again.stop();
 });
 
-test('refuses entries that are malformed, duplicate or lack their duration', async () => {
+test('the cloud refuses entries of the allowlist that are malformed, duplicate or lack their duration', async () => {
   await using cloud = await CloudProcess.start();
   const { path } = await aCluster(cloud);
   const list = `${path}/allowlist`;

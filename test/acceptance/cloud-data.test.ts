@@ -9,7 +9,7 @@ import { connect } from '../support/sdk.ts';
 
 const orders = { name: 'orders', memoryQuota: 100, replicas: 0, conflictResolution: 'seqno' };
 
-test('lets a database user read and write documents within its rights, and not outside them', async () => {
+test('the cloud lets a database user read and write documents within its rights, and not outside them', async () => {
   await using cloud = await CloudProcess.start();
   const { path, connectionString } = await aCluster(cloud);
   for (const name of ['orders', 'secrets']) {
@@ -46,7 +46,7 @@ test('lets a database user read and write documents within its rights, and not o
   );
 });
 
-test('runs the statements of a database user within its rights, over an index', async () => {
+test('the cloud runs the statements of a database user within its rights, over an index', async () => {
   await using cloud = await CloudProcess.start();
   const { path, connectionString } = await aCluster(cloud, { services: ['data', 'index', 'query'] });
   for (const name of ['orders', 'secrets'])
@@ -77,7 +77,7 @@ test('runs the statements of a database user within its rights, over an index', 
   assert.deepEqual(body.nodeStats.serviceStats[0].services.toSorted(), ['data', 'index', 'query']);
 });
 
-test('changes and deletes buckets by their path, and by their name in the body', async () => {
+test('the cloud changes and deletes buckets by their path, and by their name in the body', async () => {
   await using cloud = await CloudProcess.start();
   const { path } = await aCluster(cloud);
   const buckets = `${path}/buckets`;
@@ -145,7 +145,7 @@ test('changes and deletes buckets by their path, and by their name in the body',
   assert.deepEqual((await cloud.request('GET', buckets)).body, []);
 });
 
-test('reports the free memory when a quota does not fit, changes several buckets completely or not at all, and deletes a bucket once', async () => {
+test('the cloud reports the free memory when a quota does not fit, changes several buckets completely or not at all, and deletes a bucket once', async () => {
   await using cloud = await CloudProcess.start();
   const { path } = await aCluster(cloud);
   const buckets = `${path}/buckets`;
@@ -188,7 +188,7 @@ test('reports the free memory when a quota does not fit, changes several buckets
   assert.deepEqual(deletions.map(({ status }) => status).sort(), [202, 404, 404]);
 });
 
-test('shows the health that the nodes report, and their certificate', async () => {
+test('the cloud shows the health that the nodes report, and their certificate', async () => {
   await using cloud = await CloudProcess.start();
   const { path } = await aCluster(cloud);
   await cloud.request('POST', `${path}/buckets`, orders);
@@ -215,7 +215,7 @@ test('shows the health that the nodes report, and their certificate', async () =
   );
 });
 
-test('accepts users of v3, and refuses wrong names, scopes, buckets and passwords', async () => {
+test('the cloud accepts users of v3, and refuses wrong names, scopes, buckets and passwords', async () => {
   await using cloud = await CloudProcess.start();
   const { path, id } = await aCluster(cloud);
   await cloud.request('POST', `${path}/buckets`, orders);

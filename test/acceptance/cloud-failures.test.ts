@@ -139,7 +139,7 @@ function writableDatabase(cloud: CloudProcess): DatabaseSync {
   return database;
 }
 
-test('reports why the creation of a cluster failed, and deletes it', async () => {
+test('the cloud reports why the creation of a cluster failed, and deletes it', async () => {
   await using first = await CloudProcess.start();
   const { path } = await aCluster(first);
   await first.stop('SIGKILL');
@@ -222,7 +222,7 @@ describe('a cloud that stops and starts', () => {
   });
 });
 
-test('recognizes its nodes after the loss of folder.id, and names their owner after the loss of their owner files', async () => {
+test('the cloud recognizes its nodes after the loss of folder.id, and names their owner after the loss of their owner files', async () => {
   await using first = await CloudProcess.start();
   const { path } = await aCluster(first);
   await first.stop('SIGTERM');
@@ -255,7 +255,7 @@ test('recognizes its nodes after the loss of folder.id, and names their owner af
   await fifth.stop();
 });
 
-test('removes the nodes of deleted clusters at start, and no node of unknown origin', async () => {
+test('the cloud removes the nodes of deleted clusters at start, and no node of unknown origin', async () => {
   await using first = await CloudProcess.start();
   const { path } = await aCluster(first, { name: 'deleted' });
   const [folderOfDeleted] = folders(first);

@@ -28,7 +28,7 @@ async function assertIdleClientClosed(node: NodeProcess): Promise<void> {
   client.close();
 }
 
-test('closes idle connections, also after a restart, and logs connections', async () => {
+test('the data service closes idle connections, also after a restart, and logs connections', async () => {
   await using node = await NodeProcess.start();
   const form = { connection_idle_time: '1', verbosity: '1' };
   assert.equal((await node.request(path, 'POST', form)).status, 202);
@@ -52,7 +52,7 @@ async function loggedInOrNull(node: NodeProcess): Promise<KvConnection | null> {
   return (await Promise.race([isLoggedIn, client.closed.then(() => false)])) ? client : null;
 }
 
-test('refuses clients above the limit, and serves those below it', async () => {
+test('the data service refuses clients above the limit, and serves those below it', async () => {
   await using node = await NodeProcess.start({ args: ['--services', 'kv'] });
   const changed = await node.request(path, 'POST', { max_connections: `${connectionsMin}` });
   assert.equal(changed.status, 202);

@@ -36,7 +36,7 @@ const writeDurably = async (to: KvConnection, key: string, value: string, vb = 0
   (await to.ask(set(key, value, { vb, framing: persisted }))).status;
 const read = (from: KvConnection, key: string, vb = 0) => from.ask(get(key, { vb }));
 
-test('refuses writes while the disk is full, loses nothing, and opens its buckets after a kill once there is space', {
+test('the node refuses writes while the disk is full, loses nothing, and opens its buckets after a kill once there is space', {
   skip: needs('mount'),
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-full-'));
@@ -120,7 +120,7 @@ test('a node starts on a full disk, reads, refuses writes with the reason, and a
   }
 });
 
-test('deletes and flushes buckets on a full disk, which frees space for the others', {
+test('the node deletes and flushes buckets on a full disk, which frees space for the others', {
   skip: needs('mount'),
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-full-'));

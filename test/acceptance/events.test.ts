@@ -9,7 +9,7 @@ import { portNumber } from '../support/addresses.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 
-test('keeps events, with the users that caused them, after kill -9', async (t) => {
+test('the node keeps events, with the users that caused them, after kill -9', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-events-'));
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
   const eventsOf = async (node: NodeProcess) => {

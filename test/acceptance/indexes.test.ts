@@ -182,7 +182,9 @@ test('an index is online when its creation is answered, and scans see earlier wr
     setup.indexes.indexesOf(byN.keyspace).map(({ state, progress }) => [state, progress]),
     [['online', 100]],
   );
-  const range = { ranges: [{ low: { value: 10, inclusive: true }, high: { value: 12, inclusive: false } }] };
+  const range = {
+    ranges: [{ low: { value: 10, isInclusive: true }, high: { value: 12, isInclusive: false } }],
+  };
   assert.deepEqual(await rowsOf(setup, scanOf(byN, { spans: [range] })), [
     ['d10', 10],
     ['d11', 11],
@@ -204,7 +206,9 @@ test('array keys have a row for each element, and a distinct scan returns each d
   await setup.store({ a: { t: [1, 2, 2] }, b: { t: [2, 3] }, c: { t: 'no array' }, d: { t: [] }, e: {} });
   const distinct = await create(setup, aDefinition([{ expression: '(distinct `t`)', array: 'distinct' }]));
   const all = await create(setup, aDefinition([{ expression: '(all `t`)', array: 'all' }]));
-  const twos = [{ ranges: [{ low: { value: 2, inclusive: true }, high: { value: 2, inclusive: true } }] }];
+  const twos = [
+    { ranges: [{ low: { value: 2, isInclusive: true }, high: { value: 2, isInclusive: true } }] },
+  ];
   assert.deepEqual(await rowsOf(setup, scanOf(distinct, { spans: twos })), [
     ['a', 2],
     ['b', 2],

@@ -68,7 +68,7 @@ test('two nodes that start at the same time replicate to each other', { timeout 
   }
 });
 
-test('refuses wrong references and replications before anything starts, and names their places', async () => {
+test('the node refuses wrong references and replications before anything starts, and names their places', async () => {
   const { certificate, key } = await makeCertificate();
   for (const [name, text] of Object.entries({ certificate, key })) writeFileSync(join(scratch, name), text);
   const cluster = { name: 'c', hostname: 'h', username: 'u', password: 'secret-word' };

@@ -38,7 +38,7 @@ function start(name: string, statements: unknown, ...more: string[]) {
 const rowsOf = (node: NodeProcess, statement: string): Promise<unknown[]> =>
   new QueryClient(node.ready.node.query as string).rows(statement);
 
-test('runs statements in order, after the documents, once, and before the node is ready', async () => {
+test('the node runs statements in order, after the documents, once, and before the node is ready', async () => {
   const dataDir = join(scratch, 'ordered');
   const statements = [
     'CREATE INDEX by_n ON travel.s.c(n)',
@@ -56,7 +56,7 @@ test('runs statements in order, after the documents, once, and before the node i
   }
 });
 
-test('refuses wrong statements before anything starts, and names their positions in the file', () => {
+test('the node refuses wrong statements before anything starts, and names their positions in the file', () => {
   const wrong = start('wrong', ['SELECT 1', 'SELEC 1', '']);
   assert.equal(wrong.status, 2, wrong.stderr);
   assert.match(wrong.stderr, /--init: .*wrong\.json: statements\.1: 3000: .*SELEC/);

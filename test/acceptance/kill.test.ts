@@ -7,16 +7,16 @@ import { aSeed } from '../support/random.ts';
 /** The second kill is that of a node that had started after a kill. */
 const rounds = 2;
 
-test('keeps every write acknowledged with persistToMajority after kill -9', async (t) => {
+test('the node keeps every write acknowledged with persistToMajority after kill -9', async (t) => {
   await killRounds(rounds, aSeed(t));
 });
 
-test('keeps every write acknowledged with persistToMajority when a kill interrupts a compaction', async (t) => {
+test('the node keeps every write acknowledged with persistToMajority when a kill interrupts a compaction', async (t) => {
   const compacting = true;
   await killRounds(rounds, aSeed(t), undefined, compacting);
 });
 
-test('keeps acknowledged changes of administrators after kill -9, and no change in part', async (t) => {
+test('the node keeps acknowledged changes of administrators after kill -9, and no change in part', async (t) => {
   const changeRounds = 3;
   await adminKillRounds(changeRounds, aSeed(t)(2 ** 31));
 });

@@ -23,7 +23,9 @@ const endMs = startMs + hours * 3_600_000;
 const queries = 500;
 const metrics = ['requests', 'temperature', 'steady', 'took_bucket'] as const;
 
-test(`answers ${queries} generated queries as Prometheus does`, { skip: needs('prometheus') }, async (t) => {
+test(`the node answers ${queries} generated queries as Prometheus does`, {
+  skip: needs('prometheus'),
+}, async (t) => {
   const random = prng(printedSeed(t, 20_260_401));
   const series = madeSeries(random);
   const folder = mkdtempSync(join(tmpdir(), 'divan-compare-'));

@@ -86,7 +86,7 @@ describe('a node with --engine nats://', { skip }, () => {
       documents.close();
     }));
 
-  it('waits for a server at the start, and refuses the bucket of another node, a wrong login and another engine', () =>
+  it('waits for a server at the start, and refuses a key-value bucket of another node, a wrong login and another engine', () =>
     withFolder(async (dataDir) => {
       const login = 'authorization { user: ann, password: secret }';
       await using servers = await NatsCluster.start({ extra: login });

@@ -1,4 +1,4 @@
-// Opens archives of each version of the format (test/fixtures/archives), as the next release must.
+// Reads archives of each version of the format (test/fixtures/archives): every later release must be able to read them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -30,24 +30,24 @@ const passphrases: Record<string, string | undefined> = {
 
 for (const [version, passphrase] of Object.entries(passphrases)) {
   const environment = { DIVAN_BACKUP_PASSPHRASE: passphrase };
-  const succeeds = (...args: string[]) => succeedsWith(environment, ...args);
+  const outputOf = (...args: string[]) => outputWith(environment, ...args);
   const folder = join(scratch, version, 'archive');
 
-  test(`reads an archive of format ${version}`, async () => {
+  test(`divan backup reads an archive of format ${version}`, async () => {
     unpack(version);
-    assert.match(await succeeds('backup', 'verify', folder), /intact/);
-    const listed = JSON.parse(await succeeds('backup', 'list', folder, '--json')) as { type: string }[];
+    assert.match(await outputOf('backup', 'verify', folder), /intact/);
+    const listed = JSON.parse(await outputOf('backup', 'list', folder, '--json')) as { type: string }[];
     assert.deepEqual(
       listed.map(({ type }) => type),
       ['full', 'incremental'],
     );
     const documents = [...expectedState(version)].filter(([, { kind }]) => kind === 'mutation');
-    const lines = (await succeeds('backup', 'export', folder)).trim().split('\n');
+    const lines = (await outputOf('backup', 'export', folder)).trim().split('\n');
     assert.equal(lines.length, documents.length);
     assert.ok(lines.some((line) => line.includes('"key":"a3","value":{"n":"newer"}')));
   });
 
-  test(`can stop the verification of an archive of format ${version}`, async () => {
+  test(`the verification of an archive of format ${version} can be stopped`, async () => {
     unpack(version);
     const { repository } = findBackup(folder, passphrase);
     const manifest = repository.manifest(repository.chosen(undefined));
@@ -57,7 +57,7 @@ for (const [version, passphrase] of Object.entries(passphrases)) {
     await assert.rejects(verifyBackup(repository, manifest, verification), /stopped by the test/);
   });
 
-  test(`restores an archive of format ${version}, and continues it`, async () => {
+  test(`divan restore restores an archive of format ${version}, and the next backup continues it`, async () => {
     unpack(version);
     await using node = await NodeProcess.start();
     const withNode = {
@@ -65,12 +65,12 @@ for (const [version, passphrase] of Object.entries(passphrases)) {
       DIVAN_URL: node.ready.node.rest,
       DIVAN_PASSWORD: administrator.password,
     };
-    assert.match(await succeedsWith(withNode, 'restore', folder), /1 index created/);
+    assert.match(await outputWith(withNode, 'restore', folder), /1 index created/);
     const found = await stateOf(backupNode(node), 'travel');
     assert.deepEqual(differences(expectedState(version), found), []);
-    const next = await succeedsWith(withNode, 'backup', folder);
+    const next = await outputWith(withNode, 'backup', folder);
     assert.match(next, /incremental backup/);
-    await succeeds('backup', 'verify', folder);
+    await outputOf('backup', 'verify', folder);
   });
 }
 
@@ -89,7 +89,8 @@ function expectedState(version: string): BucketState {
   return new Map(Object.entries(rows).map(([key, row]) => [key, { ...row, cas: BigInt(row.cas) }]));
 }
 
-async function succeedsWith(
+/** Runs a command, which must succeed without a warning. */
+async function outputWith(
   environment: Record<string, string | undefined>,
   ...args: string[]
 ): Promise<string> {

@@ -9,7 +9,7 @@ const elsewhere = '127.0.0.9';
 const [root, nobody] = [0, 65_534];
 const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
 
-/** Connects as a user, sends a request that needs no login (VERSION, 0x0b, to the data port), and prints how many bytes arrive first. */
+/** Connects as a user, sends a request that needs no login (VERSION, 0x0b, to the data port), and prints the size of the first part of the answer; 0: none. */
 const program = `
   const [uid, port, localAddress] = process.argv.slice(1);
   process.setuid(Number(uid));
@@ -22,7 +22,7 @@ const program = `
   socket.write(port === process.argv[4] ? 'GET /pools HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' : Buffer.concat([Buffer.of(0x80, 0x0b), Buffer.alloc(22)]));
 `;
 
-test("only this user's processes, from the operator's address, reach the REST and data ports", {
+test("the REST and data ports answer only processes of the node's own user that connect from the operator's address", {
   skip: !isRoot && 'needs root on Linux, to run a process as another user',
 }, async () => {
   await using node = await NodeProcess.start({ args: ['--operator-address', operator] });

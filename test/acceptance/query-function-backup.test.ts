@@ -105,7 +105,7 @@ test('a backup with libraries of more than a mebibyte is restored, but refused f
   assert.equal(anonymous.status, 413);
 });
 
-test('refuses what is no backup of functions, and callers who may not manage functions', async () => {
+test('the node refuses what is no backup of functions, and callers who may not manage functions', async () => {
   const { body: backup } = await call('GET', '/api/v1/backup');
   const [first] = backup.udfs as unknown as [{ identity: object; definition: object }];
   const wrong: readonly (readonly [unknown, number, RegExp])[] = [

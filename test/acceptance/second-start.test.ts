@@ -13,7 +13,7 @@ after(() => rmSync(scratch, { recursive: true, force: true }));
 const run = (...args: string[]) =>
   spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', timeout: 120_000 });
 
-test('names wrong options of a first start before anything is created', () => {
+test('the node names wrong options of a first start before anything is created', () => {
   const dataDir = join(scratch, 'never');
   const wrong: readonly [string[], RegExp][] = [
     [['--username', 'A', '--password', 'short'], /^divan: --password: needs at least 6 characters\n/],
@@ -30,7 +30,7 @@ test('names wrong options of a first start before anything is created', () => {
   }
 });
 
-test('prints which options a later start ignores', async () => {
+test('the node prints which options a later start ignores', async () => {
   const dataDir = join(scratch, 'known');
   await using first = await NodeProcess.start({ dataDir });
   assert.doesNotMatch(first.output, /ignored/);
@@ -44,7 +44,7 @@ test('prints which options a later start ignores', async () => {
   );
 });
 
-test('refuses a start with a login that the node does not accept', async () => {
+test('the node refuses a start with a login that the node does not accept', async () => {
   const dataDir = join(scratch, 'locked');
   await using first = await NodeProcess.start({ dataDir });
   await first.stop();

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { catalog } from '../../src/cluster/settings/catalog.ts';
+import { settingsCatalog } from '../../src/cluster/settings/catalog.ts';
 import { portNumber } from '../support/addresses.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { startMailServer } from '../support/mail-server.ts';
@@ -217,7 +217,7 @@ test('a node reveals no secret in any encoding', async (t) => {
   const answered = await watched.readAll({ ...named, node: encodeURIComponent(otpNode), stat: 'ops' });
   assert.ok(answered > 40, `only ${answered} reads had an answer`);
   await collectLogs(watched);
-  watched.outputs.set('the settings page', JSON.stringify(catalog));
+  watched.outputs.set('the settings page', JSON.stringify(settingsCatalog));
   await watched.node.stop();
   t.diagnostic(`${watched.outputs.size} answers, ${watched.node.output.length} characters of log`);
   await eventually(() => assert.match(watched.node.output, /"msg":"request"/));

@@ -48,7 +48,7 @@ for (const [name, { args, signalAfter }] of Object.entries(commands)) {
   });
 }
 
-test('ignores SIGHUP, which a terminal sends when it is closed', async () => {
+test('the node ignores SIGHUP, which a terminal sends when it is closed', async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   process.kill(node.pid, 'SIGHUP');
   assert.equal((await node.request('/pools/default/buckets/b')).status, 200);

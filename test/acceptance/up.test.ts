@@ -60,7 +60,7 @@ const isReachable = (cloud: CloudReady | undefined) =>
     () => false,
   );
 
-test('starts a node and the cloud, lists both in the ready file, and stops both', async () => {
+test('divan up starts a node and the cloud, lists both in the ready file, and stops both', async () => {
   const { child, ready, printed } = await up('both', '--cloud-port', '0');
   assert.equal((await listClouds(ready.cloud)).status, 200);
   const login = Buffer.from(`${ready.username}:${ready.password}`).toString('base64');
@@ -83,7 +83,7 @@ test('starts a node and the cloud, lists both in the ready file, and stops both'
   assert.ok(!again.printed.text.includes(ready.password as string));
 });
 
-test('starts the node alone with --no-cloud, and prints the generated password on the next start if the first one did not complete', async () => {
+test('divan up starts the node alone with --no-cloud, and prints the generated password on the next start if the first one did not complete', async () => {
   const first = await up('unseen', '--no-cloud');
   assert.equal(first.ready.cloud, undefined);
   assert.equal(existsSync(join(scratch, 'unseen', 'cloud')), false);
@@ -100,7 +100,7 @@ test('starts the node alone with --no-cloud, and prints the generated password o
   child.kill('SIGKILL');
 });
 
-test('does not show the value of --database in the process list, leaves no cloud running when it is killed, and starts again at once', async () => {
+test('divan up does not show the value of --database in the process list, leaves no cloud running when it is killed, and starts again at once', async () => {
   // The URL of a database may contain a password.
   const database = ['--database', join(scratch, 'secret.db')];
   const { child, ready } = await up('killed', '--cloud-port', '0', ...database);
@@ -156,7 +156,7 @@ for (const [times, codes] of [
     assert.equal(stdout, '');
   });
 
-test('reports that the port of the cloud is in use, and ends', async () => {
+test('divan up reports that the port of the cloud is in use, and ends', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as { port: number };

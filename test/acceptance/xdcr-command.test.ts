@@ -43,7 +43,7 @@ async function failed(expected: number, message: RegExp, ...words: string[]): Pr
 
 const listed = async () => JSON.parse(await done('list', '--json'));
 
-test('connects a cluster, replicates to it, changes, pauses and deletes the replication', {
+test('divan xdcr connects a cluster, replicates to it, changes, pauses and deletes the replication', {
   timeout,
 }, async () => {
   assert.match(await done('list'), /^no other clusters/);
@@ -85,7 +85,7 @@ test('connects a cluster, replicates to it, changes, pauses and deletes the repl
   assert.deepEqual(await listed(), { clusters: [], replications: [] });
 });
 
-test('names what is wrong on the command line, and what does not exist', { timeout }, async () => {
+test('divan xdcr names what is wrong on the command line, and what does not exist', { timeout }, async () => {
   await failed(2, /CLUSTER is missing; the form is divan xdcr replicate BUCKET CLUSTER/, 'replicate', 'b');
   await failed(2, /--set: "x" is not of the form NAME=VALUE/, 'replicate', 'b', 'no', '--set', 'x');
   await failed(2, /--rules and --migrate/, 'replicate', 'b', 'no', '--rules', '{}', '--migrate', '{}');

@@ -113,7 +113,7 @@ const storeFields = {
   flags: fc.nat(3),
   preserveExpiry: fc.boolean(),
   keepXattrs: fc.boolean(),
-  overTombstone: fc.constantFrom(false, false, false, true),
+  countsTombstone: fc.constantFrom(false, false, false, true),
 };
 
 const noFields = {};

@@ -26,7 +26,7 @@ export interface Precondition {
   /** Empty: the request has no CAS. */
   cas: string;
   /** A tombstone counts as an existing document. */
-  overTombstone: boolean;
+  countsTombstone: boolean;
 }
 
 export const isExpired = (doc: Doc, seconds: number): boolean =>
@@ -66,10 +66,10 @@ export function statesOf(model: BucketModel, place: Place, times: ClockTimes): S
 
 /** The statuses by which a bucket may answer a store that only the document's state and the precondition can prevent. */
 export function storeAnswers(state: State, precondition: Precondition): Status[] {
-  const exists = precondition.overTombstone ? state.kind !== 'absent' : state.kind === 'live';
+  const exists = precondition.countsTombstone ? state.kind !== 'absent' : state.kind === 'live';
   if (precondition.mode === StoreMode.add) return [exists ? Status.keyExists : Status.success];
   if (exists) return casAnswers(state, precondition.cas);
-  const isNewTombstone = precondition.mode === StoreMode.remove && precondition.overTombstone;
+  const isNewTombstone = precondition.mode === StoreMode.remove && precondition.countsTombstone;
   const mayCreate = isNewTombstone || precondition.mode === StoreMode.set;
   return [mayCreate && precondition.cas === '' ? Status.success : Status.keyNotFound];
 }

@@ -43,7 +43,7 @@ export class BucketRun extends ComparedBucket {
     const cas = this.casFor(place, request.cas);
     const value = Buffer.from(textOf(request.content), 'latin1');
     const datatype = hasXattrs(request.content) ? Datatype.xattr : Datatype.raw;
-    const { mode, flags, expiry, preserveExpiry, keepXattrs, overTombstone, durability } = request;
+    const { mode, flags, expiry, preserveExpiry, keepXattrs, countsTombstone, durability } = request;
     const [casHi, casLo] = wordsOf(cas);
     const change = {
       vb: place.vb,
@@ -52,7 +52,7 @@ export class BucketRun extends ComparedBucket {
       expiry,
       preserveExpiry,
       keepXattrs,
-      overTombstone,
+      countsTombstone,
       durability,
     };
     this.perform(
@@ -60,7 +60,7 @@ export class BucketRun extends ComparedBucket {
       () => tested.store(place.key, { ...change, value, datatype, casHi, casLo }),
       (status) => {
         const states = this.states(place);
-        const allows = (state: State): Status[] => storeAnswers(state, { mode, cas, overTombstone });
+        const allows = (state: State): Status[] => storeAnswers(state, { mode, cas, countsTombstone });
         const isUpdate = mode !== StoreMode.remove;
         if (!this.changeSucceeded(place, status, { allows, durability, isUpdate })) return;
         const old = this.model.get(place);

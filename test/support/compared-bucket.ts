@@ -44,7 +44,7 @@ export interface StoreChange {
   cas: CasChoice;
   preserveExpiry: boolean;
   keepXattrs: boolean;
-  overTombstone: boolean;
+  countsTombstone: boolean;
   durability: DurabilityLevel;
 }
 
@@ -303,7 +303,7 @@ export class ComparedBucket {
       if (!isHidden) this.model.discard(place);
     } else {
       assert.equal(status, Status.success);
-      if (view.deleted) this.compareTombstone(place, view);
+      if (view.isDeleted) this.compareTombstone(place, view);
       else this.compareLive(place, view);
     }
   }
@@ -314,14 +314,14 @@ export class ComparedBucket {
       doc && !doc.deleted && !isExpired(doc, this.tested.nowSeconds),
       'a document was returned as live that does not exist or has expired',
     );
-    const { expiry, flags, locked, seqno } = view;
+    const { expiry, flags, isLocked, seqno } = view;
     assert.deepEqual(
-      { value: this.tested.value, expiry, flags, locked, seqno },
+      { value: this.tested.value, expiry, flags, isLocked, seqno },
       {
         value: textOf(doc.content),
         expiry: doc.expiry,
         flags: doc.flags,
-        locked: doc.lockedUntilMs > this.tested.clock.monotonicMs(),
+        isLocked: doc.lockedUntilMs > this.tested.clock.monotonicMs(),
         seqno: doc.seqno,
       },
     );

@@ -28,7 +28,7 @@ export interface DataNode {
   readonly replicationPort: number;
 }
 
-/** Bucket `b` without copies; the nodes get its shards in turn. */
+/** Bucket `b` without copies. The first node is the active of the first shard, the second one of the second, and so on. */
 export class DataNodes implements AsyncDisposable {
   readonly nodes: DataNode[] = [];
   readonly store = new MemoryConfigStore();
@@ -54,7 +54,7 @@ export class DataNodes implements AsyncDisposable {
     return cluster;
   }
 
-  /** The routes to the nodes' data ports as the services of `node` get them; they follow the map. */
+  /** The routes to the nodes' data ports as the services of `node` get them. They change with the map. */
   routes(node = this.nodes[0] as DataNode): ClusterRoutes {
     const routes = new ClusterRoutes(this.stateOf(node));
     void this.store
@@ -93,12 +93,12 @@ export class DataNodes implements AsyncDisposable {
 
   /** Makes another node the active of a shard, with the documents, as a rebalance does. */
   async handOver(shard: number, to: string): Promise<void> {
-    const place = (chainOf: (chain: readonly number[]) => number[], epochs: number) =>
+    const place = (chainOf: (chain: readonly number[]) => number[], epochStep: 0 | 1) =>
       update(this.store, mapKey(bucket.uuid), this.map, (map) => ({
         ...map,
         shards: map.shards.map((placement, index) =>
           index === shard
-            ? { ...placement, epoch: placement.epoch + epochs, chain: chainOf(placement.chain) }
+            ? { ...placement, epoch: placement.epoch + epochStep, chain: chainOf(placement.chain) }
             : placement,
         ),
       }));

@@ -271,11 +271,11 @@ function isIn(keys: readonly Value[], { ranges }: Span): boolean {
     const value = keys[at];
     if (low) {
       const order = collate(value, resolveDeep(low.value));
-      if (order < 0 || (order === 0 && !low.inclusive)) return false;
+      if (order < 0 || (order === 0 && !low.isInclusive)) return false;
     }
     if (high) {
       const order = collate(value, resolveDeep(high.value));
-      if (order > 0 || (order === 0 && !high.inclusive)) return false;
+      if (order > 0 || (order === 0 && !high.isInclusive)) return false;
     }
     return true;
   });

@@ -268,7 +268,7 @@ export class ReplicatedNode {
     const find = isActive ? documents.findAny.bind(documents) : documents.findReplica.bind(documents);
     const status = find(vb, bytes, 0, bytes.length, this.view) as Status;
     if (status !== Status.success) return status;
-    const { casHi, casLo, datatype, deleted, expiry, flags, rev, seqno } = this.view;
+    const { casHi, casLo, datatype, isDeleted, expiry, flags, rev, seqno } = this.view;
     const withoutCompression = datatype & ~Datatype.snappy;
     return JSON.stringify([
       this.#value(),
@@ -276,7 +276,7 @@ export class ReplicatedNode {
       casLo,
       rev,
       seqno,
-      deleted,
+      isDeleted,
       withoutCompression,
       expiry,
       flags,

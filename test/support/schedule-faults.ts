@@ -74,7 +74,7 @@ export class ScheduleFaults {
   heal(): void {
     const { cluster } = this;
     this.isStopped = true;
-    cluster.links.heal();
+    cluster.links.restoreAll();
     cluster.links.delayMaxMs = 2;
     cluster.setStoreFaults(noStoreFaults);
     for (const { store } of cluster.running.values()) store.isDown = false;
@@ -176,8 +176,8 @@ export class ScheduleFaults {
     clock.after(forMs, () => {
       if (this.isStopped) return;
       for (const other of others) {
-        links.mend(other, name);
-        links.mend(name, other);
+        links.restore(other, name);
+        links.restore(name, other);
       }
     });
     return others.length > 0;
@@ -192,8 +192,8 @@ export class ScheduleFaults {
     }
     clock.after(forMs, () => {
       for (const other of this.isStopped ? [] : others) {
-        links.mend(other, name);
-        links.mend(name, other);
+        links.restore(other, name);
+        links.restore(name, other);
       }
     });
   }

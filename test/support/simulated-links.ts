@@ -9,8 +9,8 @@ interface End {
   end(reason: string): void;
 }
 
-/** How long the ends need to notice a lost message or a failed connection. */
-const brokenMs = 300;
+/** The time until both ends notice a lost message or a failed connection. */
+const noticeMs = 300;
 
 class SimulatedLink implements Link, End {
   readonly node: string;
@@ -47,7 +47,7 @@ class SimulatedLink implements Link, End {
       if (this.#isBroken) return;
       if (!isLost) return other.deliver(copy);
       this.#isBroken = true;
-      this.#net.clock.after(brokenMs, () => {
+      this.#net.clock.after(noticeMs, () => {
         this.end('lost');
         other.end('lost');
       });
@@ -63,7 +63,7 @@ class SimulatedLink implements Link, End {
     this.end(reason);
     this.#net.carry(this.#from, this.node, (isLost) => {
       if (!isLost && !this.#isBroken) this.other?.end('closed by the other node');
-      else this.#net.clock.after(brokenMs, () => this.other?.end('lost'));
+      else this.#net.clock.after(noticeMs, () => this.other?.end('lost'));
     });
   }
 
@@ -103,11 +103,11 @@ export class SimulatedLinks {
     this.#cut.add(`${from} ${to}`);
   }
 
-  mend(from: string, to: string): void {
+  restore(from: string, to: string): void {
     this.#cut.delete(`${from} ${to}`);
   }
 
-  heal(): void {
+  restoreAll(): void {
     this.#cut.clear();
   }
 
@@ -147,7 +147,7 @@ export class SimulatedLinks {
       this.carry(from, to, (isLost) => {
         const accept = this.#hosts.get(to);
         if (isLost || accept === undefined || this.#cut.has(`${to} ${from}`)) {
-          this.clock.after(brokenMs, () => reject(new Error(`no connection from ${from} to ${to}`)));
+          this.clock.after(noticeMs, () => reject(new Error(`no connection from ${from} to ${to}`)));
           return;
         }
         const [near, far] = [new SimulatedLink(this, from, to), new SimulatedLink(this, to, from)];

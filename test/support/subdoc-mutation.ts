@@ -26,7 +26,7 @@ export function aMutation(
   const request = decodeMultiMutation(Buffer.from([options.docFlags ?? 0]), value, features);
   assert.ok(typeof request !== 'number', `the request was refused with status ${request}`);
   request.userFlags = options.userFlags ?? null;
-  request.single = options.single ?? false;
+  request.hasSinglePath = options.single ?? false;
   return executeMutation(doc, request, options.context ?? aContext());
 }
 

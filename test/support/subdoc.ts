@@ -41,7 +41,7 @@ export function aMutationSpec(opcode: number, path: string, value: string | Buff
 export function aDocument(changes: Partial<SubdocDocument> = {}): SubdocDocument {
   return {
     exists: true,
-    deleted: false,
+    isDeleted: false,
     datatype: Datatype.json,
     value: Buffer.from('{"a":1}'),
     flags: 0x02000006,

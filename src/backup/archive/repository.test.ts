@@ -1,4 +1,4 @@
-// The names of backups, the sizes of manifests, and files that a failed call must close.
+// The names of backups, the sizes of manifests, and that calls which fail close their files.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ describe('the manifest of a backup', () => {
     assert.deepEqual(repository.complete(), [manifest.name]);
   });
 
-  it('is made in one turn for each bucket, and equals what a reader reads', async () => {
+  it('is written one bucket in each turn of the event loop, and is read as it was written', async () => {
     const repository = aRepository();
     const manifest = withBuckets(repository, 3);
     let turns = 0;
@@ -123,12 +123,13 @@ describe('a data file that cannot be used', { skip }, () => {
     const path = join(folder, name, '0.data');
     const other = join(folder, 'other');
     writeFileSync(other, 'no data file');
-    const open = () => readdirSync('/proc/self/fd').length;
-    const before = open();
+    const openFiles = () => readdirSync('/proc/self/fd').length;
+    const before = openFiles();
+    const keptBytes = 32;
     assert.throws(() => DataWriter.create('/dev/full', owner), /ENOSPC/);
-    assert.throws(() => DataWriter.reopen('/dev/full', owner, 32), /EINVAL/);
+    assert.throws(() => DataWriter.reopen('/dev/full', owner, keptBytes), /EINVAL/);
     assert.throws(() => new DataReader(other, owner), /is not the data file/);
     assert.throws(() => new DataReader(path, { ...owner, bucket: -1 }), RangeError);
-    assert.equal(open(), before);
+    assert.equal(openFiles(), before);
   });
 });

@@ -22,7 +22,10 @@ export class NameFilter {
     this.excludes = excludes;
   }
 
-  /** `earlier`: the buckets of earlier backups of the chain; `excludes` may also name what only they have. @throws BackupError for a name that names nothing in the backup, or two things */
+  /**
+   * `earlier`: the buckets of earlier backups of the chain; `excludes` may also name what the newest one no longer has. @throws BackupError for a
+   * name that nothing in the backup has, or that two things have
+   */
   checkNames(records: readonly BucketRecord[], earlier: readonly BucketRecord[] = []): void {
     if (this.includes.length === 0 && this.excludes.length === 0) return;
     const known = records.flatMap(namePathsOf);
@@ -49,7 +52,7 @@ export class NameFilter {
   }
 
   /** The records with the chosen collections and their indexes only. */
-  chosen(records: readonly BucketRecord[]): BucketRecord[] {
+  limitedToChosen(records: readonly BucketRecord[]): BucketRecord[] {
     if (this.includes.length === 0 && this.excludes.length === 0) return [...records];
     return records.flatMap((record) => {
       const { name: bucket } = record;

@@ -18,7 +18,7 @@ const target = (map: NameMap, bucket: string, scope: string, collection: string)
 const chosen = (includes: string[], excludes: string[] = []) => {
   const filter = new NameFilter({ includes, excludes });
   filter.checkNames(records);
-  return filter.chosen(records).map(({ name }) => name);
+  return filter.limitedToChosen(records).map(({ name }) => name);
 };
 
 describe('a name with dots', () => {

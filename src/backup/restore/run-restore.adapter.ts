@@ -160,7 +160,7 @@ function chosenRecords(request: RestoreRequest, chain: readonly BackupManifest[]
     records,
     request.removesCollections === true ? others.flatMap(({ buckets }) => buckets) : [],
   );
-  return filter.chosen(records);
+  return filter.limitedToChosen(records);
 }
 
 /** The newest first. */

@@ -9,7 +9,8 @@ import { historySuffix } from './task-history.adapter.ts';
 /** Says what is wrong with a location. */
 export class LocationError extends Error {}
 
-const answerMs = 10_000;
+const answerTimeoutMs = 10_000;
+/** Below PATH_MAX of Linux (4,096), for the names of files in the archive. */
 const pathBytesMax = 4_000;
 const repositoryFile = 'repository.json';
 
@@ -25,7 +26,7 @@ export class ArchiveLocations {
   /** Makes the folder of a new archive. @throws LocationError unless it is missing, empty, or has only what this service writes */
   async create(archive: string): Promise<void> {
     const root = this.#rootOf(archive);
-    await this.#answered(archive, async () => {
+    await this.#beforeDeadline(archive, async () => {
       await mkdir(root, { recursive: true, mode: 0o700 });
       await checkInside(root, archive);
       await mkdir(archive, { recursive: true, mode: 0o700 });
@@ -40,7 +41,7 @@ export class ArchiveLocations {
   /** Call before each task: since the last one a link may have taken the place of the folder. @throws LocationError */
   async check(archive: string, repo: string): Promise<void> {
     const root = this.#rootOf(archive);
-    await this.#answered(archive, async () => {
+    await this.#beforeDeadline(archive, async () => {
       await checkInside(root, archive);
       await checkInside(root, join(archive, repo));
       if (!(await stat(archive)).isDirectory()) throw new LocationError(`${archive} is not a folder`);
@@ -51,17 +52,17 @@ export class ArchiveLocations {
   async checkRepository(archive: string, repo: string): Promise<void> {
     await this.check(archive, repo);
     const path = join(archive, repo);
-    if (!(await this.#answered(archive, () => isRepository(path))))
+    if (!(await this.#beforeDeadline(archive, () => isRepository(path))))
       throw new LocationError(`${path} is not a repository of backups: it has no ${repositoryFile}`);
   }
 
   /** Whether a backup was made there. */
   hasRepository(archive: string, repo: string): Promise<boolean> {
-    return this.#answered(archive, () => isRepository(join(archive, repo)));
+    return this.#beforeDeadline(archive, () => isRepository(join(archive, repo)));
   }
 
   async freeBytes(archive: string): Promise<number> {
-    const { bavail, bsize } = await this.#answered(archive, () => statfs(archive));
+    const { bavail, bsize } = await this.#beforeDeadline(archive, () => statfs(archive));
     return bavail * bsize;
   }
 
@@ -83,10 +84,10 @@ export class ArchiveLocations {
     );
   }
 
-  async #answered<T>(archive: string, ask: () => Promise<T>): Promise<T> {
-    const timeoutError = () => new LocationError(`${archive} did not answer in ${answerMs / 1_000} s`);
+  async #beforeDeadline<T>(archive: string, ask: () => Promise<T>): Promise<T> {
+    const timeoutError = () => new LocationError(`${archive} did not answer in ${answerTimeoutMs / 1_000} s`);
     try {
-      return await within(this.#clock, answerMs, ask(), timeoutError);
+      return await within(this.#clock, answerTimeoutMs, ask(), timeoutError);
     } catch (error) {
       if (error instanceof LocationError) throw error;
       throw new LocationError(`${archive}: ${(error as Error).message}`);
@@ -97,14 +98,14 @@ export class ArchiveLocations {
 const isBelow = (path: string, folder: string): boolean =>
   path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 
-/** Follows the links of what exists of the path. */
+/** Resolves the symbolic links in the part of the path that exists. */
 async function checkInside(root: string, path: string): Promise<void> {
   const realRoot = await realpath(root);
   let existing = path;
   while (!(await exists(existing))) existing = dirname(existing);
   const real = await realpath(existing);
-  const isNewInRoot = real === realRoot && existing !== path;
-  if (!isNewInRoot && !isBelow(real, realRoot))
+  const isMissingInRoot = real === realRoot && existing !== path;
+  if (!isMissingInRoot && !isBelow(real, realRoot))
     throw new LocationError(`${path} leads to ${real}, which is not below ${root}`);
 }
 

@@ -6,7 +6,7 @@ import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
 import { ClustersService } from './clusters.service.ts';
 
-test('renames no cluster that was deleted while the body of the request arrived', async (t) => {
+test('the cloud renames no cluster that was deleted while the body of the request arrived', async (t) => {
   const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
   await migrate(store);

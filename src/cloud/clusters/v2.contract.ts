@@ -10,6 +10,7 @@ import { clusterStatus, type Phase, v2Status } from './phase.ts';
 
 const couchbaseServices = choice('couchbaseServices', services);
 const groupsMissing = 'must have at least one group of servers';
+/** Sizes of managed disks, by Azure's names. */
 const volumeTypes = ['P4', 'P6', 'P10', 'P15', 'P20', 'P30', 'P40', 'P50', 'P60', 'P70'] as const;
 
 export const serverSchema = component('Server', {

@@ -73,7 +73,7 @@ test('a node gets the stored access again after the store failed to write a chan
   assert.deepEqual(await store.selectFrom('user_doubts').selectAll().execute(), []);
 });
 
-test('leaves the same access at the node and in the list if two servers change a user at the same time', async (t) => {
+test('the cloud leaves the same access at the node and in the list if two servers change a user at the same time', async (t) => {
   const { store, node, cluster, clock, unconfirmed, server } = await aUsersService(t);
   const home = server();
   await home.create(cluster, newUser);
@@ -116,7 +116,7 @@ test('leaves the same access at the node and in the list if two servers change a
   assert.deepEqual([...node.roles], [['u', 'data_writer[b]']]);
 });
 
-test('keeps a user that another server creates while this one deletes an earlier user of the name', async (t) => {
+test('the cloud keeps a user that another server creates while this one deletes an earlier user of the name', async (t) => {
   const { node, cluster, server } = await aUsersService(t);
   const users = server();
   await users.create(cluster, newUser);
@@ -193,7 +193,7 @@ test('confirms a limited number of users of each of several clusters at a time',
   assert.equal(confirmed, 160);
 });
 
-test('forgets the unconfirmed changes of a deleted cluster', async (t) => {
+test('the cloud forgets the unconfirmed changes of a deleted cluster', async (t) => {
   const { store, clock, unconfirmed } = await aUsersService(t);
   await unconfirmed.note('deleted', 'u');
   unconfirmed.start(() => Promise.reject(new Error('there is no such cluster')));

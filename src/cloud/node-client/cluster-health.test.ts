@@ -4,6 +4,7 @@ import { healthOf } from './cluster-health.ts';
 import type { NodeClient } from './node-client.ts';
 import { UnresponsiveNodeError } from './refusals.ts';
 
+/** A client of a node whose health requests have this outcome. */
 const answering = (requestHealth: () => Promise<string>) => ({ requestHealth }) as unknown as NodeClient;
 
 test('the health check reports a node that does not answer as unhealthy, with the reason', async () => {
@@ -36,6 +37,7 @@ const about = (cluster: object, buckets: readonly object[] = []) =>
       JSON.stringify(path.endsWith('buckets') ? buckets : { balanced: true, ...cluster }),
   }) as unknown as NodeClient;
 
+/** `replication`: the share of the copies that are in sync, as nodes report it. */
 const bucket = (replicaNumber: number, replication: number) => ({
   name: 'b',
   replicaNumber,
@@ -71,7 +73,7 @@ test('a cluster is healthy only with all nodes active, documents balanced, and a
   }
 });
 
-test('the health check asks the other nodes while the first does not answer', async () => {
+test('the health check asks other nodes about the cluster if the first does not answer', async () => {
   const dead = answering(() => Promise.reject(new UnresponsiveNodeError('it is being started')));
   const nodes = [node('a:1', { status: 'unhealthy' }), node('b:1')];
   const { health, reason, nodeStats } = await healthOf([dead, dead, about({ nodes })], ['a', 'b']);

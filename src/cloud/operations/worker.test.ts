@@ -358,7 +358,7 @@ test('the worker deletes old operations of deleted clusters, and none of existin
   ]);
 });
 
-test('gives an operation the rest of its time after hours without a process', async (t) => {
+test('the worker gives an operation the rest of its time after hours without a process', async (t) => {
   let tries = 0;
   const run = async (): Promise<void> => {
     if (++tries < 10) throw new Error('not yet');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 
-test('refuses calls of published tools for missing features with the reason', async () => {
+test('the node refuses calls of published tools for missing features with the reason', async () => {
   const { request, manager } = await aManager();
   for (const [method, path, reason] of [
     ['POST', '/settings/analytics', /analytics service/],
@@ -16,7 +16,7 @@ test('refuses calls of published tools for missing features with the reason', as
   await manager.stop();
 });
 
-test('lists scrape targets for Prometheus in YAML at the published path', async () => {
+test('the node lists scrape targets for Prometheus in YAML at the published path', async () => {
   const { request, manager } = await aManager();
   const { status, text, headers } = await request('/prometheus_sd_config.yaml');
   assert.equal(status, 200);

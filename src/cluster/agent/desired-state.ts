@@ -44,7 +44,7 @@ export function desiredState(
   tls: TlsSpec | null,
   node: NodePart,
 ): KvDesired {
-  const provisioned = view.cluster.uuid !== '';
+  const isProvisioned = view.cluster.uuid !== '';
   return {
     buckets: (hasDocuments(view) ? view.liveBuckets() : []).flatMap((bucket) => {
       const map = view.map(bucket.uuid);
@@ -53,7 +53,7 @@ export function desiredState(
     }),
     deletedBuckets: view.deletingBuckets().map(({ uuid }) => uuid),
     users,
-    clusterConfig: provisioned
+    clusterConfig: isProvisioned
       ? {
           revEpoch: view.revisionEpoch,
           rev: view.clusterRevision(),

@@ -32,7 +32,7 @@ function valuesOf(changes: Partial<BucketReport>, traffic = noTraffic()) {
   return (name: string) => values.get(name);
 }
 
-test('counts operations by kind and result', () => {
+test('the metrics endpoint counts operations by kind and result', () => {
   const value = valuesOf({ gets: 7, getHits: 5, sets: 4, deletes: 3, deleteMisses: 2, casBadValues: 1 });
   assert.deepEqual(
     ['get hit', 'get miss', 'set', 'delete hit', 'delete miss', 'cas badval', 'incr hit'].map((op) =>
@@ -42,7 +42,7 @@ test('counts operations by kind and result', () => {
   );
 });
 
-test('reports items and operations of each collection', () => {
+test('the metrics endpoint reports items and operations of each collection', () => {
   const orders = { ...noCounts(), gets: 2, sets: 3, increments: 1 };
   const activity = { ...aBucketReport({}).activity, collections: { a: orders } };
   const value = valuesOf({ collectionItems: { a: 9 }, activity });
@@ -53,7 +53,7 @@ test('reports items and operations of each collection', () => {
   assert.equal(value('kv_collection_ops b _default _default get'), 0);
 });
 
-test('reports the progress of the disk queue', () => {
+test('the metrics endpoint reports the progress of the disk queue', () => {
   const activity = { ...aBucketReport({}).activity, queued: 10 };
   const value = valuesOf({ dirtyItems: 3, activity });
   assert.deepEqual(
@@ -62,7 +62,7 @@ test('reports the progress of the disk queue', () => {
   );
 });
 
-test('reports the uses of memory, and writes refused for lack of it', () => {
+test('the metrics endpoint reports the uses of memory, and writes refused for lack of it', () => {
   const memory = { items: 70, meta: 20, overhead: 5 };
   const activity = {
     ...aBucketReport({}).activity,
@@ -86,12 +86,12 @@ test('reports the uses of memory, and writes refused for lack of it', () => {
   );
 });
 
-test('reports the share of resident documents, 100% of an empty bucket', () => {
+test('the metrics endpoint reports the share of resident documents, 100% of an empty bucket', () => {
   assert.equal(valuesOf({ items: 8, nonResident: 2 })('kv_vb_perc_mem_resident_ratio b active'), 0.75);
   assert.equal(valuesOf({})('kv_vb_perc_mem_resident_ratio b active'), 1);
 });
 
-test('reports the connections of data ports, and nothing of a bucket being deleted', () => {
+test('the metrics endpoint reports the connections of data ports, and nothing of a bucket being deleted', () => {
   const value = valuesOf(
     { uuid: 'gone' },
     { ...noTraffic(), connections: 5, logins: 4, refusedLogins: 1, readBytes: 9 },
@@ -105,7 +105,7 @@ test('reports the connections of data ports, and nothing of a bucket being delet
   assert.equal(value('kv_curr_items b'), undefined);
 });
 
-test('reports buckets with damaged files and buckets that refuse writes', () => {
+test('the metrics endpoint reports buckets with damaged files and buckets that refuse writes', () => {
   const intact = valuesOf({});
   assert.deepEqual([intact('kv_bucket_damaged_files b'), intact('kv_bucket_writes_refused b')], [0, 0]);
   const damaged = valuesOf({
@@ -115,7 +115,7 @@ test('reports buckets with damaged files and buckets that refuse writes', () => 
   assert.deepEqual([damaged('kv_bucket_damaged_files b'), damaged('kv_bucket_writes_refused b')], [1, 1]);
 });
 
-test('reports copies apart from the vbuckets that this node serves', () => {
+test('the metrics endpoint reports copies apart from the vbuckets that this node serves', () => {
   const vbuckets = {
     active: { vbuckets: 512, items: 7 },
     replica: { vbuckets: 500, items: 5 },

@@ -14,7 +14,7 @@ function someSamples() {
   return { samples, update };
 }
 
-test('computes rates over sufficient intervals, and never below zero', () => {
+test('the agent computes rates over sufficient intervals, and never below zero', () => {
   const { samples, update } = someSamples();
   for (let second = 0; second <= 3; second++) update(second, { ops: 10 * second });
   update(3.5, { ops: 5000 });

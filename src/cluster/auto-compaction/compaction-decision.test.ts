@@ -29,7 +29,7 @@ test('unset thresholds are never reached, and small files are not compacted', ()
   assert.equal(decideCompaction(rule({ percentage: 2 }), files(3, 4), noon), 'compact');
 });
 
-test('starts nothing outside the period, and cancels a running compaction if configured', () => {
+test('auto-compaction starts nothing outside the period, and cancels a running compaction if configured', () => {
   const at = (hour: number, minute: number, changes: object = {}) =>
     decideCompaction(rule({ period: { ...night, ...changes } }), files(900), { hour, minute });
   assert.deepEqual(

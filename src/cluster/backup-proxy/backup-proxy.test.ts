@@ -5,7 +5,7 @@ import { recordingPort } from '../../../test/support/recording-port.ts';
 
 const planPath = '/_p/backup/api/v1/plan/nightly';
 
-test('forwards each method with its body, the query and the credentials of its caller', async () => {
+test('the proxy of the backup service forwards each method with its body, the query and the credentials of its caller', async () => {
   const service = await recordingPort();
   const { request } = await aManager({
     backupPort: async () => ({ host: '127.0.0.1', port: service.port }),
@@ -56,7 +56,7 @@ test('refuses, and forwards nothing, without credentials, on behalf of another u
   }
 });
 
-test('reports why if the backup service does not run or answer', async () => {
+test('the proxy of the backup service reports why if the backup service does not run or answer', async () => {
   const without = await (await aManager()).request(planPath);
   assert.deepEqual([without.status, without.text], [404, 'Service backup not running on this node']);
   const service = await recordingPort();

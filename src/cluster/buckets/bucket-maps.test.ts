@@ -67,7 +67,7 @@ test('a bucket has its map when the creation failed but the store may have store
   assert.notEqual(await store.get(mapKey(uuid)), null);
 });
 
-test('adds the maps that a configuration of 0.1.0 lacks, and keeps existing ones', async () => {
+test('the cluster manager adds the maps that a configuration of 0.1.0 lacks, and keeps existing ones', async () => {
   const first = await aManager();
   await first.request('/pools/default/buckets', { form });
   const { uuid } = (await first.request('/pools/default/buckets/b')).body;
@@ -90,7 +90,7 @@ test('the epoch of revisions is read from the configuration', async () => {
   assert.equal((await configOf(request)).revEpoch, 3);
 });
 
-test('spreads a new bucket over the nodes that it is given', async () => {
+test('the cluster manager spreads a new bucket over the nodes that it is given', async () => {
   const { store } = await memoryCluster();
   const nodes = ['a', 'b'].map((id) => ({ id, group: '0' }));
   await new BucketMaps(store, 'a').create('spread', nodes);

@@ -48,7 +48,7 @@ const valuesOf = (count: number, valueAt: (index: number) => number) =>
   Array.from({ length: count }, (_, index) => valueAt(index));
 const sets = (stepMs: number, values: number[]) => series('kv_ops', { op: 'set' }, stepMs, values);
 
-test('shows rates for each second of the last minute that add up to all operations', async () => {
+test('the bucket’s statistics page shows rates for each second of the last minute that add up to all operations', async () => {
   const values = valuesOf(100, (index) => index * index);
   const { timesMs, figures } = await reader(sets(1000, values)).series.read(bucketSection('b'), minute);
   assert.equal(timesMs.length, 60);
@@ -60,12 +60,12 @@ test('shows rates for each second of the last minute that add up to all operatio
   assert.deepEqual(figures['ops'], figures['cmd_set']);
 });
 
-test('continues over a restart, after which counters begin at zero', async () => {
+test('the bucket’s statistics page continues over a restart, after which counters begin at zero', async () => {
   const { figures } = await reader(sets(1000, [10, 20, 3, 4])).series.read(bucketSection('b'), minute);
   assert.deepEqual(figures['cmd_set'], [10, 3, 1]);
 });
 
-test('shows the last value of gauges, and sums of separate counters', async () => {
+test('the bucket’s statistics page shows the last value of gauges, and sums of separate counters', async () => {
   const { figures } = await reader(
     sets(1000, [0, 0, 0]),
     series('kv_curr_items', {}, 1000, [5, 6, 7]),
@@ -82,7 +82,7 @@ test('shows the last value of gauges, and sums of separate counters', async () =
   );
 });
 
-test('reads longer zooms from the store, in their steps', async () => {
+test('the bucket’s statistics page reads longer zooms from the store, in their steps', async () => {
   const zooms: [SeriesChoice['zoom'], number, number][] = [
     ['hour', 900, 4],
     ['day', 1440, 60],
@@ -112,7 +112,7 @@ test('reads longer zooms from the store, in their steps', async () => {
   }
 });
 
-test('reduces the series of a zoom to about sixty samples for charts', async () => {
+test('the bucket’s statistics page reduces the series of a zoom to about sixty samples for charts', async () => {
   const { series: one } = reader(
     sets(
       10_000,
@@ -128,7 +128,7 @@ test('reduces the series of a zoom to about sixty samples for charts', async () 
   assert.ok(figures['cmd_set']?.every((rate) => rate === 1));
 });
 
-test('omits timestamps without samples and figures that were not requested', async () => {
+test('the bucket’s statistics page omits timestamps without samples and figures that were not requested', async () => {
   const { series: one } = reader(sets(1000, [1, 2, 4]));
   assert.deepEqual(await one.read(bucketSection('b'), { ...minute, figure: 'cmd_set' }), {
     timesMs: [startMs + 1000, startMs + 2000],
@@ -146,7 +146,7 @@ test('omits timestamps without samples and figures that were not requested', asy
 const service = (name: string): StatsSection => serviceSection(name) ?? assert.fail(name);
 const requests = series('cm_rest_request_enters_total', {}, 1000, [0, 1, 2]);
 
-test('shows sections of the services: of the node, and the indexes and replications of a bucket', async () => {
+test('the bucket’s statistics page shows sections of the services: of the node, and the indexes and replications of a bucket', async () => {
   const ofNode = reader(
     requests,
     series('n1ql_selects', {}, 1000, [0, 5, 7]),
@@ -193,11 +193,11 @@ test('shows sections of the services: of the node, and the indexes and replicati
   assert.deepEqual(replications['replication_changes_left'], [6, 7]);
 });
 
-test('has no section for services that do not exist', () => {
+test('the bucket’s statistics page has no section for services that do not exist', () => {
   for (const name of ['b', '@fts', '@cbas-b', '@', '@queries']) assert.equal(serviceSection(name), null);
 });
 
-test('uses only metrics of the catalog', () => {
+test('the bucket’s statistics page uses only metrics of the catalog', () => {
   for (const name of [...bucketSources, ...nodeSources])
     assert.ok(metricOf(name) ?? metricOf(name.replace(/_(sum|count)$/, '')), name);
 });

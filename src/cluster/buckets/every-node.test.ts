@@ -45,11 +45,11 @@ async function threeNodes(
 
 describe('the data services of all nodes', () => {
   it('have applied a revision once every node with documents has applied it', async () => {
-    for (const [others, isApplied] of [
+    for (const [answer, isApplied] of [
       [true, true],
       [false, false],
     ]) {
-      const { all, calls } = await threeNodes(() => others);
+      const { all, calls } = await threeNodes(() => answer);
       assert.equal(await all.applied(7, 100), isApplied);
       assert.deepEqual(calls, ['b applied']);
     }
@@ -72,7 +72,7 @@ describe('the data services of all nodes', () => {
       clock.advance(500);
     }
     await turn();
-    assert.equal(isOver, false, 'the node may be slow');
+    assert.equal(isOver, false, 'a node that was silent for less than 5 s may be slow');
     silence.ms = 5_000;
     clock.advance(500);
     assert.equal(await applied, false);
@@ -80,10 +80,10 @@ describe('the data services of all nodes', () => {
     const answers = await threeNodes(() => true);
     assert.equal(await answers.all.applied(7, 10_000), true);
     await turn();
-    assert.equal(answers.clock.pending, 0, 'a check goes on after the answer');
+    assert.equal(answers.clock.pending, 0, 'no timer is left after the answer');
   });
 
-  it('are waited for where heartbeats were not read yet, as after a pause of this process', async () => {
+  it('are waited for if their heartbeats have arrived but were not read yet, as after a pause of this process', async () => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const { all, silence } = await threeNodes(() => promise);
     silence.ms = 5_000;

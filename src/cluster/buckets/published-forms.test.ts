@@ -6,13 +6,13 @@ import { aManager } from '../../../test/support/manager.ts';
 const path = '/pools/default/buckets';
 const newBucket = { name: 'b', ramQuotaMB: 100 };
 
-test('uses ramQuota if both names of the quota are sent', async () => {
+test('the bucket form uses ramQuota if both names of the quota are sent', async () => {
   const { request } = await aManager();
   await request(path, { form: { ...newBucket, ramQuota: 200 } });
   assert.equal((await request(`${path}/b`)).body.quota.rawRAM, 200 * 1024 * 1024);
 });
 
-test('refuses auto-compaction of an ephemeral bucket and an unknown mode, and names the field', async () => {
+test('the bucket form refuses auto-compaction of an ephemeral bucket and an unknown mode, and names the field', async () => {
   const { request } = await aManager();
   const ephemeral = { ...newBucket, bucketType: 'ephemeral', autoCompactionDefined: 'false' };
   assert.deepEqual((await request(path, { form: ephemeral })).body.errors, {
@@ -25,7 +25,7 @@ test('refuses auto-compaction of an ephemeral bucket and an unknown mode, and na
   assert.deepEqual([status, Object.keys(body.errors)], [400, ['indexCompactionMode']]);
 });
 
-test('ignores the durability level of a memcached bucket', async () => {
+test('the bucket form ignores the durability level of a memcached bucket', async () => {
   const { request } = await aManager();
   const form = { ...newBucket, bucketType: 'memcached', durabilityMinLevel: 'majority' };
   assert.equal((await request(path, { form })).status, 202);

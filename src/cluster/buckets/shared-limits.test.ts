@@ -6,7 +6,7 @@ import { aManager } from '../../../test/support/manager.ts';
 const buckets = '/pools/default/buckets';
 const tooLarge = 'RAM quota specified is too large to be provisioned into this cluster.';
 
-test('counts the memory of all buckets together, and to the last megabyte', async () => {
+test('the quota check counts the memory of all buckets together, and to the last megabyte', async () => {
   const { request } = await aManager();
   const create = async (name: string, ramQuota: number) => {
     const { status, body } = await request(buckets, { form: { name, ramQuota, replicaNumber: 0 } });

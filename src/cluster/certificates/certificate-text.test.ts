@@ -14,21 +14,21 @@ const countOf = (text: string) => {
   return 'value' in read ? read.value.length : read.problem;
 };
 
-test('finds blocks anywhere in the text', () => {
+test('the PEM reader finds blocks anywhere in the text', () => {
   assert.equal(countOf(`before\n${certificate}between\n${certificate}after`), 2);
 });
 
-test('skips blocks without an end, and refuses a text without any whole block', () => {
+test('the PEM reader skips blocks without an end, and refuses a text without any whole block', () => {
   assert.equal(countOf(`-----BEGIN X509 CRL-----\n${certificate}`), 1);
   assert.ok('value' in readKey(`${key}-----BEGIN PRIVATE KEY-----\n`, null));
   assert.equal(countOf(`-----BEGIN CERTIFICATE-----\n`), certificateProblem.malformed);
 });
 
-test('refuses a block that contains another begin line as malformed', () => {
+test('the PEM reader refuses a block that contains another begin line as malformed', () => {
   assert.deepEqual(readKey(`-----BEGIN PRIVATE KEY-----\n${key}`, null), { problem: keyProblem.malformed });
 });
 
-test('refuses texts of very many begin or end lines in linear time', async () => {
+test('the PEM reader refuses texts of very many begin or end lines in linear time', async () => {
   const lines: readonly ((count: number) => string)[] = [
     (count) => '-----BEGIN CERTIFICATE-----\n'.repeat(count),
     (count) => Array.from({ length: count }, (_, at) => `-----BEGIN A${at}-----\n`).join(''),

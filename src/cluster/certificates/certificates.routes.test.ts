@@ -37,7 +37,7 @@ async function aNode(options: ManagerOptions = {}) {
   };
 }
 
-test('makes an uploaded certificate the root, and warns of a node that is not signed by it', async () => {
+test('the node makes an uploaded certificate the root, and warns of a node that is not signed by it', async () => {
   await using node = await aNode();
   using authority = new OpensslAuthority('/O=Example/CN=Own root');
   const uploaded = await node.upload(authority.certificate);
@@ -59,7 +59,7 @@ test('makes an uploaded certificate the root, and warns of a node that is not si
   assert.deepEqual(extended.body, uploaded.body);
 });
 
-test('refuses anything but a certificate of an authority, with the reason', async () => {
+test('the node refuses anything but a certificate of an authority, with the reason', async () => {
   await using node = await aNode();
   using authority = new OpensslAuthority();
   using other = new OpensslAuthority('/CN=Other');
@@ -87,7 +87,7 @@ test('refuses anything but a certificate of an authority, with the reason', asyn
   assert.deepEqual([again.status, again.body], [400, { error: 'This certificate is already in use' }]);
 });
 
-test('accepts a root from this machine only, until a call from this machine allows others', async () => {
+test('the node accepts a root from this machine only, until a call from this machine allows others', async () => {
   await using node = await aNode();
   using authority = new OpensslAuthority();
   const from = '192.0.2.7';
@@ -112,7 +112,7 @@ test('accepts a root from this machine only, until a call from this machine allo
   assert.equal((await node.upload(authority.certificate, from)).status, 200);
 });
 
-test('loads all authorities of the inbox or none, and shows no single root from then on', async () => {
+test('the node loads all authorities of the inbox or none, and shows no single root from then on', async () => {
   await using node = await aNode();
   using authority = new OpensslAuthority('/CN=One');
   using two = new OpensslAuthority('/CN=Two', { toDays: 10 });
@@ -155,7 +155,7 @@ test('loads all authorities of the inbox or none, and shows no single root from 
   );
 });
 
-test('shows no single root once two were uploaded', async () => {
+test('the node shows no single root once two were uploaded', async () => {
   await using node = await aNode();
   using authority = new OpensslAuthority('/CN=One');
   using two = new OpensslAuthority('/CN=Two');
@@ -164,7 +164,7 @@ test('shows no single root once two were uploaded', async () => {
   assert.equal((await node.request('/pools/default/certificate')).status, 400);
 });
 
-test('warns of the generated authority once no node uses it', async () => {
+test('the node warns of the generated authority once no node uses it', async () => {
   await using node = await aNode();
   using root = new OpensslAuthority('/CN=Root');
   const { certificate, key } = root.issue('/CN=node one', { names });
@@ -179,7 +179,7 @@ test('warns of the generated authority once no node uses it', async () => {
   assert.deepEqual(await warningNames(), [['unused'], []]);
 });
 
-test('shows only public fields of authorities to callers without security permissions', async () => {
+test('the node shows only public fields of authorities to callers without security permissions', async () => {
   await using node = await aNode();
   const full = (await node.request('/pools/default/trustedCAs')).body;
   assert.deepEqual(full[0].nodes, ['127.0.0.1:8091']);
@@ -188,7 +188,7 @@ test('shows only public fields of authorities to callers without security permis
   assert.deepEqual(Object.keys(seen).sort(), ['id', 'notAfter', 'notBefore', 'pem', 'subject']);
 });
 
-test('removes an authority that no node uses', async () => {
+test('the node removes an authority that no node uses', async () => {
   await using node = await aNode();
   using authority = new OpensslAuthority();
   node.put({ 'CA/one.pem': authority.certificate });
@@ -230,7 +230,7 @@ test('activates a chain and key of the inbox', async () => {
   assert.equal(tls?.certificate.match(/BEGIN CERTIFICATE/g)?.length, 2);
 });
 
-test('refuses an invalid chain or key, and keeps the certificate in use', async () => {
+test('the node refuses an invalid chain or key, and keeps the certificate in use', async () => {
   await using node = await aNode();
   using root = new OpensslAuthority('/CN=Root');
   using foreignAuthority = new OpensslAuthority('/CN=Foreign');
@@ -279,7 +279,7 @@ test('refuses an invalid chain or key, and keeps the certificate in use', async 
   assert.deepEqual(node.manager.tls.current(), before);
 });
 
-test('opens an encrypted key with the passphrase of the request, and never shows it', async () => {
+test('the node opens an encrypted key with the passphrase of the request, and never shows it', async () => {
   await using node = await aNode();
   using root = new OpensslAuthority('/CN=Root');
   const { certificate, key } = root.issue('/CN=node', { names });
@@ -298,7 +298,7 @@ test('opens an encrypted key with the passphrase of the request, and never shows
   assert.doesNotMatch(listed.text + JSON.stringify(await node.store.list('')), new RegExp(secret));
 });
 
-test('names the problem of a passphrase source', async () => {
+test('the node names the problem of a passphrase source', async () => {
   await using node = await aNode();
   const reloadBody = (privateKeyPassphrase: unknown) => ({ privateKeyPassphrase });
   const cases: [unknown, string, string][] = [
@@ -334,7 +334,7 @@ test('names the problem of a passphrase source', async () => {
   }
 });
 
-test('generates new certificates on request, and replaces loaded ones by default', async () => {
+test('the node generates new certificates on request, and replaces loaded ones by default', async () => {
   await using node = await aNode({ issue });
   using root = new OpensslAuthority('/CN=Root');
   const { certificate, key } = root.issue('/CN=node', { names });
@@ -355,21 +355,21 @@ test('generates new certificates on request, and replaces loaded ones by default
   });
 });
 
-test('answers 404 for the certificate of an unknown node', async () => {
+test('the node answers 404 for the certificate of an unknown node', async () => {
   await using node = await aNode();
   const { status, text } = await node.request('/pools/default/certificate/node/192.0.2.1%3A8091');
   assert.equal(status, 404);
   assert.match(text, /^Node is not found/);
 });
 
-test('refuses requests about certificates in the community edition', async () => {
+test('the node refuses requests about certificates in the community edition', async () => {
   const { request, manager } = await aManager({ edition: 'community' });
   const { status, headers } = await request('/pools/default/certificates');
   assert.deepEqual([status, headers['x-enterprise-edition-needed']], [400, '1']);
   await manager.stop();
 });
 
-test('refuses cipher suites and certificates that would lock every client out', async () => {
+test('the node refuses cipher suites and certificates that would lock every client out', async () => {
   await using node = await aNode({ issue });
   using authority = new OpensslAuthority();
   const { certificate, key } = authority.issue('/CN=node', { names });

@@ -1,6 +1,7 @@
 // Schemas of the answers about certificates.
 import { shape } from '#contract/json-schema.ts';
 
+// `object(required, optional)`; `each(shape, ...names)` gives several fields the same shape.
 const { object, each, array, string, integer, oneOf, time, named } = shape;
 
 const warning = {
@@ -10,12 +11,12 @@ const warning = {
   severityName: oneOf('minimal', 'significant', 'serious'),
 };
 const warnings = array(named('CertificateWarning', object(warning, { expires: time })));
-const addressedWarnings = array(object(warning, { expires: time, node: string, ca: integer }));
+const warningsOfNodes = array(object(warning, { expires: time, node: string, ca: integer }));
 
 const type = oneOf('generated', 'uploaded');
 const root = { type, pem: string, subject: string, expires: time };
 
-export const extendedRootShape = object({ ...root, cert: object(root), warnings: addressedWarnings });
+export const extendedRootShape = object({ ...root, cert: object(root), warnings: warningsOfNodes });
 
 export const authorityShape = named(
   'TrustedAuthority',

@@ -15,7 +15,7 @@ test('requests no client certificates by default, and stores a change', async ()
   assert.equal((await set()).status, 202);
   assert.equal((await set()).status, 200, 'nothing changed');
   assert.deepEqual(await read(), wanted);
-  assert.equal(manager.tls.current()?.clients?.demanded, true);
+  assert.equal(manager.tls.current()?.clients?.isDemanded, true);
   await manager.stop();
   const again = await aManager({ store, provisioned: false });
   assert.deepEqual((await again.request(path)).body, wanted);
@@ -36,7 +36,7 @@ test('a field of a later version is kept, and does not count as a change', async
   assert.deepEqual((await store.get('settings/clientCertAuth'))?.value, { ...wanted, later: 1 });
 });
 
-test('refuses invalid settings with the reason', async () => {
+test('the node refuses invalid settings with the reason', async () => {
   const { request, manager } = await aManager();
   const eleven = Array.from({ length: 11 }, (_, index) => ({ ...rule, prefix: String(index) }));
   const cases: [unknown, unknown][] = [

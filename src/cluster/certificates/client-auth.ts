@@ -26,7 +26,7 @@ export const clientCertificates = (
   { state, prefixes }: ClientAuth,
   authorities: readonly string[],
 ): ClientCertificates | undefined =>
-  state === 'disable' ? undefined : { demanded: state === 'mandatory', authorities, names: prefixes };
+  state === 'disable' ? undefined : { isDemanded: state === 'mandatory', authorities, names: prefixes };
 
 /**
  * Reads a request; clients know the texts of the refusals. `isAllEncrypted`: whether the cluster's encryption level is `all` or `strict`, at which

@@ -23,7 +23,7 @@ const request = (given: Partial<IssueRequest> = {}): IssueRequest => ({
   ...given,
 });
 
-test('generates an authority, and certificates that it signs for every name of a node', async () => {
+test('the issuer of certificates generates an authority, and certificates that it signs for every name of a node', async () => {
   const { authority, node, rsa } = await issue(request());
   const root = new X509Certificate(authority.certificate);
   assert.equal(root.subject, 'CN=Divan 0a1b2c3d');
@@ -86,7 +86,7 @@ test('an authority that an earlier version generated signs certificates', async 
   assert.equal(found.checkIssued(root) && found.verify(root.publicKey), true);
 });
 
-test('refuses a name that is no address', async () => {
+test('the issuer of certificates refuses a name that is no address', async () => {
   for (const name of ['10.1.2.300', 'fe80::1%eth0'])
     await assert.rejects(issue(request({ names: [{ kind: 'ip', name }] })), TypeError);
 });

@@ -84,7 +84,7 @@ export const ChangeCollection = defineRoute({
   bodyKind: 'form',
   acceptsJustValidate: true,
   answer: { json: manifestUidShape },
-  doc: 'Changes the expiry of a collection.',
+  doc: 'Changes `maxTTL`, the longest time for which a collection keeps documents.',
 });
 
 export const DropCollection = defineRoute({
@@ -232,13 +232,13 @@ function readWantedCollection({
 }: Readonly<Record<string, unknown>>): Read<WantedScope['collections'][number]> {
   const problem = wantedNameProblem(name);
   const isTtl = typeof maxTTL === 'number' && Number.isInteger(maxTTL) && maxTTL >= 0 && maxTTL <= maxTtlMax;
-  const isRight = maxTTL === undefined || isTtl;
-  if (problem === null && isRight)
+  const isValidTtl = maxTTL === undefined || isTtl;
+  if (problem === null && isValidTtl)
     return { value: { name: name as string, maxTTL: maxTTL as number | undefined } };
   return {
     errors: {
       ...(problem !== null && { name: problem }),
-      ...(!isRight && { maxTTL: `The value must be in range from 0 to ${maxTtlMax}` }),
+      ...(!isValidTtl && { maxTTL: `The value must be in range from 0 to ${maxTtlMax}` }),
     },
   };
 }

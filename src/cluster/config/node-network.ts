@@ -52,7 +52,7 @@ export const withoutListener = (network: NodeNetwork, removed: NodeListener): No
 });
 
 /**
- * The network on the address families that the node was started on: a family that is not among them is replaced, also in listeners.
+ * The network of a node that was started on these address families: another family in it, or in its listeners, is replaced by the first of them.
  * Returns the same object if nothing changes.
  */
 export function limitedToFamilies(network: NodeNetwork, families: readonly Family[]): NodeNetwork {

@@ -1,4 +1,4 @@
-// Refuses calls while the cluster has a node whose version does not support them.
+// Refuses requests to a route while the cluster has a node of a version that does not know the route.
 import type { BoundRoute } from '#contract/route.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import type { ClusterView } from './cluster-view.ts';

@@ -90,7 +90,7 @@ test('pages through keys in the order of their bytes', async () => {
   assert.deepEqual(body, { rows: [{ id: 'k0', doc: { json: '"k0"' } }] });
 });
 
-test('lists documents of at most 20 MB together, and names the field that makes them fewer', async () => {
+test('the documents API lists documents of at most 20 MB together, and names the field that makes them fewer', async () => {
   await using cluster = await aCluster();
   const { request } = cluster;
   const value = JSON.stringify('x'.repeat(7 << 20));
@@ -106,7 +106,7 @@ test('lists documents of at most 20 MB together, and names the field that makes 
   assert.deepEqual(rowsOf(await request(docs)), ['a', 'b', 'c']);
 });
 
-test('stores only over the version that cas names', async () => {
+test('the documents API replaces only the version of a document that `cas` names', async () => {
   await using cluster = await aCluster();
   const { request } = cluster;
   const documentPath = `${docs}/a`;
@@ -120,7 +120,7 @@ test('stores only over the version that cas names', async () => {
   assert.equal((await request(documentPath)).body.json, '2');
 });
 
-test('shows values that are not JSON in base64, and attributes', async () => {
+test('the documents API shows values that are not JSON in base64, and attributes', async () => {
   await using cluster = await aCluster();
   const { request, service } = cluster;
   const client = await service.ready();
@@ -176,7 +176,7 @@ test('permits documents only to callers with the permission for their collection
   assert.equal((await request(docs, { as: null })).status, 401);
 });
 
-test('refuses wrong fields, names them, and changes nothing', async () => {
+test('the documents API refuses wrong fields, names them, and changes nothing', async () => {
   await using cluster = await aCluster();
   const { request } = cluster;
   for (const [query, name] of [
@@ -204,7 +204,7 @@ test('refuses wrong fields, names them, and changes nothing', async () => {
   assert.equal((await request(`${buckets}/b/scopes/a:b/collections/c]/docs/a`)).status, 404);
 });
 
-test('keeps values of documents out of the audit trail', async () => {
+test('the documents API keeps values of documents out of the audit trail', async () => {
   await using cluster = await aCluster();
   const { request } = cluster;
   await request(`${docs}/a`, { form: { value: '{"iban":"very private"}' } });

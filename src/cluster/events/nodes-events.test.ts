@@ -35,7 +35,7 @@ function aReader(own: EventRecord[], ask: Ask) {
 
 const timesOf = (records: EventRecord[]) => records.map(({ atMs }) => atMs);
 
-test('merges the events of all nodes by time, within the limit', async () => {
+test('the event list merges the events of all nodes by time, within the limit', async () => {
   const asked: unknown[] = [];
   const { reader } = aReader([event(10), event(40)], async (...request) => {
     asked.push(request.slice(0, 3));
@@ -50,7 +50,7 @@ test('merges the events of all nodes by time, within the limit', async () => {
   ]);
 });
 
-test('returns the newest events of a node whose clock was set back', async () => {
+test('the event list has the newest events of a node whose clock was set back', async () => {
   const own = [event(100), event(200), event(50)];
   const { reader } = aReader(own, async (nodeId) => (nodeId === 'two' ? [event(60)] : []));
   assert.deepEqual(
@@ -59,7 +59,7 @@ test('returns the newest events of a node whose clock was set back', async () =>
   );
 });
 
-test('leaves out nodes that do not answer, and events that this version does not know', async () => {
+test('the event list leaves out nodes that do not answer, and events that this version does not know', async () => {
   const { reader } = aReader([event(10)], async (nodeId) => {
     if (nodeId === 'three') throw new Error('no answer in 2000 ms');
     return [event(20, 'of_a_later_version'), event(30)];
@@ -68,7 +68,7 @@ test('leaves out nodes that do not answer, and events that this version does not
   assert.deepEqual(timesOf(found), [10, 30]);
 });
 
-test('shows another node confidential events only when the caller there may see them', async () => {
+test('a node returns confidential events to another node only when the caller there may see them', async () => {
   const { answers } = aReader([event(10, 'login_failed'), event(20)], async () => []);
   const answer = answers.get('events') ?? assert.fail('events are not answered');
   const wanted = { sinceMs: undefined, limit: 10 };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseForm } from '#http/path.ts';
 import { FormReader } from './form-reader.ts';
 
-test('refuses an unknown field that is named like a property of every object', () => {
+test('the form reader refuses an unknown field that is named like a property of every object', () => {
   for (const name of ['constructor', 'toString', '__proto__']) {
     const reader = new FormReader(parseForm(`known=1&${name}=1`));
     reader.only(['known']);

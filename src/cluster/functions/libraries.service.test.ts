@@ -52,7 +52,7 @@ test('stores, replaces and deletes libraries by scope and name, and reports chan
   assert.deepEqual(service.all(), wanted.slice(1));
 });
 
-test('refuses names, sizes and numbers above the limits, and scopes that do not exist', async () => {
+test('the library service refuses names, sizes and numbers above the limits, and scopes that do not exist', async () => {
   const { service } = aService();
   await service.start();
   const refusal = async (...of: Parameters<typeof storeChange>): Promise<string> => {
@@ -120,7 +120,7 @@ test('libraries and functions in JavaScript are refused while a node has a versi
   );
 });
 
-test('keeps a later change of another node that arrives before the own change has ended', async () => {
+test('the library service keeps a later change of another node that arrives before the own change has ended', async () => {
   const { store, service, functions } = aService();
   await service.start();
   await functions.start();

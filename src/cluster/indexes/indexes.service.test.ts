@@ -25,7 +25,7 @@ const serviceOn = (store: MemoryConfigStore, view: object): IndexesService =>
     log: silentLog,
   });
 
-test('removes the definitions of a deleted bucket, and stops only after that', async () => {
+test('the index definitions service removes the definitions of a deleted bucket, and stops only after that', async () => {
   const store = new MemoryConfigStore();
   await store.put(indexesKey('gone'), noIndexes, 0);
   await store.put(bucketsKey, { memoryQuotaMb: 256, byUuid: {} }, 0);
@@ -50,7 +50,7 @@ test('removes the definitions of a deleted bucket, and stops only after that', a
   assert.equal(await get(indexesKey('gone')), null);
 });
 
-test('keeps the definitions of a bucket that a stale read does not show', async () => {
+test('the index definitions service keeps the definitions of a bucket that a stale read does not show', async () => {
   const store = new MemoryConfigStore();
   const before = { memoryQuotaMb: 256, byUuid: {} };
   const revision = (await store.put(bucketsKey, before, 0)) as number;
@@ -92,7 +92,7 @@ const anIndex = (name: string, changes: object = {}): NewIndex =>
     ...changes,
   }) as never;
 
-test('reports that an index exists, also where a new one would be refused', async () => {
+test('the index definitions service reports that an index exists, also where a new one would be refused', async () => {
   const store = new MemoryConfigStore();
   const stored = Array.from({ length: 1_000 }, (_, n) => {
     const id = `id${n}`;
@@ -108,7 +108,7 @@ test('reports that an index exists, also where a new one would be refused', asyn
   await service.stop();
 });
 
-test('keeps a later change of another node that arrives before the own change has ended', async () => {
+test('the index definitions service keeps a later change of another node that arrives before the own change has ended', async () => {
   const store = new MemoryConfigStore();
   const service = serviceOn(store, oneBucket);
   await service.start();

@@ -54,7 +54,7 @@ export interface AddingDeps {
   /** Why a port of a host cannot be reached from here; null if it can. */
   portProblem(host: string, port: number): Promise<string | null>;
   isLoopback(host: string): boolean;
-  provisioned: () => boolean;
+  isProvisioned: () => boolean;
   security: { readonly encryptionLevel: EncryptionLevel | null };
   compatibility: number;
   clock: Clock;
@@ -80,7 +80,7 @@ export class AddingService {
 
   /** Resolves with the name of the added node. Refuses a second addition while one runs. */
   async add(request: AddRequest): Promise<string> {
-    if (!this.#deps.provisioned()) throw joiningRefusals.notProvisioned();
+    if (!this.#deps.isProvisioned()) throw joiningRefusals.notProvisioned();
     this.#checkGroup(request);
     const { balance } = this.#deps.view.cluster;
     if (balance?.kind === 'failover') throw joiningRefusals.unfinishedFailover();

@@ -30,7 +30,7 @@ export interface JoiningDeps {
   membership: NodeMembership;
   net: Pick<NodeNet, 'connect'>;
   call: CallRemote;
-  provisioned: () => boolean;
+  isProvisioned: () => boolean;
   security: { readonly encryptionLevel: EncryptionLevel | null };
   memoryBytes: () => number;
   startedServices?: readonly string[] | undefined;
@@ -145,8 +145,8 @@ export class JoiningService {
 
   /** Asks another cluster to add this node; resolves once this node has stored that it joins. */
   async join(form: Form): Promise<void> {
-    const { provisioned, view, membership } = this.#deps;
-    if (provisioned() || view.cluster.nodes.length > 1) throw joiningRefusals.joinProvisioned();
+    const { isProvisioned, view, membership } = this.#deps;
+    if (isProvisioned() || view.cluster.nodes.length > 1) throw joiningRefusals.joinProvisioned();
     this.#checkStarted();
     const { target, user, password, services } = readJoinForm(form);
     if (membership.engineProblem !== null) throw joiningRefusals.invalid([membership.engineProblem]);

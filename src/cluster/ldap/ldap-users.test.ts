@@ -14,7 +14,7 @@ test('groups are read again after their lifetime, also after a time when the set
     clock,
     log: silentLog,
     server: { groups: async () => ({ kind: 'found', groups: ['new'] }) },
-    read: async () => {
+    readSettings: async () => {
       if (!isReadable) throw new Error('the settings are damaged');
       return defaultLdapSettings;
     },

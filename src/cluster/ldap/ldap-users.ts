@@ -1,4 +1,5 @@
-// Caches in memory the users that logged in through the LDAP server with their groups, and reads the groups again after their lifetime.
+// Caches in memory the users that logged in through the LDAP server, with their groups, which are read again after `cacheValueLifetime` ms. A user
+// whose groups cannot be read for twice that time is discarded.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { DirectoryServer } from './directory-server.ts';
@@ -6,7 +7,7 @@ import type { LdapSettings } from './ldap-settings.ts';
 
 export interface LdapUsersDeps {
   server: Pick<DirectoryServer, 'groups'>;
-  read: () => Promise<LdapSettings>;
+  readSettings: () => Promise<LdapSettings>;
   clock: Clock;
   log: Log;
 }
@@ -16,7 +17,8 @@ interface CachedUser {
   readMs: number;
 }
 
-const refreshMsMin = 1_000;
+/** A lower setting would ask the LDAP server more often than once a second. */
+const lifetimeMsMin = 1_000;
 
 export class LdapUsers {
   readonly #deps: LdapUsersDeps;
@@ -69,11 +71,11 @@ export class LdapUsers {
 
   /** If the settings cannot be read, tries again after the same lifetime. */
   async #refresh(lastLifetimeMs: number): Promise<void> {
-    const { read, log } = this.#deps;
+    const { readSettings, log } = this.#deps;
     const running = this.#timer;
     let lifetimeMs = lastLifetimeMs;
     try {
-      const settings = await read();
+      const settings = await readSettings();
       lifetimeMs = lifetimeMsOf(settings);
       await this.#refreshAll(settings, lifetimeMs);
     } catch (error) {
@@ -108,4 +110,4 @@ export class LdapUsers {
 }
 
 const lifetimeMsOf = ({ cacheValueLifetime }: LdapSettings): number =>
-  Math.max(cacheValueLifetime, refreshMsMin);
+  Math.max(cacheValueLifetime, lifetimeMsMin);

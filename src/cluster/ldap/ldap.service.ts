@@ -75,7 +75,7 @@ export class LdapService {
   constructor(deps: LdapDeps) {
     this.#deps = deps;
     this.#digestKey = deps.random.bytes(32);
-    this.users = new LdapUsers({ ...deps, read: () => this.read() });
+    this.users = new LdapUsers({ ...deps, readSettings: () => this.read() });
     deps.keys.onChange(() => this.clearCache());
   }
 

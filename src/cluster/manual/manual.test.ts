@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 
-test('serves the manual to clients without credentials, before the node is provisioned too', async () => {
+test('the node serves the manual to clients without credentials, before the node is provisioned too', async () => {
   const { request, manager } = await aManager({ provisioned: false });
   const get = (url: string) => request(url, { as: null });
   const first = await get('/docs/');

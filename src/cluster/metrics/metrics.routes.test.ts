@@ -10,7 +10,7 @@ async function withBucket() {
   return cluster;
 }
 
-test('shows current metrics in the text format of Prometheus', async () => {
+test('the node shows current metrics in the text format of Prometheus', async () => {
   const { request, kv } = await withBucket();
   kv.figures['shop'] = { gets: 5, getHits: 3, items: 7 };
   const { status, headers, text } = await request('/metrics');
@@ -35,7 +35,7 @@ test('shows current metrics in the text format of Prometheus', async () => {
     assert.ok(text.split('\n').includes(line), line);
 });
 
-test('uses OpenMetrics if the Accept header of a collector allows it', async () => {
+test('the node uses OpenMetrics if the Accept header of a collector allows it', async () => {
   const { request } = await withBucket();
   const accept = 'application/openmetrics-text; version=1.0.0; charset=utf-8,text/plain;version=0.0.4;q=0.5';
   const { headers, text } = await request('/metrics', { accept });
@@ -43,7 +43,7 @@ test('uses OpenMetrics if the Accept header of a collector allows it', async () 
   assert.ok(text.endsWith('# EOF\n'));
 });
 
-test('shows metrics to readers of statistics of the whole cluster only', async () => {
+test('the node shows metrics to readers of statistics of the whole cluster only', async () => {
   const { request } = await withBucket();
   for (const [name, roles] of [
     ['outside', 'external_stats_reader'],
@@ -61,7 +61,7 @@ test('shows metrics to readers of statistics of the whole cluster only', async (
   }
 });
 
-test('lists scrape targets as JSON or YAML, with secure ports by default', async () => {
+test('the node lists scrape targets as JSON or YAML, with secure ports by default', async () => {
   const { request } = await aManager();
   const targets = await request('/prometheus_sd_config');
   assert.equal(targets.headers['content-type'], 'application/json');
@@ -79,7 +79,7 @@ test('lists scrape targets as JSON or YAML, with secure ports by default', async
   });
 });
 
-test('lists alternate addresses of nodes on request, and the usual ones if there are none', async () => {
+test('the node lists alternate addresses of nodes on request, and the usual ones if there are none', async () => {
   const { request } = await aManager();
   const external = '/prometheus_sd_config?network=external&port=insecure';
   assert.deepEqual((await request(external)).body, [{ targets: ['127.0.0.1:8091'] }]);
@@ -89,7 +89,7 @@ test('lists alternate addresses of nodes on request, and the usual ones if there
   assert.deepEqual((await request(external)).body, [{ targets: ['db.example.com:9091'] }]);
 });
 
-test('shows the series of a bucket only to callers that may read its statistics', async () => {
+test('the node shows the series of a bucket only to callers that may read its statistics', async () => {
   const { request } = await withBucket();
   await request('/pools/default/buckets', { form: { ...bucketForm, name: 'other' } });
   const form = { password: 'secret', roles: 'data_monitoring[shop],bucket_full_access[shop]' };

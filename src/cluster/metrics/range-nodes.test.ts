@@ -105,7 +105,7 @@ const items = (a: number, b: number) => [
 ];
 const three = { one: items(1, 10), two: items(2, 20), three: items(3, 30) };
 
-test('answers with the series of every node, each with its address', async (t) => {
+test('a range query answers with the series of every node, each with its address', async (t) => {
   const { query } = await aClusterOf({ samples: three }, t);
   assert.deepEqual((await query('kv_curr_items')).data, [
     ['one:8091', 'a', '1'],
@@ -138,7 +138,7 @@ test('combines the series of nodes that have the same labels', async (t) => {
     ]);
 });
 
-test('computes a quantile from the histograms of all nodes', async (t) => {
+test('a range query computes a quantile from the histograms of all nodes', async (t) => {
   const histogram = (low: number, all: number) =>
     [
       ['1', low],
@@ -153,7 +153,7 @@ test('computes a quantile from the histograms of all nodes', async (t) => {
   assert.deepEqual(data, [['one:8091 two:8091', 'a', '1']]);
 });
 
-test('divides the sums of all nodes for the aggregation "special"', async (t) => {
+test('a range query divides the sums of all nodes for the aggregation "special"', async (t) => {
   const read = (hits: number, misses: number) => [
     gauge('kv_ops', { bucket: 'a', op: 'get', result: 'hit' }, hits),
     gauge('kv_ops', { bucket: 'a', op: 'get', result: 'miss' }, misses),
@@ -167,7 +167,7 @@ test('divides the sums of all nodes for the aggregation "special"', async (t) =>
   assert.deepEqual(special, { data: [['one:8091 two:8091', 'a', '90']], errors: [] });
 });
 
-test('names the nodes that are down, do not answer in time, or are of another version', async (t) => {
+test('a range query names the nodes that are down, do not answer in time, or are of another version', async (t) => {
   const faults = { silent: ['two'], down: ['three'], older: ['four'] };
   const { query, clock } = await aClusterOf({ samples: { ...three, four: [] }, ...faults }, t);
   const pending = query('kv_curr_items', { sent: { timeout: '500' } });
@@ -185,7 +185,7 @@ test('names the nodes that are down, do not answer in time, or are of another ve
   ]);
 });
 
-test('does not ask nodes that were failed over', async (t) => {
+test('a range query does not ask nodes that were failed over', async (t) => {
   const { query, asked } = await aClusterOf({ samples: three, failedOver: ['three'] }, t);
   assert.equal((await query('kv_curr_items', { functions: ['sum'] })).data.length, 2);
   assert.deepEqual(asked, ['two metricsRange']);
@@ -200,7 +200,7 @@ test('explains a missing series only where no node has it', async (t) => {
   ]);
 });
 
-test('gets from other nodes only series that the caller may read', async (t) => {
+test('a range query gets from other nodes only series that the caller may read', async (t) => {
   const samples = {
     one: items(1, 10),
     two: [...items(2, 20), gauge('kv_curr_items', { bucket: 'gone' }, 7)],
@@ -214,7 +214,7 @@ test('gets from other nodes only series that the caller may read', async (t) => 
   assert.deepEqual(asked, ['two metricsKeyspaces', 'two metricsRange']);
 });
 
-test('shows why a node refuses: too many values', async (t) => {
+test('a range query shows why a node refuses: too many values', async (t) => {
   const many = Array.from({ length: 100 }, (_, at) => gauge('kv_curr_items', { bucket: `b${at}` }, at));
   const { query } = await aClusterOf({ samples: { one: items(1, 10), two: many } }, t);
   const { data, errors } = await query('kv_curr_items', { sent: { start: '-10900', step: '1' } });

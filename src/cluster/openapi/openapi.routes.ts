@@ -37,9 +37,9 @@ function openApiRoutes(api: DescribedApi): BoundRoute[] {
 }
 
 async function makeDocument({ routes, version }: DescribedApi): Promise<OpenApiDocument> {
-  const [{ openApi }, { catalog }] = await Promise.all([
+  const [{ openApi }, { settingsCatalog }] = await Promise.all([
     import('./openapi.ts'),
     import('../settings/catalog.ts'),
   ]);
-  return openApi({ routes: routes(), settings: catalog, version });
+  return openApi({ routes: routes(), settings: settingsCatalog, version });
 }

@@ -103,7 +103,7 @@ const variants: Record<string, string[]> = {
   'groups.list': ['?pageSize=4'],
 };
 
-test('is valid OpenAPI 3.1', async () => {
+test('the description of the REST API is valid OpenAPI 3.1', async () => {
   const { request, manager } = await aManager();
   const { status, body } = await request('/openapi.json', { as: null });
   await manager.stop();
@@ -115,7 +115,7 @@ test('is valid OpenAPI 3.1', async () => {
   assert.equal(validator.version, '3.1');
 });
 
-test('describes every route that is served, and no other', async () => {
+test('the description of the REST API contains every route that is served, and no other', async () => {
   const { request, manager } = await aManager();
   const document = (await request('/openapi.json')).body as OpenApiDocument;
   await manager.stop();
@@ -128,7 +128,7 @@ test('describes every route that is served, and no other', async () => {
   assert.deepEqual(described.sort(), served.sort());
 });
 
-test('answers every read as it is described', async (t) => {
+test('the node answers every read as it is described', async (t) => {
   const node = await aFullNode();
   const reads = node.manager.routes.map(({ route }) => route).filter(({ method }) => method === 'GET');
   const wrong: string[] = [];
@@ -138,7 +138,7 @@ test('answers every read as it is described', async (t) => {
   assert.deepEqual(wrong, []);
 });
 
-test('answers every read of a community node as it is described, or refuses it', async () => {
+test('the node answers every read of a community node as it is described, or refuses it', async () => {
   const node = await aFullNode({ edition: 'community' });
   const reads = node.manager.routes.map(({ route }) => route).filter(({ method }) => method === 'GET');
   const wrong: string[] = [];
@@ -209,7 +209,7 @@ test('detects answers that are not as described', () => {
   ]);
 });
 
-test('serves a page of the API without scripts and external files to clients without credentials', async () => {
+test('the node serves a page of the API without scripts and external files to clients without credentials', async () => {
   const { request, manager } = await aManager({ provisioned: false });
   const { status, text, headers } = await request('/docs/api', { as: null });
   await manager.stop();

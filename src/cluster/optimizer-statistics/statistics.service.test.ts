@@ -53,7 +53,7 @@ test('stores, replaces and deletes by expression, and reports changes of another
   assert.deepEqual(namesIn(service), []);
 });
 
-test('keeps what a newer version stored with the statistics', async () => {
+test('the statistics service keeps what a newer version stored with the statistics', async () => {
   const { store, service } = aService();
   await service.start();
   const key = statisticsKey('u', 10);
@@ -63,7 +63,7 @@ test('keeps what a newer version stored with the statistics', async () => {
   assert.deepEqual([stored?.later, stored?.expressions.length], [1, 2]);
 });
 
-test('refuses too many statistics, too large ones, and those of a collection that does not exist', async () => {
+test('the statistics service refuses too many statistics, too large ones, and those of a collection that does not exist', async () => {
   const { store, service } = aService();
   await service.start();
   const refusal = async (change: Parameters<StatisticsService['change']>[0]) => {
@@ -88,7 +88,7 @@ test('refuses too many statistics, too large ones, and those of a collection tha
   collections.splice(3);
 });
 
-test('removes the statistics of deleted collections', async () => {
+test('the statistics service removes the statistics of deleted collections', async () => {
   const { store, service } = aService();
   await store.put(statisticsKey('u', 77), { expressions: [of('a')] }, 0);
   await store.put(statisticsKey('gone', 0), { expressions: [of('a')] }, 0);
@@ -101,7 +101,7 @@ test('removes the statistics of deleted collections', async () => {
   );
 });
 
-test('keeps statistics that another node stores before those of this one are acknowledged', async () => {
+test('the statistics service keeps statistics that another node stores before those of this one are acknowledged', async () => {
   const { store, service } = aService();
   await service.start();
   const put = store.put.bind(store);

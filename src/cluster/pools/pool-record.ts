@@ -20,7 +20,7 @@ import { groupsRevision } from '../server-groups/groups.ts';
 import { groupsPath } from '../server-groups/server-groups.contract.ts';
 import { hasLostShards, isBalancedMap } from '../topology/balanced-map.ts';
 
-export function poolsRecord(view: ClusterView, provisioned: boolean, product: Product) {
+export function poolsRecord(view: ClusterView, isProvisioned: boolean, product: Product) {
   const { uuid } = view.cluster;
   const pool = {
     name: 'default',
@@ -35,9 +35,9 @@ export function poolsRecord(view: ClusterView, provisioned: boolean, product: Pr
     isDeveloperPreview: false,
     packageVariant: 'npm',
     // Clients recognize an unprovisioned node by these empty lists.
-    pools: provisioned ? [pool] : [],
-    settings: provisioned ? { maxParallelIndexers: `/settings/maxParallelIndexers?uuid=${uuid}` } : [],
-    uuid: provisioned ? uuid : [],
+    pools: isProvisioned ? [pool] : [],
+    settings: isProvisioned ? { maxParallelIndexers: `/settings/maxParallelIndexers?uuid=${uuid}` } : [],
+    uuid: isProvisioned ? uuid : [],
     ...versions(product),
   };
 }

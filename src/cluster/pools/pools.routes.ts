@@ -31,7 +31,7 @@ export interface PoolRoutesDeps {
   nodeFigures: ChangeNotifier;
   product: Product;
   clock: Clock;
-  provisioned: () => boolean;
+  isProvisioned: () => boolean;
   /** The encryption level of traffic between nodes; null while it is not encrypted. */
   security: ChangeNotifier & { readonly encryptionLevel: EncryptionLevel | null };
   certificates: { readonly clientAuth: { readonly value: { readonly state: string } } };
@@ -57,9 +57,9 @@ export const poolRoutes = (deps: PoolRoutesDeps): BoundRoute[] => [
   ...taskRoutes(deps),
 ];
 
-function versionRoutes({ view, product, provisioned }: PoolRoutesDeps): BoundRoute[] {
+function versionRoutes({ view, product, isProvisioned }: PoolRoutesDeps): BoundRoute[] {
   return [
-    bind(contract.GetPools, () => reply.json(poolsRecord(view, provisioned(), product))),
+    bind(contract.GetPools, () => reply.json(poolsRecord(view, isProvisioned(), product))),
     bind(contract.GetVersions, () => reply.json(versions(product))),
   ];
 }
@@ -111,8 +111,8 @@ function poolReads(deps: PoolRoutesDeps): BoundRoute[] {
   ];
 }
 
-function refuseUnprovisioned({ provisioned }: PoolRoutesDeps): void {
-  if (!provisioned()) throw nodeRefusals.unknownPool();
+function refuseUnprovisioned({ isProvisioned }: PoolRoutesDeps): void {
+  if (!isProvisioned()) throw nodeRefusals.unknownPool();
 }
 
 const waitOf = (query: Form): number => {

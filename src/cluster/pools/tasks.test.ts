@@ -5,7 +5,7 @@ import { figures, memoryCluster, nodeNamed } from '../../../test/support/cluster
 import type { MeasuredBucket } from '../config/data-service.ts';
 import { tasks } from './tasks.ts';
 
-test('adds up the compaction of a bucket over all nodes, and lists each node that warms up', async () => {
+test('the task list adds up the compaction of a bucket over all nodes, and lists each node that warms up', async () => {
   const { view } = await memoryCluster();
   const bucket = { name: 'b', uuid: 'u' };
   const { cluster, self } = view;

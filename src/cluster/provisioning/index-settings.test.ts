@@ -44,7 +44,7 @@ const word = (name: string, words: readonly string[], wrong: string): Parameter 
   };
 };
 
-test('keeps the settings of the index service over restarts, and refuses what is out of range', async (t) => {
+test('the node keeps the settings of the index service over restarts, and refuses what is out of range', async (t) => {
   await using target = await managerTarget();
   const untouched = { numReplica: '16' };
   await checkSettings(t, target, {
@@ -85,7 +85,7 @@ test('keeps the settings of the index service over restarts, and refuses what is
   });
 });
 
-test('stores the storage mode of the community edition', async (t) => {
+test('the node stores the storage mode of the community edition', async (t) => {
   await using target = await managerTarget({ edition: 'community' });
   await checkSettings(t, target, {
     write: '/settings/indexes',
@@ -95,7 +95,7 @@ test('stores the storage mode of the community edition', async (t) => {
   });
 });
 
-test('keeps the settings of a node process that was killed', async (t) => {
+test('the node keeps the settings of a node process that was killed', async (t) => {
   await using target = await processTarget();
   await checkSettings(t, target, {
     write: '/settings/indexes',

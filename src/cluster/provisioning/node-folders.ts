@@ -23,12 +23,12 @@ interface PathsRequest {
   form: Form;
   names: PathNames;
   before: NodePaths;
-  provisioned: boolean;
+  isProvisioned: boolean;
 }
 
 /** Returns the node's future paths; adds the reasons of refusal to `problems`. */
 export async function readPaths(
-  { form, names, before, provisioned }: PathsRequest,
+  { form, names, before, isProvisioned }: PathsRequest,
   folders: Folders,
   problems: string[],
 ): Promise<NodePaths> {
@@ -36,7 +36,7 @@ export async function readPaths(
   if (problems.length > 0) return before;
   const wanted = await withPhysicalPaths(sent, before, folders);
   problems.push(...nestedFolderProblems(await folders.physicalPath(before.data), wanted, before, names));
-  if (problems.length === 0) problems.push(...(await pathProblems(wanted, before, provisioned, folders)));
+  if (problems.length === 0) problems.push(...(await pathProblems(wanted, before, isProvisioned, folders)));
   return wanted;
 }
 
@@ -110,11 +110,11 @@ function nestedFolderProblems(
 async function pathProblems(
   wanted: NodePaths,
   before: NodePaths,
-  provisioned: boolean,
+  isProvisioned: boolean,
   folders: Folders,
 ): Promise<string[]> {
   const changed = foldersOf(wanted).filter((path) => !foldersOf(before).includes(path));
-  if (changed.length > 0 && provisioned) {
+  if (changed.length > 0 && isProvisioned) {
     return [provisionedText];
   }
   if (wanted.data !== before.data) {

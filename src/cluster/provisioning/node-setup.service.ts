@@ -29,7 +29,7 @@ export interface NodeSetupDeps {
   view: ClusterView;
   cluster: ClusterStore;
   environment: HostEnvironment;
-  provisioned: () => boolean;
+  isProvisioned: () => boolean;
 }
 
 export class NodeSetupService {
@@ -51,14 +51,14 @@ export class NodeSetupService {
   async #trySetPaths(form: Form, names: PathNames): Promise<string[] | null> {
     const { view, environment, cluster } = this.#deps;
     const before = view.self.paths;
-    const provisioned = this.#deps.provisioned();
+    const isProvisioned = this.#deps.isProvisioned();
     const problems: string[] = [];
-    const wanted = await readPaths({ form, names, before, provisioned }, environment, problems);
+    const wanted = await readPaths({ form, names, before, isProvisioned }, environment, problems);
     const isSame = (paths: NodePaths) => JSON.stringify(paths) === JSON.stringify(before);
     if (problems.length > 0 || isSame(wanted)) return problems;
     let changed = false;
     await cluster.changeSelf((node) => {
-      changed = isSame(node.paths) && this.#deps.provisioned() === provisioned;
+      changed = isSame(node.paths) && this.#deps.isProvisioned() === isProvisioned;
       return changed ? { ...node, paths: wanted } : node;
     });
     return changed ? [] : null;
@@ -95,7 +95,7 @@ export class NodeSetupService {
     if (hostname === undefined) throw nodeRefusals.noAlternateName();
     const problem = alternateHostProblem(hostname);
     if (problem !== null) throw nodeRefusals.invalidAlternateName({ problem });
-    const runs = (port: string) => !this.#deps.provisioned() || this.#hasPort(port);
+    const runs = (port: string) => !this.#deps.isProvisioned() || this.#hasPort(port);
     const ports = alternatePorts(rest, runs);
     await this.#deps.cluster.changeSelf((node) => ({ ...node, alternate: { hostname, ports } }));
   }

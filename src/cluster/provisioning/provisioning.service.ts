@@ -72,7 +72,7 @@ export class ProvisioningService {
     this.#deps = deps;
   }
 
-  get provisioned(): boolean {
+  get isProvisioned(): boolean {
     return this.#deps.administrators.administratorName() !== null;
   }
 
@@ -84,7 +84,7 @@ export class ProvisioningService {
     reader.refuseIfInvalid();
     if (justValidate) return;
     await this.#deps.cluster.changeSelf((node) => {
-      if (this.provisioned) throw nodeRefusals.servicesFixed();
+      if (this.isProvisioned) throw nodeRefusals.servicesFixed();
       return { ...node, services };
     });
     if (appliesDefaultQuotas) await this.#deps.memory.applyDefaults();
@@ -92,7 +92,7 @@ export class ProvisioningService {
 
   #services(list: string, problems: Problems): string[] {
     const { services, problem } = readServices(list, this.#deps.startedServices);
-    const text = this.provisioned ? nodeRefusals.servicesFixed.declaration.text : problem;
+    const text = this.isProvisioned ? nodeRefusals.servicesFixed.declaration.text : problem;
     if (text !== null) problems.add('services', text);
     else if (!services.includes('kv')) {
       problems.add('services', 'cannot setup first cluster node without kv service');
@@ -102,7 +102,7 @@ export class ProvisioningService {
 
   /** Sets or changes the credentials; ignores other fields. */
   async setWeb(form: Form, justValidate: boolean): Promise<void> {
-    const which = this.provisioned ? 'any' : 'first';
+    const which = this.isProvisioned ? 'any' : 'first';
     const reader = new FormReader(form);
     const credentials = this.#readCredentials(reader);
     reader.refuseIfInvalid();
@@ -165,7 +165,7 @@ export class ProvisioningService {
   }
 
   async #initCluster(form: Form, justValidate: boolean): Promise<void> {
-    if (this.provisioned) throw nodeRefusals.alreadyProvisioned();
+    if (this.isProvisioned) throw nodeRefusals.alreadyProvisioned();
     const reader = new FormReader(form);
     reader.only(clusterInitFields);
     const services = this.#services(form['services'] ?? 'kv', reader.problems);

@@ -8,7 +8,7 @@ import {
 
 const notBoolean = 'The value must be one of the following: [true,false]';
 
-test('stores whether statistics may be shared', async (t) => {
+test('the node stores the setting sendStats', async (t) => {
   await using target = await managerTarget();
   await checkSettings(t, target, {
     write: '/settings/stats',

@@ -5,7 +5,7 @@ import { recordingPort } from '../../../test/support/recording-port.ts';
 
 const path = '/_p/query/query/service';
 
-test('forwards a statement with the credentials of its caller, and returns the answer of the query service', async () => {
+test('the proxy of the query service forwards a statement with the credentials of its caller, and returns the answer of the query service', async () => {
   const service = await recordingPort();
   const { request } = await aManager({
     queryPort: async () => ({ host: '127.0.0.1', port: service.port }),
@@ -52,7 +52,7 @@ test('refuses, and forwards nothing, without credentials of the caller itself or
   }
 });
 
-test('reports why if the query service does not run or answer', async () => {
+test('the proxy of the query service reports why if the query service does not run or answer', async () => {
   const raw = '{"statement":"SELECT 1"}';
   const without = await aManager();
   const refused = await without.request(path, { raw });

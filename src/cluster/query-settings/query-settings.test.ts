@@ -4,7 +4,7 @@ import { parseForm } from '#http/path.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { querySettingNames, readCurlAllowlist, readQueryForm, serviceSettings } from './query-settings.ts';
 
-test('validates settings by name, and stores none if one is invalid', () => {
+test('the form of query settings validates settings by name, and stores none if one is invalid', () => {
   const valid = readQueryForm({ queryTimeout: '5', queryUseCBO: 'false', queryCleanupWindow: '30s' });
   assert.deepEqual(valid, {
     changes: { queryTimeout: 5, queryUseCBO: false, queryCleanupWindow: '30s' },

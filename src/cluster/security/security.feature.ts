@@ -49,7 +49,7 @@ export function createSecurity(options: SecurityOptions): SecurityParts {
     addRsaCertificate: () => options.certificates.addRsaCertificate(),
     keyKinds: () => options.certificates.keyKinds(),
     encryptsBetweenNodes: () => encryptsBetween(options.view.cluster.nodes),
-    demandsClientCertificates: () => options.certificates.current()?.clients?.demanded ?? false,
+    demandsClientCertificates: () => options.certificates.current()?.clients?.isDemanded ?? false,
   });
   const tls = new ServiceTls(options.certificates, service);
   return {

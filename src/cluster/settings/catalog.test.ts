@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BoundRoute, Context, Input } from '#contract/route.ts';
 import { aManager } from '../../../test/support/manager.ts';
-import { catalog } from './catalog.ts';
+import { settingsCatalog } from './catalog.ts';
 import { securitySettings } from './security-settings.ts';
 import { missingFeatures } from './setting.ts';
 
@@ -12,7 +12,7 @@ const routesWithoutSettings =
 
 const namesOf = (route: string): Set<string> =>
   new Set(
-    catalog
+    settingsCatalog
       .filter(({ routes }) => routes.includes(route))
       .flatMap(({ settings }) => settings.map(({ name }) => name)),
   );
@@ -104,7 +104,7 @@ describe('the settings catalog', () => {
       const unlisted = [...names].filter((name) => !namesOf(route).has(name));
       assert.deepEqual(unlisted, [], `${route} reads what is not in the catalog`);
     }
-    for (const { title, routes, settings } of catalog) {
+    for (const { title, routes, settings } of settingsCatalog) {
       const idle = settings.filter(({ name }) => !routes.some((route) => read.get(route)?.has(name)));
       assert.deepEqual(
         idle.map(({ name }) => name),
@@ -115,7 +115,9 @@ describe('the settings catalog', () => {
   });
 
   it('names each entry of missingFeatures as the effect of at least one parameter', () => {
-    const effects = new Set<string>(catalog.flatMap(({ settings }) => settings.map(({ effect }) => effect)));
+    const effects = new Set<string>(
+      settingsCatalog.flatMap(({ settings }) => settings.map(({ effect }) => effect)),
+    );
     assert.deepEqual(
       Object.keys(missingFeatures).filter((feature) => !effects.has(feature)),
       [],
@@ -124,13 +126,13 @@ describe('the settings catalog', () => {
 
   it('names only existing routes', async () => {
     const ids = new Set((await aManager({ provisioned: false })).manager.routes.map(({ route }) => route.id));
-    for (const { title, routes } of catalog) {
+    for (const { title, routes } of settingsCatalog) {
       for (const route of routes) assert.ok(ids.has(route), `${title}: ${route}`);
     }
   });
 
   it('names a parameter once per group', () => {
-    for (const { title, settings } of catalog) {
+    for (const { title, settings } of settingsCatalog) {
       assert.equal(new Set(settings.map(({ name }) => name)).size, settings.length, title);
     }
   });

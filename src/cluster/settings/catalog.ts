@@ -1,4 +1,4 @@
-// All settings in the order of the reference page, and the fields of answers that are constants.
+// All settings in the order of the reference page, and the fields of answers that always have the same value.
 import { auditParameters } from './audit-parameters.ts';
 import { bucketParameters } from './bucket-parameters.ts';
 import { clusterSettings } from './cluster-settings.ts';
@@ -8,7 +8,7 @@ import { securitySettings } from './security-settings.ts';
 import type { SettingGroup } from './setting.ts';
 import { xdcrParameters } from './xdcr-parameters.ts';
 
-export const catalog: readonly SettingGroup[] = [
+export const settingsCatalog: readonly SettingGroup[] = [
   bucketParameters,
   ...clusterSettings,
   ...securitySettings,

@@ -38,7 +38,7 @@ const table: [path: string, form: Sent['form'] | null, allowed: string][] = [
   ['/events', null, reads],
 ];
 
-test('allows exactly the roles that may read or change alerts, failover and events', async (t) => {
+test('the node allows exactly the roles that may read or change alerts, failover and events', async (t) => {
   const { request, manager } = await aManager();
   t.after(() => manager.stop());
   await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });

@@ -8,7 +8,7 @@ const users = '/settings/rbac/users/local';
 const externals = '/settings/rbac/users/external';
 const groups = '/settings/rbac/groups';
 
-test('answers changes of users, groups and the administrator once the data service applies them, or after ten seconds', async (t) => {
+test('the node answers changes of users, groups and the administrator once the data service applies them, or after ten seconds', async (t) => {
   const { request, kv, clock } = await aManager();
   const form = { password: 'secret1', roles: 'bucket_full_access[*]' };
   await request(`${groups}/crew`, { method: 'PUT', form: { roles: 'ro_admin' } });

@@ -44,7 +44,7 @@ test('changing or deleting a group with an LDAP group requires the right to chan
     assert.equal((await readers(method, `${as}:secret1`)).status, status, `${method} as ${as}`);
 });
 
-test('shows the origins of a role in the same order, however the groups were sent', async () => {
+test('the node shows the origins of a role in the same order, however the groups were sent', async () => {
   const { request } = await aManager();
   for (const id of ['readers', 'auditors'])
     await request(`/settings/rbac/groups/${id}`, { method: 'PUT', form: { roles: 'ro_admin' } });

@@ -82,7 +82,7 @@ export class Identities implements IdentitySource, ChangeNotifier {
     return this.#directory.admitsUnknown;
   }
 
-  provisioned(): boolean {
+  isProvisioned(): boolean {
     return this.#store.state.administrator !== null;
   }
 

@@ -81,7 +81,7 @@ function whoAmI({ service, identities }: UsersRoutesDeps, context: Context) {
   const { name: id, domain } = context.identity;
   if (domain === 'anonymous') {
     // Before there is an administrator, every caller may use the routes that are open then, and is shown as an administrator.
-    return { id, domain, roles: identities.provisioned() ? [] : [{ role: 'admin' }] };
+    return { id, domain, roles: identities.isProvisioned() ? [] : [{ role: 'admin' }] };
   }
   const roles = identities.findIn(id, domain)?.roles.map(contract.roleRecord) ?? [];
   const user: contract.AnyUser | undefined =

@@ -154,7 +154,7 @@ test('creates, reads, replaces and deletes a user', async () => {
   });
 });
 
-test('reports every wrong field of a user, and changes nothing', async () => {
+test('the node reports every wrong field of a user, and changes nothing', async () => {
   const { put, service } = await aNode();
   assert.deepEqual(
     await put('jane', 'roles=nonsense,data_reader[gone],admin&groups=g&limits=x&odd=1&password=short'),
@@ -185,7 +185,7 @@ test('reports every wrong field of a user, and changes nothing', async () => {
   assert.deepEqual(service.users(), []);
 });
 
-test('stores the users of two domains separately, and refuses other domains', async () => {
+test('the node stores the users of two domains separately, and refuses other domains', async () => {
   const { call } = await aNode();
   assert.deepEqual(await call('GET', '/settings/rbac/users/moon'), {
     status: 404,
@@ -201,14 +201,14 @@ test('stores the users of two domains separately, and refuses other domains', as
   assert.equal((await call('GET', '/settings/rbac/users/external')).body[0].id, 'x');
 });
 
-test('accepts __proto__ as the name of a user', async () => {
+test('the node accepts __proto__ as the name of a user', async () => {
   const { call, put } = await aNode();
   assert.equal((await call('GET', '/settings/rbac/users/local/__proto__')).status, 404);
   assert.equal((await put('__proto__', 'password=secret1&roles=admin')).status, 200);
   assert.equal((await call('GET', '/whoami', '', '__proto__:secret1')).body.id, '__proto__');
 });
 
-test('changes a password with PATCH, and the password of the caller with changePassword', async () => {
+test('the node changes a password with PATCH, and the password of the caller with changePassword', async () => {
   const { call, put, identities } = await aNode();
   await put('jane', 'password=secret1&roles=data_reader[travel]');
   const credential = () => identities.find('jane')?.credentialId;
@@ -230,7 +230,7 @@ test('changes a password with PATCH, and the password of the caller with changeP
   assert.equal((await call('GET', '/whoami', '', 'Administrator:changed')).body.domain, 'admin');
 });
 
-test('keeps sessions valid when a user is stored with the same password again', async () => {
+test('the node keeps sessions valid when a user is stored with the same password again', async () => {
   const { put, identities } = await aNode();
   await put('jane', 'password=secret1');
   const before = identities.find('jane')?.credentialId;
@@ -242,7 +242,7 @@ test('keeps sessions valid when a user is stored with the same password again', 
   );
 });
 
-test('stores the role security_admin of earlier versions as the two roles that replaced it', async () => {
+test('the node stores the role security_admin of earlier versions as the two roles that replaced it', async () => {
   const { call, put } = await aNode();
   assert.equal((await put('u', 'password=secret1&roles=security_admin,ro_admin')).status, 200);
   const { roles } = (await call('GET', '/settings/rbac/users/local/u')).body;
@@ -253,7 +253,7 @@ test('stores the role security_admin of earlier versions as the two roles that r
   assert.equal((await put('v', 'password=secret1&roles=security_admin[travel]')).status, 400);
 });
 
-test('grants roles through groups, and revokes them with the group', async () => {
+test('the node grants roles through groups, and revokes them with the group', async () => {
   const { call, put } = await aNode();
   assert.deepEqual(await call('PUT', '/settings/rbac/groups/readers', 'description=d'), {
     status: 400,
@@ -286,7 +286,7 @@ test('grants roles through groups, and revokes them with the group', async () =>
   assert.deepEqual(await call('GET', '/settings/rbac/groups/x'), { status: 404, body: 'Unknown group.' });
 });
 
-test('lets a local security administrator manage users, but neither see nor create administrators', async () => {
+test('the node lets a local security administrator manage users, but neither see nor create administrators', async () => {
   const { call, put } = await aNode();
   await put('sec', 'password=secret1&roles=security_admin_local');
   await put('viewer', 'password=secret1&roles=ro_admin');
@@ -316,7 +316,7 @@ test('lets a local security administrator manage users, but neither see nor crea
   assert.ok(!roles.includes('admin') && !roles.includes('ro_admin') && roles.includes('data_reader'));
 });
 
-test('lists roles with their names and parameters, or those that grant a permission', async () => {
+test('the node lists roles with their names and parameters, or those that grant a permission', async () => {
   const { call } = await aNode();
   const { body } = await call('GET', '/settings/rbac/roles');
   assert.deepEqual(Object.keys(body[0]), ['role', 'name', 'desc']);
@@ -379,7 +379,7 @@ test('pages through users with links to the other pages', async () => {
   });
 });
 
-test('shows callers their identity, and before there is an administrator an anonymous one with the role of one', async () => {
+test('the node shows callers their identity, and before there is an administrator an anonymous one with the role of one', async () => {
   const unprovisioned = await aNode({ provisioned: false });
   assert.deepEqual(await unprovisioned.call('GET', '/whoami', '', 'any:thing'), {
     status: 200,
@@ -395,7 +395,7 @@ test('shows callers their identity, and before there is an administrator an anon
   });
 });
 
-test('checks permissions for the caller', async () => {
+test('the node checks permissions for the caller', async () => {
   const { call, put } = await aNode();
   await put('jane', 'password=secret1&roles=bucket_admin[travel]');
   const check = (text: string, as: string | null = 'jane:secret1') =>
@@ -424,7 +424,7 @@ test('revokes a role with its bucket, also if another of the name is created', a
   assert.deepEqual(roles(), ['data_writer']);
 });
 
-test('sends all accounts to the data service, the administrator with every right', async () => {
+test('the node sends all accounts to the data service, the administrator with every right', async () => {
   const { put, identities, targets } = await aNode();
   let changes = 0;
   identities.onChange(() => changes++);
@@ -443,7 +443,7 @@ test('sends all accounts to the data service, the administrator with every right
   assert.ok(specs[1]?.scram?.sha512.storedKey);
 });
 
-test('limits the community edition to its roles, to twenty users and to no groups', async () => {
+test('the community edition has only its own roles, at most twenty users, and no groups', async () => {
   const { call, put } = await aNode({ edition: 'community' });
   assert.equal((await put('jane', 'password=secret1&roles=cluster_admin')).status, 400);
   for (let n = 0; n < 20; n++)
@@ -455,7 +455,7 @@ test('limits the community edition to its roles, to twenty users and to no group
   assert.deepEqual(roles, ['admin', 'ro_admin', 'bucket_full_access']);
 });
 
-test('keeps an administrator that is set again, and refuses bad names and passwords', async () => {
+test('the node keeps an administrator that is set again, and refuses bad names and passwords', async () => {
   const { service, identities } = await aNode({ kdf: realKdf });
   const before = identities.find('Administrator')?.credentialId;
   await service.setAdministrator('Administrator', 'password');

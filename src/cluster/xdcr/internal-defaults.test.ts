@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
 import { aTarget, targetUuid } from '../../../test/support/xdcr-target.ts';
 
-test('takes defaults of replications from the internal settings that were set', async () => {
+test('the node takes defaults of replications from the internal settings that were set', async () => {
   const { request } = await aManager({ callTarget: aTarget({}) });
   const post = (path: string, form: Record<string, string>) => request(path, { method: 'POST', form });
   await post('/pools/default/buckets', { name: 'b', ramQuotaMB: '100' });

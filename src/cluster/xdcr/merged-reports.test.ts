@@ -12,7 +12,7 @@ const aReport = (more: Partial<ReplicationReport>): ReplicationReport => ({
 });
 const errorsAt = (...times: number[]) => times.map((timeMs) => ({ timeMs, text: `at ${timeMs}` }));
 
-test('adds the counts of all nodes and shows the ten newest errors', () => {
+test('the merged report adds the counts of all nodes and shows the ten newest errors', () => {
   const merged = mergedReports([
     aReport({ figures: { docs_written: 3, changes_left: 1 }, errors: errorsAt(11, 9, 7, 5, 3, 1) }),
     aReport({ figures: { docs_written: 4 }, isConnected: true, errors: errorsAt(12, 10, 8, 6, 4, 2) }),

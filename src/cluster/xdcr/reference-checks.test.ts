@@ -38,7 +38,7 @@ async function aNodeWithTarget() {
   return { ...manager, target, shows, create };
 }
 
-test('shows whether each node of the target answers and accepts the account', async () => {
+test('the reference check shows whether each node of the target answers and accepts the account', async () => {
   const { target, shows, create, request } = await aNodeWithTarget();
   await create();
   await shows('RC_OK');
@@ -56,7 +56,7 @@ test('shows whether each node of the target answers and accepts the account', as
   await shows('RC_ERROR');
 });
 
-test('follows the nodes of the target, and reaches it without the first one', async () => {
+test('the reference check follows the nodes of the target, and reaches it without the first one', async () => {
   const { target, shows, create } = await aNodeWithTarget();
   await create();
   await shows('RC_OK');
@@ -71,7 +71,7 @@ test('follows the nodes of the target, and reaches it without the first one', as
   await shows('RC_OK');
 });
 
-test('sends no requests to other clusters without a reference, and none after the last reference was deleted', async () => {
+test('the reference check sends no requests to other clusters without a reference, and none after the last reference was deleted', async () => {
   const { target, shows, create, request, clock } = await aNodeWithTarget();
   clock.advance(60_000);
   assert.equal(target.asked, 0);

@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/xdcr-manager.ts';
 import { aTarget, targetUuid } from '../../../test/support/xdcr-target.ts';
 
-test('stores a reference to a cluster that answers, and never shows its password', async () => {
+test('the node stores a reference to a cluster that answers, and never shows its password', async () => {
   const { post, request } = await aNodeWithTarget();
   const created = await post(referencesPath, { ...reference, hostname: 'far' });
   assert.deepEqual(
@@ -42,14 +42,14 @@ test('stores a reference to a cluster that answers, and never shows its password
   assert.deepEqual((await request(referencesPath)).body, []);
 });
 
-test('validates a reference without storing it', async () => {
+test('the node validates a reference without storing it', async () => {
   const { post, request } = await aNodeWithTarget();
   const answer = await post(`${referencesPath}?just_validate=1`, reference);
   assert.deepEqual([answer.status, answer.body], [200, []]);
   assert.deepEqual((await request(referencesPath)).body, []);
 });
 
-test('refuses each wrong field of a reference, and names it', async () => {
+test('the node refuses each wrong field of a reference, and names it', async () => {
   const { post } = await aNodeWithTarget();
   for (const [fields, key, text] of [
     [{ name: '' }, 'name', /missing/],
@@ -107,7 +107,7 @@ test('a fully secure reference has either an account or a client certificate wit
   }
 });
 
-test('refuses a reference with the reason why its cluster cannot be used', async () => {
+test('the node refuses a reference with the reason why its cluster cannot be used', async () => {
   const failing = (code: string) => ({ fails: Object.assign(new Error(code), { code }) });
   for (const [target, text] of [
     [failing('ECONNREFUSED'), /^Could not connect to "far" on port 8091\. This could be due to/],
@@ -122,7 +122,7 @@ test('refuses a reference with the reason why its cluster cannot be used', async
   }
 });
 
-test('refuses a duplicate name or cluster, an edit that leads to another cluster, and an unknown name', async () => {
+test('the node refuses a duplicate name or cluster, an edit that leads to another cluster, and an unknown name', async () => {
   const { post, current, request } = await aNodeWithTarget();
   await post(referencesPath, reference);
   const text = async (path: string, form: Record<string, string>) => (await post(path, form)).body._;
@@ -139,7 +139,7 @@ test('refuses a duplicate name or cluster, an edit that leads to another cluster
   assert.equal((await request(referencesPath, { method: 'DELETE' })).status, 405);
 });
 
-test('refuses to delete a reference in use, and to flush a bucket that is replicated', async () => {
+test('the node refuses to delete a reference in use, and to flush a bucket that is replicated', async () => {
   const { post, request } = await aNodeWithTarget();
   await post('/pools/default/buckets/b', { flushEnabled: '1' });
   await post(referencesPath, reference);
@@ -153,7 +153,7 @@ test('refuses to delete a reference in use, and to flush a bucket that is replic
   assert.deepEqual([flushed.status, flushed.body], [503, { _: 'Cannot flush buckets with outgoing XDCR' }]);
 });
 
-test('deletes a reference whose only replications are of deleted buckets, with those replications', async () => {
+test('the node deletes a reference whose only replications are of deleted buckets, with those replications', async () => {
   const { post, request } = await aNodeWithTarget();
   await post(referencesPath, reference);
   await post('/controller/createReplication', replication);
@@ -165,7 +165,7 @@ test('deletes a reference whose only replications are of deleted buckets, with t
   assert.deepEqual([created.status, created.body], [200, { id }]);
 });
 
-test('refuses strict encryption while a reference is not fully secure, and names it', async () => {
+test('the node refuses strict encryption while a reference is not fully secure, and names it', async () => {
   const { post, request } = await aNodeWithTarget();
   await post('/settings/autoFailover', { enabled: 'false' });
   await post('/node/controller/enableExternalListener', { nodeEncryption: 'on' });

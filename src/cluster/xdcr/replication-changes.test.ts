@@ -31,7 +31,7 @@ class BarrierStore extends MemoryConfigStore {
 
 const path = `/settings/replications/${encodeURIComponent(id)}`;
 
-test('keeps the changes of concurrent requests to different parts of a mapping', async () => {
+test('the node keeps the changes of concurrent requests to different parts of a mapping', async () => {
   const store = new BarrierStore();
   const { post, request } = await aNodeWithTarget({}, { store });
   await post(referencesPath, reference);
@@ -51,7 +51,7 @@ test('keeps the changes of concurrent requests to different parts of a mapping',
   assert.deepEqual([body.collectionsExplicitMapping, body.colMappingRules], [false, { _default: 'u' }]);
 });
 
-test('refuses one of two concurrent changes that are valid alone but not together', async () => {
+test('the node refuses one of two concurrent changes that are valid alone but not together', async () => {
   const store = new BarrierStore();
   const { post, request } = await aNodeWithTarget({}, { store });
   await post(referencesPath, reference);

@@ -11,7 +11,7 @@ import {
 import { bucketOf, targetUuid } from '../../../test/support/xdcr-target.ts';
 import { choices, fixedSettings, integerRules, refusedSettings, switches } from './replication-settings.ts';
 
-test('creates a replication, lists it as a task, and deletes it by its id in every encoding', async () => {
+test('the node creates a replication, lists it as a task, and deletes it by its id in every encoding', async () => {
   const { post, request } = await aNodeWithTarget();
   await post(referencesPath, reference);
   for (const cancel of [
@@ -40,7 +40,7 @@ test('creates a replication, lists it as a task, and deletes it by its id in eve
   assert.equal((await request(`/controller/cancelXDCR/${id}`, { method: 'DELETE' })).status, 405);
 });
 
-test('refuses each wrong field of a replication, and names it', async () => {
+test('the node refuses each wrong field of a replication, and names it', async () => {
   const { post } = await aNodeWithTarget();
   await post(referencesPath, reference);
   for (const [fields, key, text] of [
@@ -228,7 +228,7 @@ test('a mapping is a setting of one replication, and changing a part of the mapp
   }
 });
 
-test('refuses a target bucket with another conflict resolution, type or number of vbuckets, and a second replication to a bucket', async () => {
+test('the node refuses a target bucket with another conflict resolution, type or number of vbuckets, and a second replication to a bucket', async () => {
   const { post, current } = await aNodeWithTarget();
   await post(referencesPath, reference);
   const errors = async () => (await post('/controller/createReplication', replication)).body.errors;
@@ -248,7 +248,7 @@ test('refuses a target bucket with another conflict resolution, type or number o
   assert.equal((await errors())._, 'Replication to the same remote cluster and bucket already exists');
 });
 
-test('changes the settings of one replication, and the defaults of replications created later', async () => {
+test('the node changes the settings of one replication, and the defaults of replications created later', async () => {
   const { post, request } = await aNodeWithTarget();
   await post(referencesPath, reference);
   const defaults = await post('/settings/replications', { checkpointInterval: '60', filterDeletion: '1' });
@@ -360,7 +360,7 @@ test('a filter expression is a setting of one replication, and a change of it re
   assert.deepEqual([network.status, network.body], [400, { network_type: text }]);
 });
 
-test('lets roles of the source bucket pause its replication, and only replication administrators change it', async () => {
+test('the node lets roles of the source bucket pause its replication, and only replication administrators change it', async () => {
   const { post, request } = await aNodeWithTarget();
   await post('/pools/default/buckets', { name: 'other', ramQuotaMB: '100' });
   await post(referencesPath, reference);

@@ -9,9 +9,9 @@ import { RowDecoder } from '../scan/row-decoder.ts';
 import { compileDefinition } from './compile-definition.ts';
 import type { IndexedDocument } from './compiled-definition.ts';
 import { keyPartsOf } from './key-parts.ts';
-import { arrayEntriesMax, RowMaker, rowsBytesMax } from './row-maker.ts';
+import { arrayEntriesMax, keyBytesMax, RowMaker, rowsBytesMax } from './row-maker.ts';
 
-const documentOf = (value: unknown, rest: Partial<IndexedDocument> = {}): IndexedDocument => ({
+const documentOf = (value: unknown, changes: Partial<IndexedDocument> = {}): IndexedDocument => ({
   id: 'd',
   body: Buffer.from(JSON.stringify(value)),
   isJson: true,
@@ -19,15 +19,14 @@ const documentOf = (value: unknown, rest: Partial<IndexedDocument> = {}): Indexe
   expiration: 7,
   flags: 3,
   xattr: () => undefined,
-  ...rest,
+  ...changes,
 });
 
 function rowsOf(
   keys: readonly (string | Partial<IndexKey>)[],
   value: unknown,
-  rest: { condition?: string; document?: Partial<IndexedDocument> } = {},
+  { condition, document }: { condition?: string; document?: Partial<IndexedDocument> } = {},
 ): Value[][] {
-  const { condition, document } = rest;
   const definition = aDefinition(keys, condition === undefined ? {} : { condition });
   const rows = new RowMaker(compileDefinition(definition)).keysOf(
     documentOf(value, document),
@@ -40,10 +39,10 @@ function rowsOf(
   });
 }
 
-const array = (expression: string, rest: Partial<IndexKey> = {}): Partial<IndexKey> => ({
+/** A key over the elements of an array. */
+const arrayKey = (expression: string): Partial<IndexKey> => ({
   expression,
   array: expression.startsWith('(all') ? 'all' : 'distinct',
-  ...rest,
 });
 
 test('keys are evaluated over fields, metadata and attributes of the document', () => {
@@ -76,38 +75,38 @@ test('a document that is not JSON has metadata only', () => {
 
 test('an array key makes a row for each element', () => {
   const each = '(distinct (array `v` for `v` in `t` end))';
-  assert.deepEqual(rowsOf([array(each)], { t: [2, 1, 2] }), [[2], [1]]);
-  assert.deepEqual(rowsOf([array('(all `t`)')], { t: [2, 1, 2] }), [[2], [1], [2]]);
+  assert.deepEqual(rowsOf([arrayKey(each)], { t: [2, 1, 2] }), [[2], [1]]);
+  assert.deepEqual(rowsOf([arrayKey('(all `t`)')], { t: [2, 1, 2] }), [[2], [1], [2]]);
   assert.deepEqual(
-    rowsOf([array('(distinct (array `v`.`x` for `v` in `t` when `v`.`y` > 1 end))')], {
+    rowsOf([arrayKey('(distinct (array `v`.`x` for `v` in `t` when `v`.`y` > 1 end))')], {
       t: [{ x: 1, y: 1 }, { x: 2, y: 2 }, { y: 3 }],
     }),
     [[2]],
   );
-  assert.deepEqual(rowsOf([array(each)], { t: [] }), []);
-  assert.deepEqual(rowsOf([array(each)], {}), []);
+  assert.deepEqual(rowsOf([arrayKey(each)], { t: [] }), []);
+  assert.deepEqual(rowsOf([arrayKey(each)], {}), []);
   assert.deepEqual(
-    rowsOf(['`n`', array(each), { expression: '`m`', isDescending: true }], { n: 1, m: 2, t: [3, 4] }),
+    rowsOf(['`n`', arrayKey(each), { expression: '`m`', isDescending: true }], { n: 1, m: 2, t: [3, 4] }),
     [
       [1, 3, 2],
       [1, 4, 2],
     ],
   );
-  assert.deepEqual(rowsOf(['`n`', array(each)], { n: 1, t: [] }), [[1, undefined]]);
+  assert.deepEqual(rowsOf(['`n`', arrayKey(each)], { n: 1, t: [] }), [[1, undefined]]);
 });
 
 test('nested arrays are flattened, and each key of FLATTEN_KEYS has a position', () => {
   const nested = '(distinct (array (distinct (array `w` for `w` in `v`.`l` end)) for `v` in `t` end))';
-  assert.deepEqual(rowsOf([array(nested)], { t: [{ l: [1, 2] }, { l: [2, 3] }, {}] }), [[1], [2], [3]]);
+  assert.deepEqual(rowsOf([arrayKey(nested)], { t: [{ l: [1, 2] }, { l: [2, 3] }, {}] }), [[1], [2], [3]]);
   const flat = '(distinct (array flatten_keys(`v`.`a`, `v`.`b` desc) for `v` in `t` end))';
-  assert.deepEqual(rowsOf([array(flat), '`n`'], { n: 9, t: [{ a: 1, b: 'x' }, { a: 1 }, { b: 2 }] }), [
+  assert.deepEqual(rowsOf([arrayKey(flat), '`n`'], { n: 9, t: [{ a: 1, b: 'x' }, { a: 1 }, { b: 2 }] }), [
     [1, 'x', 9],
     [1, undefined, 9],
   ]);
 });
 
 test('an ALL array has a row for each element, however often one is repeated', () => {
-  const maker = new RowMaker(compileDefinition(aDefinition([array('(all `t`)')])));
+  const maker = new RowMaker(compileDefinition(aDefinition([arrayKey('(all `t`)')])));
   const keys = maker.keysOf(documentOf({ t: Array.from({ length: 70_000 }, () => 7) }), Buffer.from('d'));
   assert.equal(new Set(keys.map((key) => key.toString('hex'))).size, 70_000);
   const decoder = new RowDecoder([0], []);
@@ -116,17 +115,17 @@ test('an ALL array has a row for each element, however often one is repeated', (
 
 test('documents above a limit are left out and counted', () => {
   const maker = new RowMaker(compileDefinition(aDefinition(['`a`'])));
-  assert.deepEqual(maker.keysOf(documentOf({ a: 'x'.repeat(40_000) }), Buffer.from('d')), []);
+  assert.deepEqual(maker.keysOf(documentOf({ a: 'x'.repeat(keyBytesMax) }), Buffer.from('d')), []);
   assert.equal(maker.leftOut, 1);
   assert.equal(maker.keysOf(documentOf({ a: 'x' }), Buffer.from('d')).length, 1);
-  const arrays = new RowMaker(compileDefinition(aDefinition([array('(all `t`)')])));
+  const arrays = new RowMaker(compileDefinition(aDefinition([arrayKey('(all `t`)')])));
   const long = documentOf({ t: Array.from({ length: arrayEntriesMax + 1 }, () => 0) });
   assert.deepEqual(arrays.keysOf(long, Buffer.from('d')), []);
   assert.equal(arrays.leftOut, 1);
 });
 
 test('the limit of a key counts the fields before and after an indexed array too', () => {
-  const maker = new RowMaker(compileDefinition(aDefinition(['`a`', array('(all `t`)'), '`b`'])));
+  const maker = new RowMaker(compileDefinition(aDefinition(['`a`', arrayKey('(all `t`)'), '`b`'])));
   const rowsOf = (bytes: number) => {
     const text = 'x'.repeat(bytes);
     return maker.keysOf(documentOf({ a: text, t: [text], b: text }), Buffer.from('d')).length;
@@ -136,18 +135,20 @@ test('the limit of a key counts the fields before and after an indexed array too
 });
 
 test('a document whose rows repeat a long field too often is left out', () => {
-  const maker = new RowMaker(compileDefinition(aDefinition(['`a`', array('(all `t`)')])));
+  const maker = new RowMaker(compileDefinition(aDefinition(['`a`', arrayKey('(all `t`)')])));
   const rowsOf = (count: number) =>
     maker.keysOf(
       documentOf({ a: 'x'.repeat(30_000), t: Array.from({ length: count }, (_, n) => n) }),
       Buffer.from('d'),
     );
-  const fitting = Math.floor(rowsBytesMax / 30_020);
+  /** The long field, and at most 20 bytes for the number and the lengths. */
+  const rowBytesMax = 30_020;
+  const fitting = Math.floor(rowsBytesMax / rowBytesMax);
   assert.deepEqual([rowsOf(fitting).length, maker.leftOut], [fitting, 0]);
   assert.deepEqual([rowsOf(fitting + 10).length, maker.leftOut], [0, 1]);
 });
 
-test('a document for which a key takes minutes is left out, and others are indexed', () => {
+test('a document whose key would take minutes to evaluate is left out, and others are indexed', () => {
   const within = (expression: string) => `(any i in array_range(0, 10000) satisfies ${expression} end)`;
   const slow = within('(any j in array_range(0, `a`) satisfies ((i + j) < 0) end)');
   const maker = new RowMaker(compileDefinition(aDefinition([slow])));

@@ -36,7 +36,7 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
     directions: () => [{ isDescending: false }, { isDescending: false }],
     damaged: (_, reason) => void reported.push(reason.message),
   });
-  const low = { value: 1, inclusive: true };
+  const low = { value: 1, isInclusive: true };
   const scan = aScan({ index, keys: [0] });
   const isToRetry = (error: unknown) =>
     error instanceof SqlError &&
@@ -155,7 +155,7 @@ test('a scan of spans without rows gives the thread to other requests between th
   const scan = aScan({
     index: aDefinition(['`n`']),
     spans: Array.from({ length: 2_000 }, (_, value) => {
-      const bound = { value: value * 2, inclusive: true };
+      const bound = { value: value * 2, isInclusive: true };
       return { ranges: [{ low: bound, high: bound }] };
     }),
     limit: Number.POSITIVE_INFINITY,
@@ -190,10 +190,10 @@ test('a scan whose pages have no wanted row gives the thread to other requests a
   });
   const aborting = new AbortController();
   let pauses = 0;
-  const one = { value: 1, inclusive: true };
+  const one = { value: 1, isInclusive: true };
   const scan = aScan({
     index: aDefinition(['`n`', '`m`']),
-    spans: [{ ranges: [{ low: { value: -1, inclusive: true } }, { low: one, high: one }] }],
+    spans: [{ ranges: [{ low: { value: -1, isInclusive: true } }, { low: one, high: one }] }],
     limit: Number.POSITIVE_INFINITY,
     signal: aborting.signal,
     yieldIfDue: () => {

@@ -8,10 +8,10 @@ import { KeyWriter } from '../keys/key-writer.ts';
 import { intervalsOf, type KeyInterval, successor } from './intervals.ts';
 
 const few: fc.Arbitrary<Value> = fc.constantFrom<Value>(undefined, null, false, 1, 2, 3, 'a', 'ab', 'b', [1]);
-const bound: fc.Arbitrary<Bound> = fc.record({ value: few, inclusive: fc.boolean() });
+const bound: fc.Arbitrary<Bound> = fc.record({ value: few, isInclusive: fc.boolean() });
 const range = fc.oneof(
   fc.record({ low: bound, high: bound }, { requiredKeys: [] }),
-  few.map((value) => ({ low: { value, inclusive: true }, high: { value, inclusive: true } })),
+  few.map((value) => ({ low: { value, isInclusive: true }, high: { value, isInclusive: true } })),
 );
 const spans: fc.Arbitrary<Span[]> = fc.array(fc.record({ ranges: fc.array(range, { maxLength: 3 }) }), {
   maxLength: 4,
@@ -37,7 +37,7 @@ test('a key is in exactly one interval if a span contains its values, else in no
 
 test('intervals ascend, so that a scan over them keeps the order of the index', () => {
   const spanOf = (value: Value) => ({
-    ranges: [{ low: { value, inclusive: true }, high: { value, inclusive: true } }],
+    ranges: [{ low: { value, isInclusive: true }, high: { value, isInclusive: true } }],
   });
   const intervals = intervalsOf([spanOf('b'), spanOf(3), spanOf('a'), spanOf(3)], [{ isDescending: false }]);
   assert.equal(intervals.length, 3);
@@ -50,8 +50,8 @@ test('intervals ascend, so that a scan over them keeps the order of the index', 
 test('an interval finds the keys of a hundred thousand values of a later component', () => {
   const values = Array.from({ length: 100_000 }, (_, at) => 2 * at);
   const requested = values.flatMap((value): Span[] => [
-    { ranges: [{ low: { value: 0, inclusive: false } }, pointOf(value), pointOf(value % 4)] },
-    { ranges: [{ low: { value: 0, inclusive: false } }, pointOf(value), pointOf('other')] },
+    { ranges: [{ low: { value: 0, isInclusive: false } }, pointOf(value), pointOf(value % 4)] },
+    { ranges: [{ low: { value: 0, isInclusive: false } }, pointOf(value), pointOf('other')] },
   ]);
   const order = [{ isDescending: false }, { isDescending: true }, { isDescending: false }];
   const [interval, ...others] = intervalsOf(requested, order);
@@ -67,8 +67,8 @@ test('an interval finds the keys of a hundred thousand values of a later compone
 });
 
 const pointOf = (value: Value): Span['ranges'][number] => ({
-  low: { value, inclusive: true },
-  high: { value, inclusive: true },
+  low: { value, isInclusive: true },
+  high: { value, isInclusive: true },
 });
 
 test('intervals of many lists and ranges hold the keys that a span contains', () => {
@@ -113,7 +113,8 @@ const matches = (span: Span, tuple: readonly Value[]): boolean =>
     const fromLow = low === undefined ? 1 : Buffer.compare(value, encode(low.value));
     const toHigh = high === undefined ? 1 : Buffer.compare(encode(high.value), value);
     return (
-      (fromLow > 0 || (fromLow === 0 && low?.inclusive)) && (toHigh > 0 || (toHigh === 0 && high?.inclusive))
+      (fromLow > 0 || (fromLow === 0 && low?.isInclusive)) &&
+      (toHigh > 0 || (toHigh === 0 && high?.isInclusive))
     );
   });
 

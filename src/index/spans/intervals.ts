@@ -126,8 +126,8 @@ function filtersFrom(span: Span, from: number, directions: KeyDirections): Map<n
 
 /** Whether both bounds are the same number or string, which can be seen before either is encoded. */
 const isOnlyValue = (low: Bound | undefined, high: Bound | undefined): low is Bound =>
-  low?.inclusive === true &&
-  high?.inclusive === true &&
+  low?.isInclusive === true &&
+  high?.isInclusive === true &&
   (typeof low.value === 'number' || typeof low.value === 'string') &&
   Object.is(low.value, high.value);
 
@@ -137,7 +137,7 @@ function singleValue(
   high: Bound | undefined,
   { start, end }: ComponentRange,
 ): Buffer | null {
-  if (low?.inclusive !== true || high?.inclusive !== true || end === null) return null;
+  if (low?.isInclusive !== true || high?.isInclusive !== true || end === null) return null;
   return successor(start)?.equals(end) === true ? start : null;
 }
 
@@ -151,8 +151,8 @@ function componentRange(
   const start = first === undefined ? Buffer.alloc(0) : encoded(first, isDescending);
   const end = last === undefined ? null : encoded(last, isDescending);
   return {
-    start: first === undefined || first.inclusive ? start : (successor(start) ?? start),
-    end: end !== null && last?.inclusive ? successor(end) : end,
+    start: first === undefined || first.isInclusive ? start : (successor(start) ?? start),
+    end: end !== null && last?.isInclusive ? successor(end) : end,
   };
 }
 

@@ -110,7 +110,7 @@ export class BucketParts {
       now,
       collections: this.collections,
       hashSeed: random.bytes(4).readInt32LE(),
-      persistent: type === 'native',
+      isPersistent: type === 'native',
     });
     this.vbuckets.index.onGrown = options.countWork;
     this.cutter = new Cutter(this.vbuckets);
@@ -118,7 +118,7 @@ export class BucketParts {
       vbuckets: this.vbuckets,
       clock,
       countWork: options.countWork,
-      persistent: type === 'native',
+      isPersistent: type === 'native',
       onDirty: (vb) => this.flusher?.noteDirty(vb, false),
       // Copies in memory alone get no tombstones of the documents.
       ...(storage === undefined && { onDropApplied: (vb: number) => this.background.sweepAgain([vb]) }),

@@ -155,7 +155,7 @@ test('durable deletions and touches wait for the disk as well', async () => {
     assert.equal(b.resolved.get(b.result.pending), Status.success);
   }
   assert.equal(b.find('k'), Status.keyNotFound);
-  assert.deepEqual([b.findAny('k'), b.view.rev, b.view.deleted], [Status.success, 3, true]);
+  assert.deepEqual([b.findAny('k'), b.view.rev, b.view.isDeleted], [Status.success, 3, true]);
   assert.deepEqual([b.bucket.stats().items, b.bucket.stats().tombstones], [0, 1]);
 });
 

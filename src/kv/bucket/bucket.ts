@@ -152,7 +152,7 @@ export class Bucket {
 
   /** Active vbuckets make no seqnos while this node hands them over. Events that they missed are recorded afterwards where they stay active. */
   handOver(vbs: readonly number[], isUnderWay: boolean, staysActive = true): void {
-    for (const vb of vbs) this.columns.handingOver[vb] = isUnderWay ? 1 : 0;
+    for (const vb of vbs) this.columns.isHandingOver[vb] = isUnderWay ? 1 : 0;
     if (!isUnderWay && staysActive && this.isServing) this.recordMissedEvents(vbs);
   }
 

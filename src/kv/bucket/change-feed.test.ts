@@ -15,8 +15,8 @@ test('a copy is notified of changes, and of commits to disk only while it lacks 
   const seen: string[] = [];
   const followers = {
     stream: { position: 0, changed: () => seen.push('stream') },
-    copy: { position: 0, seesPending: true, changed: () => seen.push('copy') },
-    slow: { position: 0, seesPending: true, changed: () => seen.push('slow') },
+    copy: { position: 0, receivesUncommitted: true, changed: () => seen.push('copy') },
+    slow: { position: 0, receivesUncommitted: true, changed: () => seen.push('slow') },
   };
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const committed = async (): Promise<string[]> => {

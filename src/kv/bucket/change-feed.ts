@@ -122,14 +122,14 @@ export class ChangeFeed implements ChangeSource {
   /** Notifies followers: rows can be read from disk, and durable writes may be visible. */
   persisted(vb: number): void {
     const high = this.highSeqno(vb);
-    for (const { position, seesPending } of this.followers[vb] ?? none)
-      if (!seesPending || position < high) this.vbuckets.recent.touch(vb);
+    for (const { position, receivesUncommitted } of this.followers[vb] ?? none)
+      if (!receivesUncommitted || position < high) this.vbuckets.recent.touch(vb);
   }
 
   /** Notifies followers: durable writes may be visible. */
   committed(vb: number): void {
-    for (const { seesPending } of this.followers[vb] ?? none)
-      if (!seesPending) this.vbuckets.recent.touch(vb);
+    for (const { receivesUncommitted } of this.followers[vb] ?? none)
+      if (!receivesUncommitted) this.vbuckets.recent.touch(vb);
   }
 
   /** Notifies followers, whose streams end when the state is another. */
@@ -141,7 +141,7 @@ export class ChangeFeed implements ChangeSource {
     return this.vbuckets.recent.covers(vb, afterSeqno);
   }
 
-  wholeEnd(vb: number, afterSeqno: number): number {
+  recentEnd(vb: number, afterSeqno: number): number {
     return this.wholeUpTo(vb, afterSeqno, this.safeSeqno(vb));
   }
 
@@ -150,7 +150,7 @@ export class ChangeFeed implements ChangeSource {
     const page = new MemoryPage(vb, { targetBytes });
     let toSeqno = afterSeqno;
     while (toSeqno < endSeqno && !page.isFull) {
-      const seqno = this.next(vb, toSeqno, endSeqno, this.item);
+      const seqno = this.readNext(vb, toSeqno, endSeqno, this.item);
       if (seqno < 0) break;
       if (seqno > 0) page.add(this.item);
       toSeqno = seqno === 0 ? endSeqno : seqno;
@@ -158,7 +158,7 @@ export class ChangeFeed implements ChangeSource {
     return toSeqno > afterSeqno ? page.finish({ toSeqno, endSeqno, purgeSeqno: this.purgeSeqno(vb) }) : null;
   }
 
-  next(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number {
+  readNext(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number {
     for (let seqno = afterSeqno + 1; seqno <= endSeqno; seqno++) {
       const address = this.addressOf(vb, seqno);
       if (address === 0) continue;
@@ -169,7 +169,7 @@ export class ChangeFeed implements ChangeSource {
     return 0;
   }
 
-  nextForCopy(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number {
+  readNextForCopy(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number {
     const { items, recent } = this.vbuckets;
     for (let seqno = afterSeqno + 1; seqno <= endSeqno; seqno++) {
       const address = this.versions.find(vb, recent.hash(vb, seqno), seqno);

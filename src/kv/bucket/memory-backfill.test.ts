@@ -78,7 +78,7 @@ test('a large vbucket is listed once, over several turns, and each document retu
   assert.ok(turns > 5, `${turns} turns`);
 });
 
-test('when a snapshot ends, it has the newest version of each document, whatever changed meanwhile', async (t) => {
+test('at the end of a snapshot a reader has the newest version of each document, also of those that changed meanwhile', async (t) => {
   const random = aSeed(t);
   for (const isFollowed of [true, false]) {
     const { b, changes, page } = await aBucket();
@@ -112,7 +112,7 @@ test('when a snapshot ends, it has the newest version of each document, whatever
   }
 });
 
-test('a page for streams refers to large documents where they are; one for copies contains them', async () => {
+test('a page for a stream refers to large documents in the memory of the bucket; a page for a copy contains them', async () => {
   const { page, b } = await aBucket(1);
   const value = 'v'.repeat(ownMemoryBytes);
   b.store('large', { value });

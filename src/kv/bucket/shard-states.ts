@@ -136,7 +136,7 @@ export class ShardStates {
 
   private mark(shard: number, shardCount: number, { isOutOfSync = false }: ShardSpec): void {
     const { columns } = this.options.vbuckets;
-    for (let vb = shard; vb < columns.count; vb += shardCount) columns.outOfSync[vb] = isOutOfSync ? 1 : 0;
+    for (let vb = shard; vb < columns.count; vb += shardCount) columns.isOutOfSync[vb] = isOutOfSync ? 1 : 0;
   }
 
   /** The vbuckets of the shard whose state or epoch is not the desired one. */

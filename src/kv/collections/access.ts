@@ -58,7 +58,7 @@ export class BucketAccess {
       bits |= scope?.privileges ?? 0;
       bits |= scope?.collections?.[entry.id.toString(16)] ?? 0;
     }
-    return entry.system ? systemBits(bits) : bits;
+    return entry.isSystem ? systemBits(bits) : bits;
   }
 }
 

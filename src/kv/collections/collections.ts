@@ -6,7 +6,7 @@ export interface CollectionEntry {
   name: string;
   scope: ScopeEntry;
   /** A system collection: its name or that of its scope begins with `_` and is not `_default`. */
-  system: boolean;
+  isSystem: boolean;
   maxTtl: number | undefined;
 }
 
@@ -37,7 +37,7 @@ export class Collections {
           id: Number.parseInt(collection.uid, 16),
           name: collection.name,
           scope: entry,
-          system: isSystemName(scope.name) || isSystemName(collection.name),
+          isSystem: isSystemName(scope.name) || isSystemName(collection.name),
           maxTtl: collection.maxTTL,
         };
         entry.collections.push(added);

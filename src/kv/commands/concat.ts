@@ -86,7 +86,7 @@ function compose(request: Request, view: ItemView, isAppend: boolean): CommandRe
 /** Joins and validates as heavy work. */
 function joinAsHeavyWork(
   request: Request,
-  { casHi, casLo, locked }: ItemView,
+  { casHi, casLo, isLocked }: ItemView,
   old: Buffer,
   added: ValueRange,
   isAppend: boolean,
@@ -105,7 +105,7 @@ function joinAsHeavyWork(
     const parts = isAppend ? [shared, piece] : [piece, shared];
     return {
       job: { kind: 'validate', parts, encoding: Datatype.raw, room },
-      document: { casHi, casLo, locked },
+      document: { casHi, casLo, isLocked },
     };
   });
 }

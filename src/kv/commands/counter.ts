@@ -28,7 +28,7 @@ function count(
   const found = request.documents.find(frame.vb, request.key, request.keyStart, request.keyEnd, view);
   if (found === Status.keyNotFound) return create(request, misses);
   if (found !== Status.success) return found;
-  if (view.locked) return Status.locked;
+  if (view.isLocked) return Status.locked;
   const value = plainValue(view, request);
   if (!readDecimal(value.buffer, bodyOf(view, value), value.end)) {
     return request.refuse(Status.deltaBadValue, 'The value is not a number');

@@ -20,7 +20,7 @@ export function getMeta(request: Request): CommandResult {
   const bytes = version === withDatatype ? 21 : 20;
   const at = beginReply(request, bytes, 0, 0, 0, clientCasHi(view), clientCasLo(view));
   const { buffer } = request.output;
-  buffer.writeUInt32BE(view.deleted ? 1 : 0, at);
+  buffer.writeUInt32BE(view.isDeleted ? 1 : 0, at);
   buffer.writeUInt32BE(view.flags, at + 4);
   buffer.writeUInt32BE(view.expiry, at + 8);
   writeU64(buffer, at + 12, view.rev);

@@ -28,7 +28,7 @@ export function getReplica(request: Request): CommandResult {
   counters.gets++;
   const status = request.documents.findReplica(frame.vb, key, keyStart, keyEnd, view);
   if (status !== Status.success) return status;
-  if (view.deleted) return Status.keyNotFound;
+  if (view.isDeleted) return Status.keyNotFound;
   counters.getHits++;
   return replyDocument(request, view);
 }

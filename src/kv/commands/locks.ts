@@ -12,7 +12,7 @@ export function getAndLock(request: Request): CommandResult {
   const status = request.documents.lock(frame.vb, key, keyStart, keyEnd, seconds, result, view);
   if (status !== Status.success) return status;
   // Only the locking client gets the CAS that unlocks the document.
-  view.locked = false;
+  view.isLocked = false;
   view.casHi = result.casHi;
   view.casLo = result.casLo;
   return replyDocument(request, view);

@@ -148,7 +148,7 @@ function observeOne(request: Request, vb: number, keyStart: number, keyEnd: numb
   if (status === Status.keyNotFound) return Status.success;
   if (status !== Status.success) return status;
   const isPersisted = view.seqno <= documents.watchPersisted(vb);
-  state[0] = view.deleted ? KeyState.deleted : isPersisted ? KeyState.persisted : KeyState.inMemory;
+  state[0] = view.isDeleted ? KeyState.deleted : isPersisted ? KeyState.persisted : KeyState.inMemory;
   state.writeUInt32BE(clientCasHi(view), 1);
   state.writeUInt32BE(clientCasLo(view), 5);
   return Status.success;

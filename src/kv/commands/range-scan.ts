@@ -193,7 +193,7 @@ function findKey({ documents, view }: Request, scan: Scan, index: number): Docum
   const key = scan.keys.at(index);
   if (!scan.keyOnly) return documents.find(scan.vb, key, 0, key.length, view);
   const status = documents.findMeta(scan.vb, key, 0, key.length, view);
-  return status === Status.success && view.deleted ? Status.keyNotFound : status;
+  return status === Status.success && view.isDeleted ? Status.keyNotFound : status;
 }
 
 function endScan({ bucket }: Request, scan: Scan, status: CommandResult): CommandResult {

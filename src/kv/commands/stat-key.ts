@@ -42,7 +42,7 @@ function keyFigures(
   const { view } = request;
   const status = documents.findMeta(vb, key, 0, key.length, view);
   if (status !== Status.success) return status;
-  if (view.deleted) return Status.keyNotFound;
+  if (view.isDeleted) return Status.keyNotFound;
   return [
     ['key_is_dirty', String(view.seqno > documents.persistedSeqno(vb))],
     ['key_exptime', view.expiry],

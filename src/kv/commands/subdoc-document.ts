@@ -29,7 +29,7 @@ export function findDocument(request: Request, isReplicaRead = false): SubdocDoc
   if (status !== Status.success) return status;
   request.counters.getHits++;
   const value = plainValue(view, request);
-  document.deleted = view.deleted;
+  document.isDeleted = view.isDeleted;
   document.datatype = view.datatype;
   document.value = value.buffer.subarray(value.start, value.end);
   document.flags = view.flags;
@@ -73,8 +73,8 @@ export function offload(request: Request, kind: SubdocJob['kind'], found: Subdoc
   const context = { ...contextOf(request), ...stamp };
   const room = itemRoom(request);
   const copy = { ...found, value: sharedValue(found.value) };
-  const { casHi, casLo, locked } = view;
-  const document = found.exists ? { casHi, casLo, locked } : noDocument;
+  const { casHi, casLo, isLocked } = view;
+  const document = found.exists ? { casHi, casLo, isLocked } : noDocument;
   return request.deferWork((bytes) => {
     const extras = bytes.subarray(extrasStart, keyStart);
     const specs = bytes.subarray(valueStart);
@@ -83,7 +83,7 @@ export function offload(request: Request, kind: SubdocJob['kind'], found: Subdoc
 }
 
 /** Version of a missing document: the result is valid only if it is still missing. */
-const noDocument = { casHi: 0, casLo: 0, locked: false };
+const noDocument = { casHi: 0, casLo: 0, isLocked: false };
 
 /** Placeholders for CAS and seqno, which are known only when the mutation is stored: random, so that they can be found in the result and replaced. */
 function randomPlaceholders(random: Random): MutationStamp {

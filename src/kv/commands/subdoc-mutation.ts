@@ -125,10 +125,10 @@ function checkLockAndCas(request: Request, decoded: SubdocRequest, document: Sub
   const { frame, view } = request;
   const hasCas = frame.casHi !== 0 || frame.casLo !== 0;
   const seesTombstones = (decoded.docFlags & DocFlag.accessDeleted) !== 0;
-  if (!document.exists || (document.deleted && !seesTombstones))
+  if (!document.exists || (document.isDeleted && !seesTombstones))
     return hasCas ? Status.keyNotFound : Status.success;
   if (request.documents.isLockCas(frame.casHi, frame.casLo)) return Status.success;
-  if (view.locked) return Status.locked;
+  if (view.isLocked) return Status.locked;
   const matches = frame.casHi === view.casHi && frame.casLo === view.casLo;
   return hasCas && !matches ? Status.keyExists : Status.success;
 }
@@ -148,8 +148,8 @@ function store(
   mutation.expiry = decoded.expiry;
   mutation.hasRoom = true;
   // A tombstone may be written where nothing or another tombstone is, and a revived document where its tombstone is.
-  mutation.overTombstone = outcome.deleted
-    ? !document.exists || document.deleted
+  mutation.countsTombstone = outcome.isDeleted
+    ? !document.exists || document.isDeleted
     : isRevived(document, outcome);
   const status = request.documents.store(mutation, request.result);
   if (status === Status.success) request.counters.sets++;
@@ -158,11 +158,11 @@ function store(
 
 /** Whether a tombstone that the request saw becomes a live document. */
 const isRevived = (document: SubdocDocument, outcome: MutationOutcome): boolean =>
-  document.exists && document.deleted && !outcome.created;
+  document.exists && document.isDeleted && !outcome.isCreated;
 
 function modeOf(outcome: MutationOutcome): StoreMode {
-  if (outcome.deleted) return StoreMode.remove;
-  return outcome.created ? StoreMode.add : StoreMode.replace;
+  if (outcome.isDeleted) return StoreMode.remove;
+  return outcome.isCreated ? StoreMode.add : StoreMode.replace;
 }
 
 /** Where the header of a reply contains the status. */

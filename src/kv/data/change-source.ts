@@ -8,8 +8,8 @@ import type { VbucketState } from './vbucket-state.ts';
 export interface Follower {
   /** The reader has read all changes up to this seqno, so they need not be kept for it. */
   readonly position: number;
-  /** The reader takes durable writes before they are committed, so that commits change nothing for it. */
-  readonly seesPending?: boolean;
+  /** The reader receives durable writes before they are committed, so that commits change nothing for it. */
+  readonly receivesUncommitted?: boolean;
   /** Called when there may be new changes. */
   changed(): void;
 }
@@ -52,19 +52,19 @@ export interface ChangeSource {
   /** Whether memory still has all changes after `afterSeqno`. */
   hasRecent(vb: number, afterSeqno: number): boolean;
   /** The last safe seqno up to which everything after `afterSeqno` is in memory and not replaced by a later write. */
-  wholeEnd(vb: number, afterSeqno: number): number;
+  recentEnd(vb: number, afterSeqno: number): number;
   /**
    * The changes that memory has now after `afterSeqno`, with those that copies have not received: the page may be sent once its end is safe.
    * Null when the next one is on disk only, or replaced by a durable write that is not resolved.
    */
   recentPage(vb: number, afterSeqno: number, targetBytes: number): BackfillPage | null;
   /**
-   * Fills `item` with the next change after `afterSeqno` and up to `endSeqno` that was not replaced. Returns its seqno, 0 when
-   * there is none, -1 when its value is on disk only.
+   * Fills `item` with the next change after `afterSeqno` and up to `endSeqno` that was not replaced. Returns its seqno; 0: there is no
+   * such change; -1: its value is on disk only.
    */
-  next(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number;
-  /** As `next`, for copies: with durable writes that are not committed. */
-  nextForCopy(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number;
+  readNext(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number;
+  /** As `readNext`, for copies: with durable writes that are not committed. */
+  readNextForCopy(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number;
   /** As `backfill`, for copies: with durable writes that are not committed. */
   backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage>;
   /** Reads older changes; see DiskEngine. */

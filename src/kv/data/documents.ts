@@ -30,13 +30,13 @@ export interface ItemView {
   casLo: number;
   seqno: number;
   rev: number;
-  deleted: boolean;
+  isDeleted: boolean;
   /** Currently locked. Commands then show all ones in place of the CAS. */
-  locked: boolean;
+  isLocked: boolean;
 }
 
 /** A document as stored on disk. */
-export type StoredDocument = Omit<ItemView, 'deleted' | 'locked'>;
+export type StoredDocument = Omit<ItemView, 'isDeleted' | 'isLocked'>;
 
 /** The result of a disk read for a key that a call did not find in memory. */
 export interface FetchedDocument {
@@ -57,7 +57,7 @@ export const StoreMode = {
   add: 1,
   replace: 2,
   /**
-   * Writes a tombstone that keeps `value` (system xattrs). The document must exist; with `overTombstone` it may be a tombstone,
+   * Writes a tombstone that keeps `value` (system xattrs). The document must exist; with `countsTombstone` it may be a tombstone,
    * or absent when no CAS is expected.
    */
   remove: 3,
@@ -103,7 +103,7 @@ export interface MutationRequest {
   casLo: number;
   mode: StoreMode;
   /** The document may be a tombstone: it counts as existing (access-deleted, revive, create-as-deleted). */
-  overTombstone: boolean;
+  countsTombstone: boolean;
   /** Keep the stored document's xattr section in front of `value` (plain SET and REPLACE over a document with xattrs). */
   keepXattrs: boolean;
   /** `makeRoom` was called before: the change evicts nothing itself, so that it gets the CAS and seqno that `peekNext` has returned. */
@@ -255,7 +255,7 @@ export const emptyMutation = (): MutationRequest => ({
   casHi: 0,
   casLo: 0,
   mode: StoreMode.set,
-  overTombstone: false,
+  countsTombstone: false,
   keepXattrs: false,
   hasRoom: false,
   durability: 0,
@@ -275,6 +275,6 @@ export const emptyItemView = (): ItemView => ({
   casLo: 0,
   seqno: 0,
   rev: 0,
-  deleted: false,
-  locked: false,
+  isDeleted: false,
+  isLocked: false,
 });

@@ -80,8 +80,8 @@ export function replyMutation(request: Request, result: MutationResult, valueByt
 }
 
 /** The CAS that is sent to clients other than the locking one: all ones while the document is locked. */
-export const clientCasHi = (view: ItemView): number => (view.locked ? 0xffffffff : view.casHi);
-export const clientCasLo = (view: ItemView): number => (view.locked ? 0xffffffff : view.casLo);
+export const clientCasHi = (view: ItemView): number => (view.isLocked ? 0xffffffff : view.casHi);
+export const clientCasLo = (view: ItemView): number => (view.isLocked ? 0xffffffff : view.casLo);
 
 /** Writes a reply with a status, and its error context if negotiated. Returns false if the connection must be closed instead. */
 export function replyStatus(request: Request, status: Status): boolean {

@@ -152,7 +152,7 @@ export function beginMutation(request: Request, mode: StoreMode): MutationReques
   mutation.casHi = frame.casHi;
   mutation.casLo = frame.casLo;
   mutation.mode = mode;
-  mutation.overTombstone = false;
+  mutation.countsTombstone = false;
   mutation.keepXattrs = false;
   mutation.hasRoom = false;
   mutation.durability = framing.durabilityLevel as MutationRequest['durability'];

@@ -63,7 +63,7 @@ export interface HeavyWork {
 export interface DocumentVersion {
   casHi: number;
   casLo: number;
-  locked: boolean;
+  isLocked: boolean;
 }
 
 /** CAS and seqno of the mutation. They are assigned only when it is stored, so the job uses random placeholders. */

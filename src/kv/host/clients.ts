@@ -155,13 +155,13 @@ export class Clients {
   }
 
   /** A client whose certificate names no user may still log in, unless certificates are mandatory. */
-  private authenticateByCertificate(connection: Connection, { user, demanded }: ShownCertificate): void {
+  private authenticateByCertificate(connection: Connection, { user, isDemanded }: ShownCertificate): void {
     const { directory, log } = this.options;
     // Accounts of the node's own services have names that no certificate of a user may claim.
     const account = user === null || user.startsWith('@') ? undefined : directory.user(user);
     if (account && !this.mayConnect(account)) connection.destroy();
     else if (account) connection.authenticateByCertificate(account, directory);
-    else if (demanded) {
+    else if (isDemanded) {
       log.warn('login.refused', { user: user ?? '', peer: connection.peer });
       connection.destroy();
     }

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { realKdf } from '#auth/kdf.host.ts';
 import { assert } from '#base/assert.ts';
 import { realClock } from '#ports/clock.ts';
-import { inlineMore } from '#ports/inlining.ts';
+import { raiseInliningBudget } from '#ports/inlining.ts';
 import { forwardingLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { releaseMemoryWhenIdle } from '#ports/spare-memory.ts';
@@ -29,7 +29,7 @@ const service = new DataService({
   heavy: new HeavyThread(realClock),
   processors: availableParallelism(),
   activityCounter: workerData as DataThreadInput,
-  onSecondClient: inlineMore,
+  onSecondClient: raiseInliningBudget,
   loginRefused: (login) => sendMessage({ kind: 'login refused', login }),
   askExternal: (login) => sendMessage({ kind: 'external login', login }),
   askMapChange: (request) => sendMessage({ kind: 'map change', request }),

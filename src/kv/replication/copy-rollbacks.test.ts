@@ -11,7 +11,7 @@ function aRollback() {
   const dropped: (readonly number[])[] = [];
   const work: Promise<unknown>[] = [];
   const bucket = {
-    columns: { outOfSync: new Uint8Array(1) },
+    columns: { isOutOfSync: new Uint8Array(1) },
     writeStates: () => written.promise,
     drop: async (vbs: readonly number[]) => void dropped.push(vbs),
   };

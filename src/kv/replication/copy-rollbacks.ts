@@ -106,7 +106,7 @@ export class CopyRollbacks {
     const vbs = vbsOf(shard);
     const rows = message.rows.filter(({ vb }) => vbs.includes(vb));
     endIntake(shard);
-    for (const { vb } of rows) this.options.bucket.columns.outOfSync[vb] = 1;
+    for (const { vb } of rows) this.options.bucket.columns.isOutOfSync[vb] = 1;
     const done = this.last.then(() => this.run({ node, bucket, epoch, shard }, rows));
     this.last = done.catch(() => {});
     drops.begin(

@@ -25,7 +25,7 @@ test('attempts to feed a copy become rarer with each failure, until the copy has
   assert.equal(failures.pauseMs('a', 50), 50);
 });
 
-test('logs the first failure of a shard, one in ten seconds after it, and each other reason', () => {
+test('the active logs the first failure of a shard, one in ten seconds after it, and each other reason', () => {
   const clock = new ManualClock();
   const log = new RecordingLog();
   const failures = new FeedFailures({ ref: { bucket: 'b', shard: 3 }, clock, log });

@@ -46,7 +46,7 @@ async function aHalfReceivedSnapshot(t: Test) {
     // Node b has no memory for more changes.
     return Status.temporaryFailure;
   };
-  links.mend('a', 'b');
+  links.restore('a', 'b');
   for (let ms = 0; !isHalf; ms++) {
     assert.ok(ms < 10_000, 'node b receives no part of the snapshot');
     await clock.run(1);

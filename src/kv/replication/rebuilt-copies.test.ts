@@ -75,7 +75,7 @@ test('an active that was filled after deletions were purged rebuilds a copy that
   a.crash();
   await map.nameActive(0, 'b');
   await clock.run(12_000);
-  links.heal();
+  links.restoreAll();
   await clock.run(5_000);
   assert.equal(c.read('later', 0), b.read('later', 0));
   assert.equal(c.read('removed', 0), Status.keyNotFound);
@@ -133,7 +133,7 @@ test('a copy that was removed and placed again does not join by its earlier repo
     await clock.run(1);
     await check();
   }
-  links.heal();
+  links.restoreAll();
   for (let ms = 0; !(await check()); ms++) {
     assert.ok(ms < 10_000, 'the copy joins again');
     await clock.run(1);

@@ -93,7 +93,7 @@ test('a copy that does not answer leaves the set, and durable writes are impossi
   assert.equal(a.store('other', 0), Status.success, 'writes without a level continue');
   assert.equal(a.store('more', 0, majority), Status.durabilityImpossible);
   assert.equal(a.resolved.get(token), undefined, 'one member is no majority');
-  links.heal();
+  links.restoreAll();
   await clock.run(4_000);
   assert.equal((await map.shards())[0]?.inSync?.length, 2);
   assert.equal(a.resolved.get(token), Status.success);
@@ -225,7 +225,7 @@ for (const promiseMs of [10_000, 4_000])
     assert.ok(servedByA > promiseMs / 200 && servedByA < promiseMs / 100);
     assert.equal(b.bucket.documents.isActive(0), true);
     // The old active is back, and has not seen the map yet.
-    links.heal();
+    links.restoreAll();
     for (const node of nodes) if (node !== a) node.followMembers(names);
     for (let i = 0; i < 2_000; i++) {
       await clock.run(1);
@@ -330,7 +330,7 @@ test('a copy with writes that the new active lacks leaves the in-sync set, is re
   assert.notEqual(c.read('lost', 0), Status.keyNotFound);
   assert.equal(b.read('lost', 0), Status.keyNotFound);
   a.crash();
-  links.heal();
+  links.restoreAll();
   await map.nameActive(0, 'b');
   // The old active may serve until then.
   await clock.run(9_000);

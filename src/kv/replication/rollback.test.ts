@@ -49,7 +49,7 @@ async function aDivergedCopy(
   prepare({ a, b, c });
   await clock.run(20);
   a.crash();
-  links.heal();
+  links.restoreAll();
   await map.nameActive(0, 'b');
   await clock.run(9_000);
   return { cluster, disks, nodes, a, b, c };
@@ -111,7 +111,7 @@ test('a copy without deletions whose tombstones its active has purged meanwhile 
   assert.equal(a.store('new', 0), Status.success);
   await clock.run(1_000);
   assert.equal(a.bucket.columns.purgeSeqno[0], 25);
-  links.heal();
+  links.restoreAll();
   await untilJoinedAgain(cluster);
   assert.equal(difference(c, a, keys), null);
   for (const node of nodes) node.crash();

@@ -51,7 +51,7 @@ test('an active commits nothing while the map may name it as the only member', a
   links.cut('b', 'a');
   await clock.run(2_500);
   assert.equal((await map.shards())[0]?.inSync?.length, 1);
-  links.heal();
+  links.restoreAll();
   assert.equal(a.store('k', 0, majority), Status.success);
   const token = a.result.pending;
   await clock.run(4_000);
@@ -234,7 +234,7 @@ test('a copy that is silent for a while stays in the set while the store cannot 
   const token = a.result.pending;
   await clock.run(1_000);
   assert.equal(a.resolved.get(token), undefined, 'node b does not have the document');
-  links.heal();
+  links.restoreAll();
   await clock.run(2_000);
   assert.equal(a.resolved.get(token), Status.success);
   links.cut('a', 'b');

@@ -10,7 +10,8 @@ import { decodeText } from './text-messages.ts';
 
 const bucket = '0123456789abcdef0123456789abcdef';
 const shard = { bucket, shard: 63, epoch: 2 ** 48 - 1 };
-const failover = Buffer.alloc(25 * 16, 7).toString('base64');
+const failoverEntryBytes = 16;
+const failover = Buffer.alloc(25 * failoverEntryBytes, 7).toString('base64');
 const row = { vb: 1023, high: 2 ** 43, persisted: 0, failover };
 const beat = { sentMs: 12.5, wallMs: 1_700_000_000_000 };
 
@@ -75,7 +76,7 @@ const hostile: readonly (readonly [TextMessage['kind'], object, string])[] = [
     { rows: [{ ...row, persisted: '0' }] },
     `rows persisted must be an integer between 0 and ${2 ** 48 - 1} (entry 0)`,
   ],
-  ...['!', 'AAAA', Buffer.alloc(26 * 16).toString('base64'), 7, null].map(
+  ...['!', 'AAAA', Buffer.alloc(26 * failoverEntryBytes).toString('base64'), 7, null].map(
     (log) =>
       [
         'opened',
@@ -119,7 +120,7 @@ describe('text messages between nodes', () => {
     }
   });
 
-  it('need every field that is not optional as their own, not from their prototype', () => {
+  it('are refused if they lack a field that is not optional, also if their prototype has it', () => {
     const optional = [
       'saysPromise',
       'promiseMs',
@@ -158,7 +159,7 @@ describe('text messages between nodes', () => {
     );
   });
 
-  it('are, like frames of any bytes, either read or refused, and cause no other error', (t) => {
+  it('are read or refused, whatever bytes a frame has, and cause no other error', (t) => {
     const seed = printedSeed(t);
     const decoder = new FrameDecoder();
     const frames = valid.map((message) => encodeFrame(message));

@@ -121,7 +121,7 @@ test('changes that no client waits for are sent together after a short time, a d
     visibleSeqno: () => now.visible,
     awaitsCopiesOnDisk: () => now.awaitsDisk,
     hasRecent: () => true,
-    nextForCopy: () => 0,
+    readNextForCopy: () => 0,
   } as Partial<ChangeSource> as ChangeSource;
   const sent: VbucketBatch[] = [];
   const clock = new ManualClock();
@@ -181,7 +181,7 @@ test('changes are sent at once, and their answers requested at once, while reque
     visibleSeqno: () => 3,
     awaitsCopiesOnDisk: () => false,
     hasRecent: () => true,
-    nextForCopy: () => 0,
+    readNextForCopy: () => 0,
   } as Partial<ChangeSource> as ChangeSource;
   const sent: VbucketBatch[] = [];
   let isUrgent = false;

@@ -63,7 +63,7 @@ export class VbucketFeed implements Follower {
   position: number;
   /** The copy has reported that it reached the end of the feed. */
   isFollowed = false;
-  readonly seesPending = true;
+  readonly receivesUncommitted = true;
   private readonly options: VbucketFeedOptions;
   private readonly item = emptyCutItem();
   private isHistorySent = false;
@@ -138,7 +138,7 @@ export class VbucketFeed implements Follower {
     sink.begin(vb, this.history());
     let to = this.position;
     while (to < end && sink.bytes < batchBytes) {
-      const seqno = source.nextForCopy(vb, to, end, this.item);
+      const seqno = source.readNextForCopy(vb, to, end, this.item);
       if (seqno < 0) break;
       if (seqno > 0) sink.item(this.item);
       to = seqno === 0 ? end : seqno;

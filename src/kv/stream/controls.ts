@@ -52,10 +52,10 @@ const longestNoopSeconds = 10_800;
 const options = new Map<string, Option>(
   Object.entries({
     enable_noop: flag((controls, on) => (controls.noop = on)),
-    set_noop_interval: wholeNumber(1, longestNoopSeconds, (controls, seconds) => {
+    set_noop_interval: integer(1, longestNoopSeconds, (controls, seconds) => {
       controls.noopIntervalMs = seconds * 1000;
     }),
-    connection_buffer_size: wholeNumber(0, 2 ** 32 - 1, (controls, bytes) => {
+    connection_buffer_size: integer(0, 2 ** 32 - 1, (controls, bytes) => {
       controls.bufferBytes = bytes;
     }),
     enable_expiry_opcode: flag((controls, on) => (controls.expiryOpcode = on)),
@@ -97,7 +97,7 @@ function oneOf(values: readonly string[], set: (controls: Controls, text: string
   };
 }
 
-function wholeNumber(least: number, most: number, set: (controls: Controls, value: number) => void): Option {
+function integer(least: number, most: number, set: (controls: Controls, value: number) => void): Option {
   return (controls, text) => {
     const value = /^\d{1,10}$/.test(text) ? Number(text) : -1;
     if (value < least || value > most) return false;

@@ -191,12 +191,12 @@ export class Stream implements Follower {
 
   private sendRecent(): boolean {
     const { source, address, endSeqno } = this.options;
-    const end = source.wholeEnd(address.vb, this.position);
+    const end = source.recentEnd(address.vb, this.position);
     if (end === this.position) return this.readRecentPage() || this.stall();
     this.stalledAtMs = -1;
     const last = Math.min(end, endSeqno);
     for (;;) {
-      const seqno = source.next(address.vb, this.position, last, this.item);
+      const seqno = source.readNext(address.vb, this.position, last, this.item);
       if (seqno < 0) return this.beginBackfill();
       if (seqno === 0) break;
       this.position = seqno;

@@ -31,7 +31,7 @@ export function push(
   if (checked !== Status.success) return failed(checked);
   const status = locateArray(text, path, match);
   if (status !== Status.success) return failed(status);
-  if (!match.found) return newArray(text, path, match, mkdirP, values);
+  if (!match.isFound) return newArray(text, path, match, mkdirP, values);
   const separator = isEmpty(text, match) ? emptyBytes : comma;
   if (place === 'first') {
     const start = match.valueStart + 1;
@@ -53,7 +53,7 @@ export function addUnique(
   if (checked !== Status.success) return failed(checked);
   const status = locateArray(text, path, match);
   if (status !== Status.success) return failed(status);
-  if (match.found) {
+  if (match.isFound) {
     const uniqueness = findPrimitive(text, match, trimmed(value));
     if (uniqueness !== Status.success) return failed(uniqueness);
   }
@@ -69,7 +69,7 @@ export function arrayInsert(text: Buffer, path: Path, match: Match, values: Buff
   if (checked !== Status.success) return failed(checked);
   locate(text, path, match);
   if (match.status !== Status.success) return failed(match.status);
-  if (match.found) return spliced(text, match.valueStart, match.valueStart, values, comma);
+  if (match.isFound) return spliced(text, match.valueStart, match.valueStart, values, comma);
   if (match.level < path.length - 1 || target.index !== match.containerCount) {
     return failed(Status.subdocPathNotFound);
   }
@@ -80,7 +80,7 @@ export function arrayInsert(text: Buffer, path: Path, match: Match, values: Buff
 function locateArray(text: Buffer, path: Path, match: Match): Status {
   locate(text, path, match);
   if (match.status !== Status.success) return match.status;
-  return match.found && text[match.valueStart] !== 0x5b ? Status.subdocPathMismatch : Status.success;
+  return match.isFound && text[match.valueStart] !== 0x5b ? Status.subdocPathMismatch : Status.success;
 }
 
 function isEmpty(text: Buffer, match: Match): boolean {

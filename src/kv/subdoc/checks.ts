@@ -83,7 +83,7 @@ function checkDocFlags(
   const wrong =
     (docFlags & ~(mutates ? mutationDocFlags : lookupDocFlags)) !== 0 ||
     (has(DocFlag.add) && (has(DocFlag.mkdoc) || context.hasCas)) ||
-    (request.single && has(DocFlag.createAsDeleted) && !createsXattrs(request)) ||
+    (request.hasSinglePath && has(DocFlag.createAsDeleted) && !createsXattrs(request)) ||
     (has(DocFlag.revive) && (!has(DocFlag.accessDeleted) || has(DocFlag.createAsDeleted))) ||
     (has(DocFlag.replicaRead) && (has(DocFlag.accessDeleted) || !context.features.replicaRead));
   return wrong ? Status.invalidArguments : Status.success;

@@ -19,7 +19,7 @@ export function counter(
   if (delta === null) return failed(Status.subdocDeltaInvalid);
   locate(text, path, match);
   if (match.status !== Status.success) return failed(match.status);
-  if (!match.found) {
+  if (!match.isFound) {
     if (!mkdirP && match.level < path.length - 1) return failed(Status.subdocPathNotFound);
     const number = Buffer.from(String(delta));
     return { ...addMissing(text, path, match, [number]), value: number };

@@ -4,7 +4,7 @@
 export interface SubdocDocument {
   exists: boolean;
   /** A tombstone. */
-  deleted: boolean;
+  isDeleted: boolean;
   /** The stored datatype, which may include the snappy bit; `value` is always inflated. */
   datatype: number;
   /** Xattr section (if datatype has the bit) and body, not compressed. */
@@ -22,10 +22,10 @@ export interface SubdocDocument {
   lastModified: number;
 }
 
-/** What macros of a mutation read that sees no document: nothing of a tombstone, nor of the document of an earlier request. */
+/** The document that macros read where the request sees none: without the metadata of a tombstone or of an earlier request. */
 export const unseenDocument: SubdocDocument = {
   exists: false,
-  deleted: false,
+  isDeleted: false,
   datatype: 0,
   value: Buffer.alloc(0),
   flags: 0,

@@ -47,7 +47,7 @@ function lookedUpSingle(
   return [status.toString(16), ...results.map((r) => r.value.toString())];
 }
 
-const tombstone = aDocumentWithXattrs({ _sys: '{"a":1}', user: '2' }, '', { deleted: true });
+const tombstone = aDocumentWithXattrs({ _sys: '{"a":1}', user: '2' }, '', { isDeleted: true });
 
 test('a lookup has a result for each operation', () => {
   const doc = aDocument({ value: Buffer.from('{"a": 1, "b":[2,3]}') });

@@ -10,7 +10,7 @@ import type { SubdocDocument } from './document.ts';
 
 const { xattr, mkdirP, expandMacros, binary } = PathFlag;
 const { mkdoc, add, accessDeleted, createAsDeleted, revive } = DocFlag;
-const tombstone = aDocumentWithXattrs({ _sys: '{"a":1}', user: '2' }, '', { deleted: true });
+const tombstone = aDocumentWithXattrs({ _sys: '{"a":1}', user: '2' }, '', { isDeleted: true });
 const macro = (name: string) => `"\${${name}}"`;
 
 test('a mutation of the body changes nothing else of the document', () => {
@@ -22,8 +22,8 @@ test('a mutation of the body changes nothing else of the document', () => {
   assert.deepEqual(mutationText(outcome), { status: '0', xattrs: { x: '1' }, body: '{"a": 1.0, "c":3}' });
   assert.equal(outcome.datatype, Datatype.json | Datatype.xattr);
   assert.equal(outcome.flags, 0x02000006);
-  assert.equal(outcome.deleted, false);
-  assert.equal(outcome.created, false);
+  assert.equal(outcome.isDeleted, false);
+  assert.equal(outcome.isCreated, false);
 });
 
 test('the numbers of counters are returned with the positions of their operations', () => {
@@ -77,7 +77,7 @@ test('a mutation needs a document, unless it may create one', () => {
       const outcome = aMutation(doc, put, { docFlags });
       assert.deepEqual(mutationText(outcome), { status: '0', xattrs: {}, body: '{"a":{"b":1}}' });
       assert.deepEqual(
-        [outcome.created, outcome.deleted, outcome.flags, outcome.datatype],
+        [outcome.isCreated, outcome.isDeleted, outcome.flags, outcome.datatype],
         [true, false, 0, 1],
       );
     }
@@ -132,9 +132,9 @@ test('whole bodies are written and deleted, JSON or not', () => {
     [Op.deleteDoc, '', ''],
   ]);
   assert.deepEqual(mutationText(removed), { status: '0', xattrs: { _s: '2', _t: '3' }, body: '' });
-  assert.deepEqual([removed.deleted, removed.datatype], [true, 4]);
+  assert.deepEqual([removed.isDeleted, removed.datatype], [true, 4]);
   const plain = aMutation(aDocument(), [[Op.deleteDoc, '', '']]);
-  assert.deepEqual([plain.deleted, plain.datatype, plain.value.length], [true, 0, 0]);
+  assert.deepEqual([plain.isDeleted, plain.datatype, plain.value.length], [true, 0, 0]);
 });
 
 test('xattrs are created, changed and removed', () => {
@@ -256,7 +256,7 @@ test('a document that is created as deleted has xattrs only', () => {
   for (const docFlags of [createAsDeleted | add, createAsDeleted | mkdoc | accessDeleted]) {
     const outcome = aMutation(noDocument, stage, { docFlags });
     assert.deepEqual(mutationText(outcome), { status: 'cd', xattrs: { txn: '{"op":"i"}' }, body: '' });
-    assert.deepEqual([outcome.deleted, outcome.created, outcome.datatype], [true, true, 4]);
+    assert.deepEqual([outcome.isDeleted, outcome.isCreated, outcome.datatype], [true, true, 4]);
   }
   for (const spec of [
     [Op.setDoc, '', '1'],
@@ -273,7 +273,7 @@ test('tombstones are changed and revived', () => {
   const touch: [number, string, string, number][] = [[Op.dictUpsert, 'user', '3', xattr]];
   const still = aMutation(tombstone, touch, { docFlags: accessDeleted });
   assert.deepEqual(mutationText(still), { status: 'cd', xattrs: { _sys: '{"a":1}', user: '3' }, body: '' });
-  assert.deepEqual([still.deleted, still.created], [true, false]);
+  assert.deepEqual([still.isDeleted, still.isCreated], [true, false]);
   assert.equal(
     aMutation(tombstone, [[Op.setDoc, '', '1']], { docFlags: accessDeleted }).status,
     Status.subdocDeletedDocCantHaveValue,
@@ -284,7 +284,7 @@ test('tombstones are changed and revived', () => {
   );
   const live = aMutation(tombstone, [...touch, [Op.setDoc, '', '{}']], { docFlags: accessDeleted | revive });
   assert.deepEqual(mutationText(live), { status: '0', xattrs: { _sys: '{"a":1}', user: '3' }, body: '{}' });
-  assert.deepEqual([live.deleted, live.datatype], [false, Datatype.json | Datatype.xattr]);
+  assert.deepEqual([live.isDeleted, live.datatype], [false, Datatype.json | Datatype.xattr]);
   const rooted = aMutation(tombstone, [[Op.dictAdd, 'a', '1']], { docFlags: accessDeleted | revive });
   assert.equal(mutationText(rooted).body, '{"a":1}');
   assert.equal(

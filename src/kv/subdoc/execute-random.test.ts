@@ -66,7 +66,7 @@ function randomDocument(random: Random): SubdocDocument {
     case 1:
       return aBinaryDocument(randomBytes(random, random(20)));
     case 2:
-      return aDocumentWithXattrs({ _s: json(), x: json() }, '', { deleted: true });
+      return aDocumentWithXattrs({ _s: json(), x: json() }, '', { isDeleted: true });
     case 3:
       return aDocument({ value: Buffer.from(json()) });
     default:
@@ -100,12 +100,12 @@ function randomSpecs(random: Random, mutates: boolean): Buffer {
   return Buffer.concat(specs.map(({ bytes }) => bytes));
 }
 
-function isWellFormed({ value, datatype, deleted }: MutationOutcome): boolean {
+function isWellFormed({ value, datatype, isDeleted }: MutationOutcome): boolean {
   const hasXattrs = (datatype & Datatype.xattr) !== 0;
   if (hasXattrs && !isXattrSection(value, 0, value.length)) return false;
   const body = hasXattrs ? bodyStart(value, 0, value.length) : 0;
-  if (deleted && body !== value.length) return false;
-  return deleted || isJson(value, body, value.length) === ((datatype & Datatype.json) !== 0);
+  if (isDeleted && body !== value.length) return false;
+  return isDeleted || isJson(value, body, value.length) === ((datatype & Datatype.json) !== 0);
 }
 
 test('a mutation returns a well-formed value or is refused', (t) => {

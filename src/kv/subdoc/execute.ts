@@ -3,7 +3,7 @@
 // of the document's value; those of mutations may be views of the request's bytes.
 //
 // A mutation is all or nothing. Only for the statuses `success` and `subdocSuccessDeleted` the caller stores its result: `value` with
-// `datatype`, `flags` and the request's expiry, as a tombstone if `deleted`.
+// `datatype`, `flags` and the request's expiry, as a tombstone if `isDeleted`.
 import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { exceedsLimits, systemXattrBytes, systemXattrs, xattrBytesMax } from '../value/xattrs.ts';
@@ -42,9 +42,9 @@ export interface MutationOutcome {
   datatype: number;
   flags: number;
   /** Store a tombstone. */
-  deleted: boolean;
+  isDeleted: boolean;
   /** The request saw no document: store a new one, which replaces a tombstone. */
-  created: boolean;
+  isCreated: boolean;
   /** The checksum of the body, if a macro has stored it in an xattr. */
   checksum?: number;
 }
@@ -81,9 +81,9 @@ function overallStatus(
   results: LookupOutcome['results'],
 ): Status {
   const failure = results.find((result) => result.status !== Status.success);
-  if (failure === undefined) return doc.deleted ? Status.subdocSuccessDeleted : Status.success;
-  if (request.single) return failure.status;
-  return doc.deleted ? Status.subdocMultiPathFailureDeleted : Status.subdocMultiPathFailure;
+  if (failure === undefined) return doc.isDeleted ? Status.subdocSuccessDeleted : Status.success;
+  if (request.hasSinglePath) return failure.status;
+  return doc.isDeleted ? Status.subdocMultiPathFailureDeleted : Status.subdocMultiPathFailure;
 }
 
 /** Runs a mutation on a document. */
@@ -98,17 +98,18 @@ export function executeMutation(
   const run = new MutationRun(doc, request, context, !visible);
   const failedIndex = run.execute();
   if (failedIndex < 0) return conclude(doc, request, run);
-  const status = request.single ? run.failedStatus : Status.subdocMultiPathFailure;
+  const status = request.hasSinglePath ? run.failedStatus : Status.subdocMultiPathFailure;
   return { ...outcomeOf(status), failedIndex, failedStatus: run.failedStatus };
 }
 
 function checkDocument(doc: SubdocDocument, request: SubdocRequest, visible: boolean): Status {
   const has = (flags: number) => (request.docFlags & flags) !== 0;
   // A tombstone can be added only where there is none, not even one that the request does not see.
-  if (doc.exists && doc.deleted && has(DocFlag.add) && has(DocFlag.createAsDeleted)) return Status.keyExists;
+  if (doc.exists && doc.isDeleted && has(DocFlag.add) && has(DocFlag.createAsDeleted))
+    return Status.keyExists;
   if (!visible) return has(DocFlag.add | DocFlag.mkdoc) ? Status.success : Status.keyNotFound;
   if (has(DocFlag.add)) return Status.keyExists;
-  return has(DocFlag.revive) && !doc.deleted ? Status.subdocCanOnlyReviveDeleted : Status.success;
+  return has(DocFlag.revive) && !doc.isDeleted ? Status.subdocCanOnlyReviveDeleted : Status.success;
 }
 
 /** An outcome with this status and without a value. */
@@ -121,25 +122,25 @@ function outcomeOf(status: Status): MutationOutcome {
     value: emptyBytes,
     datatype: 0,
     flags: 0,
-    deleted: false,
-    created: false,
+    isDeleted: false,
+    isCreated: false,
   };
 }
 
 function conclude(doc: SubdocDocument, request: SubdocRequest, run: MutationRun): MutationOutcome {
   const deletes = request.specs.some((spec) => spec.opcode === SubdocOpcode.deleteDoc);
-  const deleted = run.deleted || deletes;
-  if (deleted && run.body.length > 0) return outcomeOf(Status.subdocDeletedDocCantHaveValue);
+  const isDeleted = run.isDeleted || deletes;
+  if (isDeleted && run.body.length > 0) return outcomeOf(Status.subdocDeletedDocCantHaveValue);
   const section = deletes ? systemXattrs(run.section, 0, run.section.length) : run.section;
   if (isTooBig(section, run.body.length)) return outcomeOf(Status.tooBig);
   return {
-    ...outcomeOf(run.deleted ? Status.subdocSuccessDeleted : Status.success),
+    ...outcomeOf(run.isDeleted ? Status.subdocSuccessDeleted : Status.success),
     values: run.values,
     value: joined(section, run.body, doc),
     datatype: (run.bodyIsJson ? Datatype.json : 0) | (section.length > 0 ? Datatype.xattr : 0),
-    flags: request.userFlags ?? (run.created ? 0 : doc.flags),
-    deleted,
-    created: run.created,
+    flags: request.userFlags ?? (run.isCreated ? 0 : doc.flags),
+    isDeleted,
+    isCreated: run.isCreated,
     ...(run.checksum !== null && { checksum: run.checksum }),
   };
 }
@@ -152,7 +153,7 @@ function isTooBig(section: Buffer, bodyBytes: number): boolean {
 }
 
 function isVisible(doc: SubdocDocument, request: SubdocRequest): boolean {
-  return doc.exists && (!doc.deleted || (request.docFlags & DocFlag.accessDeleted) !== 0);
+  return doc.exists && (!doc.isDeleted || (request.docFlags & DocFlag.accessDeleted) !== 0);
 }
 
 /** A copy, never a view of the stored value: its memory may be moved or freed while the new value is stored. */

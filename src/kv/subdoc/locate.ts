@@ -8,7 +8,7 @@ import { levelsMax, type PathComponent, unescapeName } from './path.ts';
 export interface Match {
   /** Success, also if the end of the path is missing; else mismatch, too deep or not JSON. */
   status: Status;
-  found: boolean;
+  isFound: boolean;
   /** The range of the value that the path names, if found. */
   valueStart: number;
   valueEnd: number;
@@ -25,7 +25,7 @@ export interface Match {
 export function newMatch(): Match {
   return {
     status: Status.success,
-    found: false,
+    isFound: false,
     valueStart: 0,
     valueEnd: 0,
     entryStart: 0,
@@ -42,7 +42,7 @@ export const tooDeep = -2;
 
 /** Follows the path from the root of the text. */
 export function locate(text: Buffer, path: readonly PathComponent[], match: Match): void {
-  match.found = false;
+  match.isFound = false;
   match.level = 0;
   match.entryStart = spaceEnd(text, 0, text.length);
   let at = match.entryStart;
@@ -53,8 +53,8 @@ export function locate(text: Buffer, path: readonly PathComponent[], match: Matc
   }
   match.valueStart = at;
   match.valueEnd = skipValue(text, at, match.level);
-  match.found = match.valueEnd >= 0;
-  match.status = match.found ? Status.success : statusOf(match.valueEnd);
+  match.isFound = match.valueEnd >= 0;
+  match.status = match.isFound ? Status.success : statusOf(match.valueEnd);
 }
 
 /**

@@ -20,7 +20,9 @@ export function lookUpSpec(
 ): SubdocResult {
   if (isXattr(spec)) return lookUpXattr(spec, doc, parts, context);
   if (spec.opcode === SubdocOpcode.getDoc) {
-    return doc.deleted && parts.body.length === 0 ? failed(Status.subdocPathNotFound) : answered(parts.body);
+    return doc.isDeleted && parts.body.length === 0
+      ? failed(Status.subdocPathNotFound)
+      : answered(parts.body);
   }
   if (!parts.bodyIsJson) return failed(Status.subdocDocNotJson);
   return lookUp(spec.opcode, parts.body, spec.path);

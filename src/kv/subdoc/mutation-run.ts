@@ -19,8 +19,8 @@ export class MutationRun {
   body: Buffer;
   bodyIsJson: boolean;
   /** The result is a tombstone, even if no operation deletes the document. */
-  readonly deleted: boolean;
-  readonly created: boolean;
+  readonly isDeleted: boolean;
+  readonly isCreated: boolean;
   readonly values: { index: number; value: Buffer }[] = [];
   failedStatus: Status = Status.success;
   /** The checksum of the body, if a macro has stored it. */
@@ -35,12 +35,12 @@ export class MutationRun {
     this.doc = created ? unseenDocument : doc;
     this.request = request;
     this.context = context;
-    this.created = created;
+    this.isCreated = created;
     this.stored = created ? { section: emptyBytes, body: emptyBytes, bodyIsJson: false } : partsOf(doc);
     this.mkdirP = this.hasDocFlag(DocFlag.add | DocFlag.mkdoc);
-    this.deleted = created
+    this.isDeleted = created
       ? this.hasDocFlag(DocFlag.createAsDeleted)
-      : doc.deleted && !this.hasDocFlag(DocFlag.revive);
+      : doc.isDeleted && !this.hasDocFlag(DocFlag.revive);
     const root = this.newRoot();
     this.section = this.stored.section;
     this.body = root ?? this.stored.body;
@@ -84,14 +84,14 @@ export class MutationRun {
     const first = this.request.specs.find(
       (spec) => !isXattr(spec) && !operationTraits(spec.opcode)?.wholeDoc,
     );
-    if (this.created ? this.deleted && first === undefined : !this.lacksBody() || first === undefined)
+    if (this.isCreated ? this.isDeleted && first === undefined : !this.lacksBody() || first === undefined)
       return null;
     const array = first !== undefined && (first.path.length === 0 || first.path[0] === 0x5b);
     return Buffer.from(array ? '[]' : '{}');
   }
 
   private lacksBody(): boolean {
-    if (!this.doc.deleted || this.stored.body.length > 0) return false;
+    if (!this.doc.isDeleted || this.stored.body.length > 0) return false;
     return this.hasDocFlag(DocFlag.mkdoc | DocFlag.revive);
   }
 

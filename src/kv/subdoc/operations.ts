@@ -20,7 +20,7 @@ export function lookUp(opcode: number, text: Buffer, pathBytes: Buffer): SubdocR
   if (parsed !== Status.success) return failed(parsed);
   locate(text, path, match);
   if (match.status !== Status.success) return failed(match.status);
-  if (!match.found) return failed(Status.subdocPathNotFound);
+  if (!match.isFound) return failed(Status.subdocPathNotFound);
   if (opcode === SubdocOpcode.exists) return answered(emptyBytes);
   if (opcode === SubdocOpcode.get) return answered(text.subarray(match.valueStart, match.valueEnd));
   if (!isContainer(text[match.valueStart])) return failed(Status.subdocPathMismatch);
@@ -47,7 +47,7 @@ export function lookUpAll(
 
 function resultOf(opcode: number, text: Buffer, query: Query): SubdocResult {
   if (query.status !== Status.success) return failed(query.status);
-  if (!query.found) return failed(Status.subdocPathNotFound);
+  if (!query.isFound) return failed(Status.subdocPathNotFound);
   if (opcode === SubdocOpcode.exists) return answered(emptyBytes);
   if (opcode === SubdocOpcode.get) return answered(text.subarray(query.valueStart, query.valueEnd));
   if (!isContainer(text[query.valueStart])) return failed(Status.subdocPathMismatch);
@@ -98,7 +98,7 @@ function dictStore(opcode: number, mkdirP: boolean, text: Buffer, value: Buffer)
   locate(text, path, match);
   if (match.status !== Status.success) return failed(match.status);
   if (path[path.length - 1]?.name === null) return failed(Status.subdocPathInvalid);
-  if (match.found) {
+  if (match.isFound) {
     if (opcode === SubdocOpcode.dictAdd) return failed(Status.subdocPathExists);
     return spliced(text, match.valueStart, match.valueEnd, value);
   }
@@ -112,7 +112,7 @@ function replace(text: Buffer, value: Buffer): SubdocResult {
   if (checked !== Status.success) return failed(checked);
   locate(text, path, match);
   if (match.status !== Status.success) return failed(match.status);
-  if (!match.found) return failed(Status.subdocPathNotFound);
+  if (!match.isFound) return failed(Status.subdocPathNotFound);
   return spliced(text, match.valueStart, match.valueEnd, value);
 }
 
@@ -121,7 +121,7 @@ function remove(text: Buffer): SubdocResult {
   if (path.length === 0) return failed(Status.subdocValueCantInsert);
   locate(text, path, match);
   if (match.status !== Status.success) return failed(match.status);
-  if (!match.found) return failed(Status.subdocPathNotFound);
+  if (!match.isFound) return failed(Status.subdocPathNotFound);
   const after = spaceEnd(text, match.valueEnd, text.length);
   if (text[after] === 0x2c) return spliced(text, match.entryStart, after + 1);
   let before = match.entryStart - 1;

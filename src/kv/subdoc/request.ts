@@ -34,5 +34,5 @@ export interface SubdocRequest {
   /** New user flags, or null to keep those of the document. */
   userFlags: number | null;
   /** The request has a single-path opcode: a failure is the status in the header. */
-  single: boolean;
+  hasSinglePath: boolean;
 }

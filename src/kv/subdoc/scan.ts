@@ -9,7 +9,7 @@ export interface Query {
   readonly path: readonly PathComponent[];
   /** Success also if the end of the path is missing. */
   status: Status;
-  found: boolean;
+  isFound: boolean;
   valueStart: number;
   valueEnd: number;
   /** Number of entries, if the value is an object or array. */
@@ -19,7 +19,7 @@ export interface Query {
 export const newQuery = (path: readonly PathComponent[]): Query => ({
   path,
   status: Status.success,
-  found: false,
+  isFound: false,
   valueStart: 0,
   valueEnd: 0,
   count: 0,
@@ -65,7 +65,7 @@ function visitScalar(
 }
 
 function resolve(query: Query, start: number, end: number): void {
-  query.found = true;
+  query.isFound = true;
   query.valueStart = start;
   query.valueEnd = end;
 }

@@ -45,7 +45,7 @@ test('the specs of a multi-path lookup are read one by one', () => {
   const decoded = decodeMultiLookup(Buffer.from([DocFlag.accessDeleted]), value, context);
   assert.ok(typeof decoded !== 'number');
   assert.equal(decoded.docFlags, DocFlag.accessDeleted);
-  assert.equal(decoded.single, false);
+  assert.equal(decoded.hasSinglePath, false);
   const specs = decoded.specs.map((s) => [s.opcode, s.flags, s.path.toString(), s.xattrKey.toString()]);
   assert.deepEqual(specs, [
     [Op.get, xattr, 'txn.id', 'txn'],
@@ -75,7 +75,7 @@ test('single-path requests are decoded with each length of extras', () => {
     const decoded = decodeSingle(opcode, Buffer.from(hex, 'hex'), bytes(value), context);
     if (typeof decoded === 'number') return decoded;
     const spec = decoded.specs[0];
-    assert.ok(decoded.single && spec && decoded.specs.length === 1);
+    assert.ok(decoded.hasSinglePath && spec && decoded.specs.length === 1);
     return [
       spec.path.toString(),
       spec.value.toString(),

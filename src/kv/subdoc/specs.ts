@@ -85,8 +85,8 @@ function decodeMulti(
   return checked(request, mutates, context);
 }
 
-function newRequest(specs: Spec[], single: boolean): SubdocRequest {
-  return { specs, docFlags: 0, expiry: 0, userFlags: null, single };
+function newRequest(specs: Spec[], hasSinglePath: boolean): SubdocRequest {
+  return { specs, docFlags: 0, expiry: 0, userFlags: null, hasSinglePath };
 }
 
 /** Decodes the optional fields after the fixed extras; their number of bytes determines which are present. */

@@ -26,7 +26,7 @@ export function virtualXattr(
 const fields: Record<string, (doc: SubdocDocument, body: Buffer) => string> = {
   CAS: (doc) => hex64(doc.casHi, doc.casLo),
   datatype: (doc) => JSON.stringify(datatypeNames(doc.datatype)),
-  deleted: (doc) => String(doc.deleted),
+  deleted: (doc) => String(doc.isDeleted),
   exptime: (doc) => String(doc.expiry),
   flags: (doc) => String(doc.flags),
   last_modified: (doc) => `"${doc.lastModified}"`,

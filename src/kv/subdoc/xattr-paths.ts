@@ -54,5 +54,5 @@ const match = newMatch();
 export function unwrapXattr(key: Buffer, text: Buffer): Buffer | null {
   const component: PathComponent = { name: key, unescaped: null, index: 0 };
   locate(text, [component], match);
-  return match.found ? text.subarray(match.valueStart, match.valueEnd) : null;
+  return match.isFound ? text.subarray(match.valueStart, match.valueEnd) : null;
 }

@@ -2,9 +2,9 @@
 // other copy of it. Other threads read only the columns that say which vbuckets they may read.
 import { VbucketState } from '../data/vbucket-state.ts';
 
-const floats = (count: number): Float64Array => new Float64Array(count);
-const words = (count: number): Uint32Array => new Uint32Array(count);
-const shared = (bytes: number): SharedArrayBuffer => new SharedArrayBuffer(bytes);
+const float64s = (count: number): Float64Array => new Float64Array(count);
+const uint32s = (count: number): Uint32Array => new Uint32Array(count);
+const sharedBuffer = (bytes: number): SharedArrayBuffer => new SharedArrayBuffer(bytes);
 
 export class VbucketColumns {
   readonly count: number;
@@ -18,9 +18,9 @@ export class VbucketColumns {
    */
   readonly servedUntilMs: Float64Array;
   /** 1 while the active hands the vbucket over to another node: it makes no more seqnos. */
-  readonly handingOver: Uint8Array;
+  readonly isHandingOver: Uint8Array;
   /** 1 for a copy that is not in sync: it may lack acknowledged changes, or have some that a failover took back. */
-  readonly outOfSync: Uint8Array;
+  readonly isOutOfSync: Uint8Array;
   /** A CopyPhase. */
   readonly copy: Uint8Array;
   /** The snapshot that a copy is receiving; it is complete where its end is not above the high seqno. */
@@ -42,55 +42,55 @@ export class VbucketColumns {
   /** Items in memory whose value is on disk only; live items wholly on disk. */
   readonly nonResidentValues: Uint32Array;
   readonly nonResidentItems: Uint32Array;
-  /** Raised with each item evicted wholly. */
+  /** Counts the items that were evicted with key and metadata, not only their values. */
   readonly wholeEvictions: Uint32Array;
   /**
    * The highest seqno of a version that memory does not have and that `nonResidentItems` does not count: of a tombstone, of a system event
    * from before the start, or of an item that was discarded.
    */
   readonly uncountedSeqno: Float64Array;
-  /** Raised each time that the vbucket is emptied or rolled back: seqnos get other changes. */
+  /** Counts how often the vbucket was emptied or rolled back: from then on its seqnos stand for other changes. */
   readonly clears: Uint32Array;
   /** Items that no cut holds yet, linked through their headers in the order of their seqnos. */
   readonly dirtyHead: Uint32Array;
   readonly dirtyTail: Uint32Array;
   readonly dirtyCount: Uint32Array;
   readonly dirtyBytes: Float64Array;
-  /** Oldest seqno whose version was replaced while dirty, and the seqno of the newest version that replaced one. */
+  /** The lowest seqno of a dirty version that was replaced, and the highest seqno of a version that replaced one: a cut may not end between them. */
   readonly dedupeFloor: Float64Array;
   readonly dedupeCeiling: Float64Array;
 
   constructor(count: number) {
     this.count = count;
-    this.state = new Uint8Array(shared(count)).fill(VbucketState.active);
-    this.epoch = floats(count);
-    this.servedUntilMs = new Float64Array(shared(8 * count));
-    this.handingOver = new Uint8Array(count);
-    this.outOfSync = new Uint8Array(count);
+    this.state = new Uint8Array(sharedBuffer(count)).fill(VbucketState.active);
+    this.epoch = float64s(count);
+    this.servedUntilMs = new Float64Array(sharedBuffer(8 * count));
+    this.isHandingOver = new Uint8Array(count);
+    this.isOutOfSync = new Uint8Array(count);
     this.copy = new Uint8Array(count);
-    this.snapStart = floats(count);
-    this.snapEnd = floats(count);
-    this.highSeqno = floats(count);
-    this.cutSeqno = floats(count);
-    this.cutWholeSeqno = floats(count);
-    this.persistedSeqno = floats(count);
-    this.purgeSeqno = floats(count);
-    this.maxDeletedRev = floats(count);
-    this.casHi = words(count);
-    this.casLo = words(count);
-    this.items = words(count);
-    this.tombstones = words(count);
-    this.nonResidentValues = words(count);
-    this.nonResidentItems = words(count);
-    this.wholeEvictions = words(count);
-    this.uncountedSeqno = floats(count);
-    this.clears = words(count);
-    this.dirtyHead = words(count);
-    this.dirtyTail = words(count);
-    this.dirtyCount = words(count);
-    this.dirtyBytes = floats(count);
-    this.dedupeFloor = floats(count);
-    this.dedupeCeiling = floats(count);
+    this.snapStart = float64s(count);
+    this.snapEnd = float64s(count);
+    this.highSeqno = float64s(count);
+    this.cutSeqno = float64s(count);
+    this.cutWholeSeqno = float64s(count);
+    this.persistedSeqno = float64s(count);
+    this.purgeSeqno = float64s(count);
+    this.maxDeletedRev = float64s(count);
+    this.casHi = uint32s(count);
+    this.casLo = uint32s(count);
+    this.items = uint32s(count);
+    this.tombstones = uint32s(count);
+    this.nonResidentValues = uint32s(count);
+    this.nonResidentItems = uint32s(count);
+    this.wholeEvictions = uint32s(count);
+    this.uncountedSeqno = float64s(count);
+    this.clears = uint32s(count);
+    this.dirtyHead = uint32s(count);
+    this.dirtyTail = uint32s(count);
+    this.dirtyCount = uint32s(count);
+    this.dirtyBytes = float64s(count);
+    this.dedupeFloor = float64s(count);
+    this.dedupeCeiling = float64s(count);
   }
 
   /** See `uncountedSeqno`. */
@@ -99,8 +99,8 @@ export class VbucketColumns {
   }
 
   /**
-   * Removes one from the count of tombstones. A purge counts without knowing which of the tombstones on disk were counted, so that a tombstone that is read
-   * from disk later may not be.
+   * Subtracts one from the count of tombstones, if it is not 0: a purge does not know which of the tombstones on disk were counted, so that one that is
+   * read from disk later may be missing in the count.
    */
   uncountTombstone(vb: number): void {
     const count = this.tombstones[vb] as number;

@@ -19,7 +19,7 @@ interface Cut {
 function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (limitBytes: number) => Cut } {
   const collections = new LiveCollections();
   collections.apply([{ id: 0, maxTtl: 0 }]);
-  const vbuckets = new Vbuckets({ count: 1, now: new Now(), collections, hashSeed: 1, persistent: true });
+  const vbuckets = new Vbuckets({ count: 1, now: new Now(), collections, hashSeed: 1, isPersistent: true });
   const cutter = new Cutter(vbuckets);
   const draft = emptyDraft();
   const position = emptyPosition();

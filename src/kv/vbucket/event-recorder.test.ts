@@ -177,7 +177,7 @@ class CountedVbuckets extends Vbuckets {
   constructor() {
     const collections = new LiveCollections();
     collections.apply([{ id: 0, maxTtl: 0 }] satisfies CollectionSpec[]);
-    super({ count: 64, now: new Now(), collections, hashSeed: 1, persistent: true });
+    super({ count: 64, now: new Now(), collections, hashSeed: 1, isPersistent: true });
     this.columns.state.fill(VbucketState.active);
   }
 
@@ -200,7 +200,7 @@ const stateOf = (uid: number, ids: readonly number[]): ManifestState => ({
 test('the recorder continues where it stopped once there is memory again', async () => {
   const clock = new SteppedClock();
   const vbuckets = new CountedVbuckets();
-  const events = new EventRecorder({ vbuckets, clock, persistent: false, onDirty: () => {} });
+  const events = new EventRecorder({ vbuckets, clock, isPersistent: false, onDirty: () => {} });
   vbuckets.room = 5;
   events.record([0, 1], stateOf(1, [8, 9, 10]));
   assert.equal(events.isBehind, true);
@@ -218,7 +218,7 @@ test('the recorder continues where it stopped once there is memory again', async
 test('a wait for events ends once all are recorded, after its limit, or when the bucket stops', async () => {
   const clock = new SteppedClock();
   const vbuckets = new CountedVbuckets();
-  const events = new EventRecorder({ vbuckets, clock, persistent: false, onDirty: () => {} });
+  const events = new EventRecorder({ vbuckets, clock, isPersistent: false, onDirty: () => {} });
   const ended: string[] = [];
   const wait = (name: string): void => events.whenRecordedOrAfter(5_000, () => void ended.push(name));
   wait('at once');
@@ -247,7 +247,7 @@ test('the events that a call must wait for count as work of the turn', async () 
   let workBytes = 0;
   const countWork = (bytes: number): void => void (workBytes += bytes);
   const clock = new SteppedClock();
-  const events = new EventRecorder({ vbuckets, clock, countWork, persistent: false, onDirty: () => {} });
+  const events = new EventRecorder({ vbuckets, clock, countWork, isPersistent: false, onDirty: () => {} });
   events.record([...vbuckets.columns.state.keys()], stateOf(1, idsOf(0, count)));
   const before = workBytes;
   assert.equal(events.catchUp(lastVb), true);
@@ -257,7 +257,7 @@ test('the events that a call must wait for count as work of the turn', async () 
 test('the events of a commit are removed from memory in slices', async () => {
   const clock = new SteppedClock();
   const vbuckets = new CountedVbuckets();
-  const events = new EventRecorder({ vbuckets, clock, persistent: true, onDirty: () => {} });
+  const events = new EventRecorder({ vbuckets, clock, isPersistent: true, onDirty: () => {} });
   const vbs = Array.from({ length: 64 }, (_, vb) => vb);
   events.record(vbs, stateOf(1, idsOf(0, 100)));
   await finish(clock);

@@ -7,7 +7,7 @@ import { decodeEvent, encodeEvent, eventKey, isDrop, type SystemEvent } from '..
 import { Bit } from '../memory/layout.ts';
 import { emptyPosition } from './item-position.ts';
 import { emptyDraft } from './items.ts';
-import { eventsBetween, firstState, type ManifestState, stateAfter } from './manifest-state.ts';
+import { eventsBetween, initialManifestState, type ManifestState, stateAfter } from './manifest-state.ts';
 import { makesSeqnos } from './serving.ts';
 import { StoredManifests } from './stored-manifests.ts';
 import { UnwrittenEvents } from './unwritten-events.ts';
@@ -29,7 +29,7 @@ export interface EventRecorderOptions {
   vbuckets: Vbuckets;
   clock: Pick<Clock, 'after' | 'soon'>;
   /** Whether events are written to a disk. */
-  persistent: boolean;
+  isPersistent: boolean;
   onDirty: (vb: number) => void;
   /** Called for a copy that got the drop of a collection or scope from its active: no document of it comes after that. */
   onDropApplied?: (vb: number) => void;
@@ -71,14 +71,14 @@ export class EventRecorder {
 
   /** Adds an event that a copy got from its active and that is in memory now. */
   noteApplied(vb: number, hash: number, item: CutItem): void {
-    const { onDropApplied, persistent, vbuckets } = this.options;
+    const { onDropApplied, isPersistent, vbuckets } = this.options;
     const before = this.recorded[vb] ?? null;
     this.stored ??= new StoredManifests(vbuckets.columns.count);
     if (before !== null) this.stored.put(vb, before);
     this.recorded[vb] = null;
     const event = decodeEvent(item.buffer, item.valueStart, item.valueEnd);
     this.stored.note(vb, event);
-    if (persistent) this.unwritten.add(vb, hash, item.seqno);
+    if (isPersistent) this.unwritten.add(vb, hash, item.seqno);
     if (isDrop(event.kind)) onDropApplied?.(vb);
   }
 
@@ -161,7 +161,7 @@ export class EventRecorder {
   /** Called when one vbucket was emptied. */
   discard(vb: number): void {
     this.recorded[vb] = null;
-    this.stored?.put(vb, firstState);
+    this.stored?.put(vb, initialManifestState);
     this.unwritten.discard(vb);
   }
 
@@ -194,7 +194,7 @@ export class EventRecorder {
     const { recorded, stored, targets, waiting } = this;
     const index = waiting.get(vb) as number;
     const { state, steps } = targets[index] as Target;
-    const before = recorded[vb] ?? stored?.stateOf(vb) ?? firstState;
+    const before = recorded[vb] ?? stored?.stateOf(vb) ?? initialManifestState;
     // A vbucket can become active here before the manifest of its history arrives: collections that this manifest lacks yet are not dropped.
     if (before.uid > state.uid) return this.reached(vb, index);
     const existing = steps.get(before);
@@ -227,7 +227,7 @@ export class EventRecorder {
   }
 
   private write(vb: number, event: EncodedEvent): boolean {
-    const { vbuckets, persistent, onDirty } = this.options;
+    const { vbuckets, isPersistent, onDirty } = this.options;
     const { draft, position, result } = this;
     const hash = vbuckets.hash(event.key, 0, event.key.length);
     vbuckets.locate(position, vb, hash, event.key, 0, event.key.length);
@@ -238,7 +238,7 @@ export class EventRecorder {
     draft.bits = event.isDrop ? Bit.deleted : 0;
     draft.expiry = event.isDrop ? vbuckets.now.seconds : 0;
     if (!vbuckets.write(position, draft, result)) return false;
-    if (!persistent) return true;
+    if (!isPersistent) return true;
     this.unwritten.add(vb, hash, result.seqno);
     onDirty(vb);
     return true;

@@ -258,7 +258,7 @@ export class Items {
     view.casLo = words[at + Word.casLo] as number;
     view.seqno = (highs & 0xffff) * two32 + (words[at + Word.seqnoLo] as number);
     view.rev = (highs >>> 16) * two32 + (words[at + Word.revLo] as number);
-    view.deleted = (state & Bit.deleted) !== 0;
-    view.locked = (state & Bit.locked) !== 0 && now.isBefore(words[at + Word.lockOrPending] as number);
+    view.isDeleted = (state & Bit.deleted) !== 0;
+    view.isLocked = (state & Bit.locked) !== 0 && now.isBefore(words[at + Word.lockOrPending] as number);
   }
 }

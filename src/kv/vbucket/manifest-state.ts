@@ -5,7 +5,7 @@ import type { SystemEvent } from '../data/system-events.ts';
 export interface CollectionState {
   scopeId: number;
   name: string;
-  /** As in `CollectionSpec`. */
+  /** In seconds, as in `CollectionSpec`; 0: documents do not expire. */
   maxTtl: number;
 }
 
@@ -19,7 +19,7 @@ export interface ManifestState {
 const defaultName = '_default';
 
 /** The state of an empty history. */
-export const firstState: ManifestState = {
+export const initialManifestState: ManifestState = {
   uid: 0,
   scopes: new Map([[0, defaultName]]),
   collections: new Map([[0, { scopeId: 0, name: defaultName, maxTtl: 0 }]]),
@@ -58,20 +58,20 @@ export function stateAfter(before: ManifestState, events: readonly SystemEvent[]
 function scopeEvents(
   kind: EventKind,
   scopes: ManifestState['scopes'],
-  others: ManifestState['scopes'],
+  without: ManifestState['scopes'],
 ): SystemEvent[] {
   return [...scopes]
-    .filter(([id]) => !others.has(id))
+    .filter(([id]) => !without.has(id))
     .map(([scopeId, name]) => ({ kind, manifestUid: 0, scopeId, collectionId: 0, maxTtl: 0, name }));
 }
 
 function collectionEvents(
   kind: EventKind,
   collections: ManifestState['collections'],
-  others: ManifestState['collections'],
+  without: ManifestState['collections'],
 ): SystemEvent[] {
   return [...collections]
-    .filter(([id]) => !others.has(id))
+    .filter(([id]) => !without.has(id))
     .map(([collectionId, state]) => ({ kind, manifestUid: 0, collectionId, ...state }));
 }
 

@@ -8,19 +8,19 @@ import type { Now } from './now.ts';
 /** For `store`: `address` is the existing item, or 0. */
 export function checkStore(request: MutationRequest, items: Items, address: number, now: Now): Status {
   if (isInFlight(items, address)) return Status.syncWriteInProgress;
-  const exists = address !== 0 && (request.overTombstone || items.isLive(address, now.seconds));
+  const exists = address !== 0 && (request.countsTombstone || items.isLive(address, now.seconds));
   if (request.mode === StoreMode.add) return exists ? Status.keyExists : Status.success;
   const hasCas = (request.casHi | request.casLo) !== 0;
   if (exists) return checkLockAndCas(request, items, address, now);
   // A tombstone may be created where nothing exists: a document that is created as deleted.
-  if (request.mode === StoreMode.remove && request.overTombstone && !hasCas) return Status.success;
+  if (request.mode === StoreMode.remove && request.countsTombstone && !hasCas) return Status.success;
   return hasCas || request.mode !== StoreMode.set ? Status.keyNotFound : Status.success;
 }
 
 /** For changes of an existing document. */
 export function checkExisting(request: MutationRequest, items: Items, address: number, now: Now): Status {
   if (isInFlight(items, address)) return Status.syncWriteInProgress;
-  const exists = address !== 0 && (request.overTombstone || items.isLive(address, now.seconds));
+  const exists = address !== 0 && (request.countsTombstone || items.isLive(address, now.seconds));
   return exists ? checkLockAndCas(request, items, address, now) : Status.keyNotFound;
 }
 

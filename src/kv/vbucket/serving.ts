@@ -5,8 +5,8 @@ import type { VbucketColumns } from './columns.ts';
 import type { Now } from './now.ts';
 
 /** Whether this node assigns the vbucket's seqnos, to changes of clients and to its own, such as expiry. */
-export const makesSeqnos = ({ handingOver, state }: VbucketColumns, vb: number): boolean =>
-  state[vb] === VbucketState.active && handingOver[vb] === 0;
+export const makesSeqnos = ({ isHandingOver, state }: VbucketColumns, vb: number): boolean =>
+  state[vb] === VbucketState.active && isHandingOver[vb] === 0;
 
 /** Success if the vbucket has this state and the node may serve it now; else the error status for the request. */
 export function checkState(columns: VbucketColumns, vb: number, now: Now, state: VbucketState): Status {
@@ -17,7 +17,7 @@ export function checkState(columns: VbucketColumns, vb: number, now: Now, state:
 /** Success if the vbucket is a copy that is in sync; else the error status for the request. */
 export function checkCopy(columns: VbucketColumns, vb: number, now: Now): Status {
   const status = checkState(columns, vb, now, VbucketState.replica);
-  return status === Status.success && columns.outOfSync[vb] !== 0 ? Status.temporaryFailure : status;
+  return status === Status.success && columns.isOutOfSync[vb] !== 0 ? Status.temporaryFailure : status;
 }
 
 /** `dead` where there is no such vbucket, and while this node may not serve it. */

@@ -4,7 +4,7 @@
 
 import { EventKind } from '#wire/dcp.ts';
 import { isDrop, isScopeEvent, type SystemEvent } from '../data/system-events.ts';
-import { firstState, type ManifestState } from './manifest-state.ts';
+import { initialManifestState, type ManifestState } from './manifest-state.ts';
 
 interface Column {
   scopeId: number;
@@ -26,8 +26,10 @@ export class StoredManifests {
   constructor(vbucketCount: number) {
     this.vbucketCount = vbucketCount;
     this.uids = new Float64Array(vbucketCount);
-    for (const [id, name] of firstState.scopes) this.column(this.scopes, id, { scopeId: id, name }).fill(0);
-    for (const [id, state] of firstState.collections) this.column(this.collections, id, state).fill(0);
+    for (const [id, name] of initialManifestState.scopes)
+      this.column(this.scopes, id, { scopeId: id, name }).fill(0);
+    for (const [id, state] of initialManifestState.collections)
+      this.column(this.collections, id, state).fill(0);
   }
 
   /** Events of a vbucket come in the order of their keys: the beginning of a collection before its changes. */

@@ -24,7 +24,7 @@ export interface VbucketsOptions {
   collections: LiveCollections;
   hashSeed: number;
   /** Items are written to a disk through cuts; without a disk there is no list of dirty items. */
-  persistent: boolean;
+  isPersistent: boolean;
 }
 
 /** Seqno, CAS and revision of a version that the active vbucket on another node made. */
@@ -51,7 +51,7 @@ export class Vbuckets {
   readonly nonResidentKeys: KeyFilter;
   private readonly collections: LiveCollections;
   readonly hashSeed: number;
-  private readonly persistent: boolean;
+  private readonly isPersistent: boolean;
   private readonly applied: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
   constructor(options: VbucketsOptions) {
@@ -64,7 +64,7 @@ export class Vbuckets {
     this.now = options.now;
     this.collections = options.collections;
     this.hashSeed = options.hashSeed;
-    this.persistent = options.persistent;
+    this.isPersistent = options.isPersistent;
   }
 
   hash(key: Buffer, start: number, end: number): number {
@@ -351,7 +351,7 @@ export class Vbuckets {
     items.setCas(address, casHi, casLo);
     items.setSeqnoAndRev(address, seqno, rev);
     columns.highSeqno[vb] = seqno;
-    if (this.persistent) appendDirty(columns, items, vb, address);
+    if (this.isPersistent) appendDirty(columns, items, vb, address);
     this.recent.note(vb, seqno, this.hashAt(position));
     this.collections.noteSeqno(items.page(address), items.keyStart(address), vb, seqno);
   }

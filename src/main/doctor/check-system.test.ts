@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { programOf } from './check-ports.ts';
 import { containerFreeBytes, freeBytesInGroup } from './check-system.ts';
 
-test('counts inactive pages of the file cache as free memory of a container', () => {
+test('divan doctor counts inactive pages of the file cache as free memory of a container', () => {
   const stat = 'anon 200\ninactive_file 600\nactive_file 100\n';
   assert.equal(freeBytesInGroup({ max: '1000\n', current: '950\n', stat }), 650);
   assert.equal(freeBytesInGroup({ max: '1000\n', current: '950\n', stat: '' }), 50);
@@ -14,7 +14,7 @@ test('counts inactive pages of the file cache as free memory of a container', ()
   assert.equal(freeBytesInGroup({ max: '', current: '', stat: '' }), Number.POSITIVE_INFINITY);
 });
 
-test('shows the least memory that the control group or one around it may still get', (t) => {
+test('divan doctor shows the least memory that the control group or one around it may still get', (t) => {
   const root = mkdtempSync(join(tmpdir(), 'doctor-'));
   t.after(() => rmSync(root, { recursive: true }));
   const write = (path: string, text: string): void => {
@@ -38,7 +38,7 @@ test('shows the least memory that the control group or one around it may still g
   assert.equal(containerFreeBytes(root), 40);
 });
 
-test('names a process by its program and script, not by one of its threads', {
+test('divan doctor names a process by its program and script, not by one of its threads', {
   skip: process.platform !== 'linux',
 }, () => {
   assert.match(programOf(String(process.pid)), /^node\b[^/]*$/);

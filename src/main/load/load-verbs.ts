@@ -4,7 +4,7 @@ import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { kinds } from '../options.ts';
 import { BucketData } from '../remote/bucket-data.ts';
-import { collectionOptions, jsonFlag, secondsUpTo, wholeNumber } from '../remote/common-options.ts';
+import { collectionOptions, integerOption, jsonFlag, secondsUpTo } from '../remote/common-options.ts';
 import { RemoteNode } from '../remote/remote-node.ts';
 import { type VerbOutput, verb } from '../remote/verb.ts';
 import { columns, ProgressLine } from '../terminal.ts';
@@ -22,15 +22,19 @@ const loadOptions = {
   json: jsonFlag,
   // A timer cannot wait longer than 24 days.
   duration: { kind: secondsUpTo(24), default: 10, doc: 'how long the load runs' },
-  documents: { kind: wholeNumber(1, 100_000_000), default: 10_000, doc: 'number of different documents' },
-  size: { kind: wholeNumber(frameBytes, 20 << 20, 'BYTES'), default: 256, doc: 'size of each document' },
-  reads: { kind: wholeNumber(0, 100, 'PERCENT'), default: 80, doc: 'share of reads; the others are writes' },
+  documents: { kind: integerOption(1, 100_000_000), default: 10_000, doc: 'number of different documents' },
+  size: { kind: integerOption(frameBytes, 20 << 20, 'BYTES'), default: 256, doc: 'size of each document' },
+  reads: {
+    kind: integerOption(0, 100, 'PERCENT'),
+    default: 80,
+    doc: 'share of reads; the others are writes',
+  },
   rate: {
-    kind: wholeNumber(1, 10_000_000),
+    kind: integerOption(1, 10_000_000),
     doc: 'operations a second; by default as many as the node takes',
   },
-  'in-flight': { kind: wholeNumber(1, 10_000), default: 64, doc: 'operations at once' },
-  connections: { kind: wholeNumber(1, 100), default: 1, doc: 'connections to each node' },
+  'in-flight': { kind: integerOption(1, 10_000), default: 64, doc: 'operations at once' },
+  connections: { kind: integerOption(1, 100), default: 1, doc: 'connections to each node' },
   prefix: { kind: kinds.text, default: 'load:', doc: 'beginning of the keys' },
   prepare: { kind: kinds.flag, default: true, doc: 'write all documents first' },
   cleanup: { kind: kinds.flag, default: true, doc: 'delete the documents at the end' },

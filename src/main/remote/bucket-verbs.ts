@@ -5,7 +5,7 @@ import { nodeConnection } from '../connection-options.ts';
 import { CommandError } from '../exit-status.ts';
 import { choice, kinds } from '../options.ts';
 import { columns, ProgressLine, sizeText } from '../terminal.ts';
-import { jsonFlag, wholeNumber } from './common-options.ts';
+import { integerOption, jsonFlag } from './common-options.ts';
 import { givenFields, RemoteNode, urlPath } from './remote-node.ts';
 import { verb } from './verb.ts';
 
@@ -18,10 +18,10 @@ const compactionMs = 24 * 3_600_000;
 
 const changeable = {
   quota: { kind: kinds.megabytes, doc: 'memory on each node' },
-  replicas: { kind: wholeNumber(0, 3), doc: 'copies of each document on other nodes' },
+  replicas: { kind: integerOption(0, 3), doc: 'copies of each document on other nodes' },
   flush: { kind: choice('on', 'off'), doc: 'whether all documents can be removed at once' },
   'max-ttl': {
-    kind: wholeNumber(0, 2_147_483_647, 'SECONDS'),
+    kind: integerOption(0, 2_147_483_647, 'SECONDS'),
     doc: 'the longest expiry of a document; 0: any',
   },
   compression: { kind: choice('off', 'passive', 'active'), doc: 'whether values are compressed' },

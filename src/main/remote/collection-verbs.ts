@@ -2,14 +2,14 @@
 import { nodeConnection } from '../connection-options.ts';
 import { UsageError } from '../options.ts';
 import { columns } from '../terminal.ts';
-import { jsonFlag, wholeNumber } from './common-options.ts';
+import { integerOption, jsonFlag } from './common-options.ts';
 import { givenFields, RemoteNode, urlPath } from './remote-node.ts';
 import { verb } from './verb.ts';
 
 const plain = { ...nodeConnection('user with the role scope_admin, or more'), json: jsonFlag } as const;
 const ttl = {
   'max-ttl': {
-    kind: wholeNumber(0, 2_147_483_647, 'SECONDS'),
+    kind: integerOption(0, 2_147_483_647, 'SECONDS'),
     doc: 'the longest expiry of a document; 0: that of the bucket',
   },
 } as const;

@@ -10,7 +10,7 @@ export const collectionOptions = {
   collection: { kind: kinds.text, default: '_default', doc: 'collection' },
 } as const;
 
-export const wholeNumber = (min: number, max: number, placeholder = 'N'): OptionKind<number> => ({
+export const integerOption = (min: number, max: number, placeholder = 'N'): OptionKind<number> => ({
   placeholder,
   parse(text) {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

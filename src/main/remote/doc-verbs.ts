@@ -7,7 +7,7 @@ import { nodeConnection } from '../connection-options.ts';
 import { CommandError } from '../exit-status.ts';
 import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
 import { BucketData } from './bucket-data.ts';
-import { collectionOptions, expiryAfter, expirySeconds, jsonFlag, wholeNumber } from './common-options.ts';
+import { collectionOptions, expiryAfter, expirySeconds, integerOption, jsonFlag } from './common-options.ts';
 import { RemoteNode, type RemoteOptions, urlPath } from './remote-node.ts';
 import { absent, storeDocument } from './store-document.ts';
 import { type VerbOutput, verb } from './verb.ts';
@@ -104,7 +104,7 @@ export const docVerbs = [
       ...commonOptions,
       prefix: { kind: kinds.text, default: '', doc: 'only keys with this prefix' },
       after: { kind: kinds.text, doc: 'only keys after this one, such as the last key of the previous page' },
-      limit: { kind: wholeNumber(1, listedMax), default: 100, doc: 'maximum number of keys' },
+      limit: { kind: integerOption(1, listedMax), default: 100, doc: 'maximum number of keys' },
       values: { kind: kinds.flag, default: false, doc: 'print the documents too' },
     },
     async (options, [bucket = '']) => {

@@ -5,7 +5,7 @@ import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { kinds, UsageError } from '../options.ts';
 import { columns } from '../terminal.ts';
-import { jsonFlag, secondsUpTo, wholeNumber } from './common-options.ts';
+import { integerOption, jsonFlag, secondsUpTo } from './common-options.ts';
 import { RemoteNode } from './remote-node.ts';
 import { writeLine } from './terminal-text.ts';
 import { verb } from './verb.ts';
@@ -54,7 +54,7 @@ export const metricsVerbs = [
         doc: 'show the values of the last TIME, such as 1h, instead of the current ones',
       },
       step: {
-        kind: wholeNumber(1, 86_400, 'SECONDS'),
+        kind: integerOption(1, 86_400, 'SECONDS'),
         default: 10,
         doc: 'seconds from one value to the next',
       },
@@ -83,7 +83,7 @@ export const logsVerbs = [
     {
       ...nodeConnection('user with the role ro_admin, or more'),
       json: jsonFlag,
-      lines: { kind: wholeNumber(1, 10_000), default: 50, doc: 'how many entries at most' },
+      lines: { kind: integerOption(1, 10_000), default: 50, doc: 'how many entries at most' },
       follow: {
         kind: kinds.flag,
         default: false,

@@ -7,7 +7,7 @@ import { runVerb, verb } from './verb.ts';
 const refused = (run: () => Promise<void>, text: RegExp) =>
   assert.rejects(run, (error) => error instanceof UsageError && text.test(error.message));
 
-test('an option before a verb is refused with the order that is right', async () => {
+test('an option before a verb is refused, and the refusal shows the right order', async () => {
   const verbs = [verb('list', '', {}, async () => null), verb('create NAME', '', {}, async () => null)];
   await refused(
     () => runVerb('bucket', verbs, ['--json', 'list']),
@@ -15,6 +15,6 @@ test('an option before a verb is refused with the order that is right', async ()
   );
   await refused(() => runVerb('bucket', verbs, ['--json', 'lst']), /the verbs are list, create/);
   await refused(() => runBackupCommand(['--json', 'list', 'x']), /the verb comes first: divan backup list/);
-  // A folder of this name is not meant either.
+  // `list` is read as the verb, not as a folder of this name, which has to be given as `./list`.
   await refused(() => runBackupCommand(['--full', 'list']), /comes first: divan backup list .*\.\/list/);
 });

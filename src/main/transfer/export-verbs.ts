@@ -8,7 +8,7 @@ import { CommandError, ExitStatus } from '../exit-status.ts';
 import { interruptible } from '../interruptible.ts';
 import { choice, kinds, UsageError } from '../options.ts';
 import { BucketData } from '../remote/bucket-data.ts';
-import { collectionOptions, jsonFlag, wholeNumber } from '../remote/common-options.ts';
+import { collectionOptions, integerOption, jsonFlag } from '../remote/common-options.ts';
 import { RemoteNode, type RemoteOptions } from '../remote/remote-node.ts';
 import { type VerbOutput, verb } from '../remote/verb.ts';
 import { counted, ProgressLine, sizeText } from '../terminal.ts';
@@ -48,7 +48,7 @@ const exportOptions = {
     doc: 'column of CSV; by default all fields of all documents, which are then read twice',
   },
   'errors-shown': {
-    kind: wholeNumber(0, 1_000_000),
+    kind: integerOption(0, 1_000_000),
     default: 100,
     doc: 'how many documents that are left out are reported one by one',
   },

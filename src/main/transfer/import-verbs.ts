@@ -14,8 +14,8 @@ import {
   collectionOptions,
   expiryAfter,
   expirySeconds,
+  integerOption,
   jsonFlag,
-  wholeNumber,
 } from '../remote/common-options.ts';
 import { RemoteNode, type RemoteOptions } from '../remote/remote-node.ts';
 import { type VerbOutput, verb } from '../remote/verb.ts';
@@ -73,7 +73,7 @@ const importOptions = {
   'omit-empty': { kind: kinds.flag, default: false, doc: 'store no field for an empty cell of CSV' },
   expiry: { kind: expirySeconds, doc: 'time after which the documents expire' },
   'errors-shown': {
-    kind: wholeNumber(0, 1_000_000),
+    kind: integerOption(0, 1_000_000),
     default: 100,
     doc: 'how many refused lines are reported one by one',
   },

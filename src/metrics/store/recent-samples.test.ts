@@ -8,11 +8,11 @@ const itemsOf = (...buckets: string[]): FlatSample[] =>
 
 const bucketsOf = (recent: RecentSamples) => recent.select([], 0, 1e9).map(({ labels }) => labels['bucket']);
 
-test('new series are accepted once old ones are removed', () => {
+test('new series are accepted in place of series that have no more samples', () => {
   const recent = new RecentSamples({ slots: 10, seriesMax: 3 });
   let second = 0;
   for (let round = 0; round < 20; round++) {
-    const buckets = ['stays', `made${round}`, `also${round}`];
+    const buckets = ['stays', `first${round}`, `second${round}`];
     for (let each = 0; each < 25; each++) recent.append(1000 * ++second, itemsOf(...buckets));
     assert.deepEqual(bucketsOf(recent), buckets);
     const [stays] = recent.select([], 0, 1e9);
@@ -20,11 +20,11 @@ test('new series are accepted once old ones are removed', () => {
   }
 });
 
-test('series that have ended leave at once where there is no room for others', () => {
+test('series that have ended are removed as soon as there is no room for a new one', () => {
   const recent = new RecentSamples({ slots: 300, seriesMax: 3 });
   recent.append(1000, itemsOf('stays', 'ends', 'ends too'));
-  for (let round = 2; round <= 4; round++) recent.append(1000 * round, itemsOf('stays', 'comes'));
-  assert.deepEqual(bucketsOf(recent), ['stays', 'comes']);
+  for (let round = 2; round <= 4; round++) recent.append(1000 * round, itemsOf('stays', 'begins'));
+  assert.deepEqual(bucketsOf(recent), ['stays', 'begins']);
 });
 
 test('recent samples start over after the clock was set back', () => {
@@ -34,7 +34,7 @@ test('recent samples start over after the clock was set back', () => {
   assert.deepEqual([...(series?.timesMs ?? [])], [40_000, 41_000]);
 });
 
-test('a read has every value of the last rounds, of series that are constant, change or miss rounds', () => {
+test('a read returns the values of the last samples of each series, whether it is constant, changes or lacks samples', () => {
   const slots = 10;
   const recent = new RecentSamples({ slots, seriesMax: 5 });
   const valueAt: Record<string, (round: number) => number | undefined> = {

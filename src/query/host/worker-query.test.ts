@@ -40,7 +40,7 @@ function aThread(authority: Partial<Authority>) {
 
 /** Authenticates the user `u` in a query thread, while the authority of the main thread rejects with the error. */
 const aLogin = (error: Error, { provisioned = true } = {}) =>
-  aThread({ provisioned: () => provisioned, authenticate: () => Promise.reject(error) }).logIn();
+  aThread({ isProvisioned: () => provisioned, authenticate: () => Promise.reject(error) }).logIn();
 
 test('a request whose login cannot be checked is refused with the reason, and the node continues', async () => {
   await assert.rejects(aLogin(generalRefusals.busyHashing()), { code: 1182, status: 503, isRetryable: true });
@@ -60,7 +60,7 @@ test('the password of an external user, which the node does not store, is checke
   ] as const) {
     let checks = 0;
     const { callers, clock, logIn } = aThread({
-      provisioned: () => true,
+      isProvisioned: () => true,
       whenChanged: () => ({ stop() {} }),
       authenticate: async () => {
         checks++;
@@ -82,7 +82,7 @@ test('the password of an external user, which the node does not store, is checke
 
 test('a refused login is reported with its name and address, and no other', async () => {
   let caller: Caller | null = null;
-  const { logIn, refused } = aThread({ provisioned: () => true, authenticate: async () => caller });
+  const { logIn, refused } = aThread({ isProvisioned: () => true, authenticate: async () => caller });
   await logIn();
   assert.deepEqual(refused, [{ user: 'u', from: '127.0.0.1' }]);
   caller = callerOf({ name: 'u', domain: 'local' }, []);

@@ -300,7 +300,7 @@ export class WorkerQuery {
 
   private async callerOf(question: QueryQuestion): Promise<Caller | null> {
     const authority = this.options.authority();
-    if (!authority.provisioned()) throw new NoAccountsError('This node is in no cluster.');
+    if (!authority.isProvisioned()) throw new NoAccountsError('This node is in no cluster.');
     if ('certificateName' in question) return authority.byCertificate(question.certificateName);
     return await authority.authenticate(question);
   }

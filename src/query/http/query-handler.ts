@@ -44,7 +44,7 @@ export class QueryHandler {
   serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = '', search = ''] = splitAt(request.url ?? '/', '?');
     const refusal =
-      request.method === 'GET' ? null : crossSiteRefusal(request.headers, { provisioned: true });
+      request.method === 'GET' ? null : crossSiteRefusal(request.headers, { isProvisioned: true });
     if (refusal !== null) {
       sendText(response, 403, refusal.message);
       return Promise.resolve();

@@ -61,7 +61,7 @@ test('the sandbox interrupts endless loops, of code and of regular expressions',
   assert.equal(returned(call('function f() { return 1; }')), 1);
 });
 
-test('bounds memory, the stack and the result', () => {
+test('the sandbox bounds memory, the stack and the result', () => {
   assert.match(String(thrown(call('function f() { return new ArrayBuffer(1e9); }'))), /memory|length/);
   assert.match(
     String(thrown(call('function f() { let a = [1]; for (;;) a = a.concat(a); }'))),

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../test/support/node-process.ts';
 import { aQueryService } from '../../../test/support/query-service.ts';
+import { longLengthMin } from '../state/long-statements.ts';
 
+// The statements are those of `fake-engine.ts`; long ones are made long by a comment.
 const { signal } = new AbortController();
-const long = `ROWS 1 /*${'x'.repeat(40_000)}*/`;
+const comment = `/*${'x'.repeat(longLengthMin)}*/`;
+const long = `ROWS 1 ${comment}`;
 
 test('long statements that wait for their turn take no places from short statements of the same user', async () => {
   const { ask, service, answerOf } = aQueryService({ servicers: 2, queueLimit: 10 });
-  const turn = await service.longStatements.enter('another', signal);
+  const turn = await service.longStatements.enter('another user', signal);
   const waiting = [1, 2, 3].map(() => ask({ statement: long }));
   await eventually(() => assert.equal(service.longStatements.queued, 3));
   assert.equal((await answerOf({ statement: 'ROWS 1' })).status, 'success');
@@ -23,13 +26,13 @@ test('long statements that wait for their turn take no places from short stateme
   assert.equal((await answerOf({ statement: long })).status, 'success', 'the turn is free');
 });
 
-test('a long statement that waits for its place lets others be planned', async () => {
+test('while a long statement waits for a place, other long statements are planned', async () => {
   const { ask, service, answerOf } = aQueryService({ servicers: 1, queueLimit: 10 });
   const running = ask({ statement: 'WAIT' });
   await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
   const waiting = ask({ statement: long });
   await eventually(() => assert.equal(service.admission.queued, 1));
-  const turn = await service.longStatements.enter('another', signal);
+  const turn = await service.longStatements.enter('another user', signal);
   running.close();
   await running.done;
   await eventually(() => assert.equal(service.longStatements.queued, 1));
@@ -54,8 +57,8 @@ function aSteppedService(between: (service: ReturnType<typeof aQueryService>) =>
     }
     return this.prepare(text, context);
   };
-  const passing = setInterval(() => clock.advance(5), 1);
-  return { ...service, [Symbol.dispose]: () => clearInterval(passing) };
+  const advancing = setInterval(() => clock.advance(5), 1);
+  return { ...service, [Symbol.dispose]: () => clearInterval(advancing) };
 }
 
 test('short requests are answered between the steps in which a long statement is planned', async () => {
@@ -75,6 +78,7 @@ test('a long statement is planned again when definitions change during its plann
     if (changes-- > 0) keyspaces.set([]);
   });
   const { answerOf, engine } = stepped;
+  // Each plan has two pauses, after each of which the definitions may change once.
   for (const [changed, plans] of [
     [0, 1],
     [1, 2],
@@ -93,7 +97,7 @@ test('a long prepared statement waits for its turn only while its plan is outdat
   using stepped = aSteppedService(() => {});
   const { ask, answerOf, service, keyspaces } = stepped;
   await answerOf({ statement: `PREPARE p FROM ${long}` });
-  const turn = await service.longStatements.enter('another', signal);
+  const turn = await service.longStatements.enter('another user', signal);
   assert.equal(
     (await answerOf({ prepared: 'p' })).status,
     'success',
@@ -122,12 +126,12 @@ test('a long EXECUTE runs a long prepared statement whose plan is outdated', asy
   await answerOf({ statement: `PREPARE p FROM ${long}` });
   keyspaces.set([]);
   engine.prepares = 0;
-  const statement = `EXECUTE p ${'x'.repeat(40_000)}`;
+  const statement = `EXECUTE p ${comment}`;
   assert.equal((await answerOf({ statement, timeout: '5s' })).status, 'success');
   assert.equal(engine.prepares, 2);
 });
 
-test('a long statement that is cancelled between its steps gives its turn to the next', async () => {
+test('a long statement that is cancelled while it is planned gives its turn to the next one', async () => {
   let close: (() => void) | undefined;
   using stepped = aSteppedService(() => close?.());
   const asked = stepped.ask({ statement: long });
@@ -147,7 +151,7 @@ test('ADVISOR plans long statements in steps, in their turn', async () => {
     return answerOf({ statement: 'ROWS 1' }).then(() => answered.push('short'));
   });
   const { ask, answerOf, service } = stepped;
-  const turn = await service.longStatements.enter('another', signal);
+  const turn = await service.longStatements.enter('another user', signal);
   const asked = ask({ statement: 'ADVISOR', args: [long] });
   await eventually(() => assert.equal(service.longStatements.queued, 1));
   turn?.end();

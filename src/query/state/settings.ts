@@ -78,7 +78,7 @@ interface Field {
   write(settings: ServiceSettings, value: unknown): boolean;
 }
 
-const isWhole = (value: unknown, minimum: number): value is number =>
+const isIntegerFrom = (value: unknown, minimum: number): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= minimum;
 
 type NumberName = {
@@ -89,7 +89,7 @@ type FlagName = 'isPretty' | 'showsControls' | 'autoPrepare' | 'sequentialScans'
 const integerField = (name: NumberName, minimum = 0): Field => ({
   read: (settings) => settings[name],
   write(settings, value) {
-    if (!isWhole(value, minimum)) return false;
+    if (!isIntegerFrom(value, minimum)) return false;
     settings[name] = value;
     return true;
   },

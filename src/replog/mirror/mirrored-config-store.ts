@@ -20,7 +20,7 @@ import {
 } from './config-link.ts';
 import { beginFeed, untilLost } from './feed-watch.ts';
 import { checkHead, isSuccessor, takenOverNow } from './head-check.ts';
-import { entryOf, OlderStoreError, Records } from './records.ts';
+import { entryOf, MirrorRecords, OlderStoreError } from './records.ts';
 import { SavedState, type SeenHead, type StoreCopy } from './saved-state.ts';
 import {
   type EndedStore,
@@ -60,7 +60,7 @@ export class MirroredConfigStore implements ConfigStore {
   readonly #link: ConfigLink;
   readonly #saved: SavedState;
   readonly #log: Log;
-  readonly #records: Records;
+  readonly #records: MirrorRecords;
   readonly #changeWaitMs: number;
   readonly #watchers = new WatchList();
   readonly #writer: ConditionalWriter;
@@ -99,7 +99,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.ports = { clock, random };
     this.#problemSinceMs = clock.monotonicMs();
     this.#followed = head;
-    this.#records = new Records(head?.revision ?? 0);
+    this.#records = new MirrorRecords(head?.revision ?? 0);
     const found = head === null ? null : (copy?.found ?? null);
     this.#hasCopy = found !== null;
     for (const record of found?.records ?? []) this.#records.apply(record);

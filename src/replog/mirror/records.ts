@@ -1,10 +1,10 @@
-// The mirror's records: those of the configuration store as this node last saw them. Checks that a state that a server shows now is not older.
+// The records of the configuration store as this node last received them. A state that a server returns later is refused if it is older.
 import type { Entry } from '../config-store.ts';
 import type { ConfigLink, StoredRecord, StoreHead } from './config-link.ts';
 
-export class Records {
+export class MirrorRecords {
   readonly #byKey = new Map<string, StoredRecord>();
-  /** Revision of the newest change that was seen, in this process or before. */
+  /** Revision of the newest change that this node has received, in this process or an earlier one. */
   revision: number;
 
   constructor(revision: number) {
@@ -23,7 +23,7 @@ export class Records {
     return found.sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  /** Returns the record that this one replaces, undefined without one; null when this change, or a later one of the key, was taken already. */
+  /** Stores the record and returns the one that it replaces, undefined if there is none. Null: this change or a later one of the key is stored already, and nothing changes. */
   apply(record: StoredRecord): StoredRecord | undefined | null {
     const before = this.#byKey.get(record.key);
     if ((before?.revision ?? 0) >= record.revision) return null;
@@ -50,7 +50,7 @@ export class Records {
   }
 
   /**
-   * Adds to a state of the store the deletions that the servers do not show.
+   * Adds to a state that the servers returned the deletions of keys that they no longer store.
    * @throws OlderStoreError when that state is older than this mirror, or has another history.
    */
   async complete(
@@ -59,7 +59,7 @@ export class Records {
     { keepsDeletions, read }: Pick<ConfigLink, 'keepsDeletions' | 'read'>,
   ): Promise<void> {
     for (const record of this.missingFrom(state)) {
-      // The deletion of a key has a later revision than its record: a record of the store's newest revision, or a later one, was not deleted.
+      // A key is deleted at a later revision than that of its record. A record with at least the revision of the store's head was therefore not deleted.
       if (!keepsDeletions && (record.json === null || record.revision < head.revision)) {
         const revision = Math.max(record.revision, head.revision);
         state.set(record.key, { key: record.key, json: null, revision, writes: null });

@@ -65,7 +65,7 @@ export interface IndexStatus {
 /** One bound of a key; absent: unbounded on that side. */
 export interface Bound {
   readonly value: Value;
-  readonly inclusive: boolean;
+  readonly isInclusive: boolean;
 }
 
 /** Bounds by key position from the first on; further keys are unbounded. */

@@ -11,11 +11,11 @@ import {
 import type { EvaluationContext } from '../functions/context.ts';
 import type { ArrayStar, Element, Expression, Field, Slice } from '../tree/expression.ts';
 import { compareStrings } from '../values/collation.ts';
+import { integerOf } from '../values/integer-value.ts';
 import { itemOf, memberOf, nameBytes } from '../values/json-scan.ts';
 import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray } from '../values/types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from '../values/value.ts';
-import { wholeValue } from '../values/whole-number.ts';
 import type { Evaluate, ExpressionCompiler } from './evaluate.ts';
 import { inSteps } from './paused-work.ts';
 
@@ -65,7 +65,7 @@ export function compileElement(node: Element, compiler: ExpressionCompiler): Eva
   return (row, context) => {
     const value = base(row, context);
     const index = position(row, context);
-    const whole = wholeValue(index);
+    const whole = integerOf(index);
     if (whole !== undefined) return itemAt(value, whole);
     return index === undefined || value === undefined ? undefined : null;
   };
@@ -88,9 +88,9 @@ export function compileSlice(node: Slice, compiler: ExpressionCompiler): Evaluat
     const end = endOf === undefined ? null : endOf(row, context);
     if (value === undefined || start === undefined || end === undefined) return undefined;
     const items = itemsOfValue(value);
-    const from = wholeValue(start);
+    const from = integerOf(start);
     if (items === undefined || from === undefined) return null;
-    const to = endOf === undefined ? items.length : wholeValue(end);
+    const to = endOf === undefined ? items.length : integerOf(end);
     return to === undefined ? null : slice(items, from, to);
   };
 }

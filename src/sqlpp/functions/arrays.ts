@@ -5,10 +5,10 @@ import { sqlError } from '../errors/sql-error.ts';
 import { add, divide, subtract } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
 import { equal } from '../values/comparison.ts';
+import { finiteIntegerOf, integerOf } from '../values/integer-value.ts';
 import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray, isNumber } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
-import { finiteWholeValue, wholeValue } from '../values/whole-number.ts';
 import { arrayStar, mayBeLong } from './array-star.ts';
 import { Declarations, type Implementation, type StepsOf } from './declaration.ts';
 import { repeatMax } from './strings.ts';
@@ -78,12 +78,12 @@ function flattened(items: Items, depth: number, list: Value[] = []): Items {
 }
 
 const flatten: Implementation = ([items, levels]) => {
-  const depth = wholeValue(levels);
+  const depth = integerOf(levels);
   return isArray(items) && depth !== undefined ? flattened(items, depth) : null;
 };
 
 const insert: Implementation = ([items, place, ...values]) => {
-  const position = wholeValue(place);
+  const position = integerOf(place);
   if (!isArray(items) || position === undefined) return null;
   const at = position < 0 ? items.length + position : position;
   if (at < 0 || at > items.length) return null;
@@ -121,7 +121,7 @@ const range: Implementation = ([start, end, step = 1]) => {
 };
 
 const repeat: Implementation = ([value, number]) => {
-  const count = finiteWholeValue(number);
+  const count = finiteIntegerOf(number);
   if (count === undefined || count < 0) return null;
   if (count > repeatMax) throw sqlError(5035, 'ARRAY_REPEAT()');
   return new Array<Value>(count).fill(value);
@@ -131,7 +131,7 @@ const repeat: Implementation = ([value, number]) => {
 const replace: Implementation = ([items, searched, by, number]) => {
   if (items === undefined || searched === undefined || by === undefined) return undefined;
   if (!isArray(items) || searched === null) return null;
-  const count = wholeValue(number) ?? 0;
+  const count = integerOf(number) ?? 0;
   let left = count > 0 ? count : Infinity;
   return items.map((item) => (equal(searched, item) === true && left-- > 0 ? by : item));
 };
@@ -150,8 +150,8 @@ function twoPositions(
   one: Value,
   other: Value,
 ): readonly [items: Items, one: number, other: number] | null {
-  const first = wholeValue(one);
-  const second = wholeValue(other);
+  const first = integerOf(one);
+  const second = integerOf(other);
   if (!isArray(items) || first === undefined || second === undefined) return null;
   const { length } = items;
   if (first < -length || first >= length || second < -length || second >= length) return null;

@@ -1,10 +1,10 @@
 // Operators as functions, and functions that compare.
 import { collate, compareStrings } from '../values/collation.ts';
 import { compare, equal } from '../values/comparison.ts';
+import { integerOf } from '../values/integer-value.ts';
 import { countSteps, listedSteps } from '../values/step-limit.ts';
 import { isArray, isObject, isTrue } from '../values/types.ts';
 import { Binary, newObject, type Value } from '../values/value.ts';
-import { wholeValue } from '../values/whole-number.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { escapeCharacter, likePattern } from './like-patterns.ts';
 
@@ -192,7 +192,7 @@ export const operators = new Declarations('operator')
   .add('slice', 'array [, start, end]', 'As `array[start:end]`.', slice);
 
 function element([items, position]: readonly Value[]): Value {
-  const at = wholeValue(position);
+  const at = integerOf(position);
   if (at === undefined) return null;
   return isArray(items) ? items.at(at) : undefined;
 }
@@ -203,9 +203,9 @@ function field([object, name]: readonly Value[]): Value {
 }
 
 function slice([items, start = 0, end]: readonly Value[]): Value {
-  const first = wholeValue(start);
+  const first = integerOf(start);
   if (!isArray(items) || first === undefined) return null;
-  const last = end === undefined ? items.length : wholeValue(end);
+  const last = end === undefined ? items.length : integerOf(end);
   if (last === undefined) return null;
   const from = first < 0 ? items.length + first : first;
   const to = last < 0 ? items.length + last : last;

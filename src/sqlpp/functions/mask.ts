@@ -8,10 +8,10 @@ import { regularExpression } from './regular-expressions.ts';
 
 interface Options {
   readonly mask: string;
-  /** Characters of the mask that are holes. */
-  readonly hole: ReadonlySet<string>;
-  /** Characters of the mask that are injected. */
-  readonly inject: ReadonlySet<string>;
+  /** The option `hole`: characters of the mask that keep the character of the string. */
+  readonly holes: ReadonlySet<string>;
+  /** The option `inject`: characters of the mask that are added to the string. */
+  readonly injected: ReadonlySet<string>;
   /** The result has the length of the string and of the injected characters; else that of the mask. */
   readonly keepsLength: boolean;
   /** Where the mask begins: a position, `start`, `end` or a regular expression. */
@@ -25,8 +25,8 @@ function optionsOf(value: ValueObject): Options {
   };
   return {
     mask: text('mask', '') || '********',
-    hole: new Set(text('hole', ' ')),
-    inject: new Set(text('inject', '')),
+    holes: new Set(text('hole', ' ')),
+    injected: new Set(text('inject', '')),
     keepsLength: text('length', '').toLowerCase() === 'source',
     anchor: value['anchor'],
   };
@@ -68,7 +68,7 @@ function masked(text: string, options: Options, skipped: number, isFromEnd: bool
   const source = order([...text]);
   const pattern = order([...options.mask]);
   const injected = options.keepsLength
-    ? pattern.filter((character) => options.inject.has(character)).length
+    ? pattern.filter((character) => options.injected.has(character)).length
     : 0;
   const length = options.keepsLength ? source.length + injected : pattern.length + skipped;
   const result = source.slice(0, Math.min(skipped, length));
@@ -78,10 +78,10 @@ function masked(text: string, options: Options, skipped: number, isFromEnd: bool
     if (character === undefined) {
       if (from >= source.length) break;
       result.push(source[from++] as string);
-    } else if (options.inject.has(character) && !options.hole.has(character)) result.push(character);
+    } else if (options.injected.has(character) && !options.holes.has(character)) result.push(character);
     else {
       const original = source[from++];
-      result.push(options.hole.has(character) && original !== undefined ? original : character);
+      result.push(options.holes.has(character) && original !== undefined ? original : character);
     }
   }
   return order(result).join('');

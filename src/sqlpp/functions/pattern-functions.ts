@@ -1,7 +1,7 @@
 // Functions of regular expressions and of LIKE patterns.
 import { sqlError } from '../errors/sql-error.ts';
+import { integerOf } from '../values/integer-value.ts';
 import type { Value } from '../values/value.ts';
-import { wholeValue } from '../values/whole-number.ts';
 import { byteOffset } from './bytes.ts';
 import { Declarations, type Implementation, type Memo } from './declaration.ts';
 import { escapeCharacter, likePrefix, likeSuffix } from './like-patterns.ts';
@@ -26,7 +26,7 @@ const position = (from: number): Implementation =>
 
 const replace: Implementation = ([text, pattern, by, count], _, memo) => {
   if (typeof text !== 'string' || typeof pattern !== 'string' || typeof by !== 'string') return null;
-  const wanted = count === undefined ? Infinity : wholeValue(count);
+  const wanted = count === undefined ? Infinity : integerOf(count);
   if (wanted === undefined) return null;
   let left = wanted;
   const replaced = new TextParts();

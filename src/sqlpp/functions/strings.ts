@@ -1,9 +1,9 @@
 // Functions of strings. Positions and lengths count bytes of UTF-8.
 
 import { sqlError } from '../errors/sql-error.ts';
+import { finiteIntegerOf, integerOf } from '../values/integer-value.ts';
 import { countSteps, writtenSteps } from '../values/step-limit.ts';
 import type { Value } from '../values/value.ts';
-import { finiteWholeValue, wholeValue } from '../values/whole-number.ts';
 import { byteLength, byteOffset, byteSlice, isAscii } from './bytes.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { lowerCase, titleLetter, upperCase } from './letter-case.ts';
@@ -80,8 +80,8 @@ const position = (from: number): Implementation =>
 const substring =
   (first: 0 | 1): Implementation =>
   ([text, from, count]) => {
-    const start = finiteWholeValue(from);
-    const length = finiteWholeValue(count);
+    const start = finiteIntegerOf(from);
+    const length = finiteIntegerOf(count);
     if (typeof text !== 'string' || start === undefined) return null;
     if (count !== undefined && length === undefined) return null;
     const size = byteLength(text);
@@ -91,7 +91,7 @@ const substring =
   };
 
 const repeat: Implementation = ([text, number]) => {
-  const count = finiteWholeValue(number);
+  const count = finiteIntegerOf(number);
   if (typeof text !== 'string' || count === undefined || count < 0) return null;
   if (count > repeatMax || count * text.length > textMax) throw sqlError(5035, 'REPEAT()');
   return text.repeat(count);
@@ -99,7 +99,7 @@ const repeat: Implementation = ([text, number]) => {
 
 const replace: Implementation = ([text, searched, by, count]) => {
   if (typeof text !== 'string' || typeof searched !== 'string' || typeof by !== 'string') return null;
-  const wanted = count === undefined ? Infinity : wholeValue(count);
+  const wanted = count === undefined ? Infinity : integerOf(count);
   if (wanted === undefined) return null;
   const times = wanted < 0 ? Infinity : wanted;
   return searched === '' ? inserted(text, by, times) : replaced(text, searched, by, times);
@@ -173,7 +173,7 @@ function partsBetween(text: string, separator: string): string[] {
 const pad =
   (isRight: boolean): Implementation =>
   ([text, width, filler = ' ']) => {
-    const length = finiteWholeValue(width);
+    const length = finiteIntegerOf(width);
     if (typeof text !== 'string' || length === undefined || length < 0) return null;
     if (typeof filler !== 'string' || filler === '') return null;
     if (length > textMax) throw sqlError(5035, isRight ? 'RPAD()' : 'LPAD()');

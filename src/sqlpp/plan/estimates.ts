@@ -99,9 +99,9 @@ function computedShare(
       const isOnePoint = isPoint(range) || (low && high && planning.compare(low.value, high.value) === 0);
       if (isOnePoint) return low ? values.equalTo(low.value) : typical;
       let share = 1;
-      if (range.high) share = high ? values.below(high.value, range.high.inclusive) : assumedRangeShare;
+      if (range.high) share = high ? values.below(high.value, range.high.isInclusive) : assumedRangeShare;
       if (!range.low) return share;
-      return low ? share - values.below(low.value, !range.low.inclusive) : share * assumedRangeShare;
+      return low ? share - values.below(low.value, !range.low.isInclusive) : share * assumedRangeShare;
     }
   }
 }
@@ -134,14 +134,14 @@ class ValueShares {
     return bin ? bin.share / Math.max(1, bin.distinct) : 0;
   }
 
-  /** The share of the values below the value, and with `inclusive` equal to it. */
-  below(value: unknown, inclusive: boolean): number {
+  /** The share of the values below the value, and with `isInclusive` equal to it. */
+  below(value: unknown, isInclusive: boolean): number {
     const { bins } = this.#statistics;
     let share = 0;
     for (const [at, bin] of bins.entries()) {
       const order = this.#planning.compare(bin.upTo, value);
       if (order < 0) share += bin.share;
-      else if (order === 0) return share + bin.share * (inclusive ? 1 : 1 - 1 / Math.max(1, bin.distinct));
+      else if (order === 0) return share + bin.share * (isInclusive ? 1 : 1 - 1 / Math.max(1, bin.distinct));
       else return share + bin.share * shareBelow(bins[at - 1]?.upTo, bin.upTo, value);
     }
     return share;

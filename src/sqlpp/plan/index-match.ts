@@ -310,7 +310,7 @@ function areInside(
     // No value is equal to NULL or MISSING.
     if (item === null || item === undefined) return true;
     const order = context.compare(item, known.value) * direction;
-    return order > 0 || (order === 0 && bound.inclusive);
+    return order > 0 || (order === 0 && bound.isInclusive);
   });
 }
 
@@ -326,7 +326,7 @@ function isInList(range: PlanRange, list: readonly Value[] | undefined, context:
   const items = new Set<unknown>(list);
   const own = itemsOf(range);
   if (own) return own.every((item) => item === null || item === undefined || items.has(item));
-  if (range.kind !== 'range' || !range.low?.inclusive || !range.high?.inclusive) return false;
+  if (range.kind !== 'range' || !range.low?.isInclusive || !range.high?.isInclusive) return false;
   if (!sameExpression(range.low.value, range.high.value)) return false;
   const point = context.constantOf(range.low.value);
   return point !== undefined && items.has(point.value);
@@ -344,10 +344,10 @@ const sameEscape = ({ escape: one }: LikeRange, { escape: other }: LikeRange): b
 
 /** Whether the inner bound lies on the inner side of the outer one, or is equal (`direction` 1: low bounds). */
 function isInside(inner: PlanBound, outer: PlanBound, context: SargContext, direction: 1 | -1): boolean {
-  if (sameExpression(outer.value, inner.value)) return outer.inclusive || !inner.inclusive;
+  if (sameExpression(outer.value, inner.value)) return outer.isInclusive || !inner.isInclusive;
   if (isNull(outer.value) && direction === 1) return true;
   const [outerValue, innerValue] = [context.constantOf(outer.value), context.constantOf(inner.value)];
   if (!outerValue || !innerValue) return false;
   const order = context.compare(innerValue.value, outerValue.value) * direction;
-  return order > 0 || (order === 0 && (outer.inclusive || !inner.inclusive));
+  return order > 0 || (order === 0 && (outer.isInclusive || !inner.isInclusive));
 }

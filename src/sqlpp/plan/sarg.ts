@@ -30,8 +30,8 @@ export interface SargContext {
 
 /** NULL as a bound that the planner adds: its `at` distinguishes it from a NULL of the statement, to which no value is equal. */
 const plannerNull: Expression = { kind: 'constant', value: null, at: notInText };
-const aboveNull: PlanBound = { value: plannerNull, inclusive: false };
-const fromNull: PlanBound = { value: plannerNull, inclusive: true };
+const aboveNull: PlanBound = { value: plannerNull, isInclusive: false };
+const fromNull: PlanBound = { value: plannerNull, isInclusive: true };
 
 function range(low: PlanBound | undefined, high: PlanBound | undefined, isExact = true): Sarg {
   return { ranges: [{ kind: 'range', low, high }], isExact };
@@ -99,8 +99,8 @@ export function sargOfAll(
   return merged;
 }
 
-function bound(value: Expression, inclusive: boolean): PlanBound {
-  return { value, inclusive };
+function bound(value: Expression, isInclusive: boolean): PlanBound {
+  return { value, isInclusive };
 }
 
 /** Whether the value can be a bound: it is the same for all rows of the scan, and known when the scan begins. */
@@ -183,7 +183,7 @@ function nullTest(key: Expression, node: Extract<Expression, { kind: 'is' }>): S
     case 'missing':
       return node.isNegated
         ? range(fromNull, undefined)
-        : range(undefined, { value: plannerNull, inclusive: false });
+        : range(undefined, { value: plannerNull, isInclusive: false });
     case 'valued':
       return node.isNegated ? range(undefined, fromNull) : range(aboveNull, undefined);
   }
@@ -313,11 +313,11 @@ function tighter(
   b: PlanBound | undefined,
 ): { bound: PlanBound | undefined; isSure: boolean } {
   if (!a || !b) return { bound: a ?? b, isSure: true };
-  if (isNull(a.value)) return { bound: isNull(b.value) ? (a.inclusive ? b : a) : b, isSure: true };
+  if (isNull(a.value)) return { bound: isNull(b.value) ? (a.isInclusive ? b : a) : b, isSure: true };
   if (isNull(b.value)) return { bound: a, isSure: true };
   return {
     bound: a,
-    isSure: expressionKey(a.value) === expressionKey(b.value) && a.inclusive === b.inclusive,
+    isSure: expressionKey(a.value) === expressionKey(b.value) && a.isInclusive === b.isInclusive,
   };
 }
 

@@ -1,4 +1,5 @@
-// Ranges of index scans, with bounds as expressions, which are evaluated when the scan begins: with the first row of the block, or the left row of a join.
+// Ranges of index scans. Their bounds are expressions, which are evaluated when the scan begins, over the left row where the scan is
+// the right side of a join, else over the row with which its query block begins.
 import type { Expression } from '../tree/expression.ts';
 import { sameExpression } from './expression-key.ts';
 
@@ -8,17 +9,17 @@ export type PlanRange =
       readonly low: PlanBound | undefined;
       readonly high: PlanBound | undefined;
     }
-  /** One point for each item of an array. */
+  /** One point for each element of an array. */
   | { readonly kind: 'each'; readonly list: Expression }
   /** Strings with the prefix of a LIKE pattern. */
   | { readonly kind: 'like'; readonly pattern: Expression; readonly escape: Expression | undefined };
 
 export interface PlanBound {
   readonly value: Expression;
-  readonly inclusive: boolean;
+  readonly isInclusive: boolean;
 }
 
-/** Ranges by key position, from the first key on. */
+/** One range for each of the first keys of the index, in their order. */
 export interface PlanSpan {
   readonly ranges: readonly PlanRange[];
   /** Every row in the span fulfils its predicates. */
@@ -30,7 +31,7 @@ export const everything: PlanRange = { kind: 'range', low: undefined, high: unde
 /** Whether the range is one value. */
 export function isPoint(range: PlanRange): boolean {
   if (range.kind !== 'range' || !range.low || !range.high) return false;
-  return range.low.inclusive && range.high.inclusive && sameExpression(range.low.value, range.high.value);
+  return range.low.isInclusive && range.high.isInclusive && sameExpression(range.low.value, range.high.value);
 }
 
 /** Whether the range has only single values. */
@@ -57,11 +58,14 @@ export function includesMissing(range: PlanRange): boolean {
 /** Values of bounds of index scans that may be arrays or objects when the scan begins. */
 export interface NestableBounds {
   readonly values: readonly Expression[];
-  /** Lists with one value for each item. */
+  /** Arrays, of which each element is a bound. */
   readonly lists: readonly Expression[];
 }
 
-/** Bounds whose spans may be wider than their predicates: an index orders NULL within arrays and objects, where a comparison is NULL. */
+/**
+ * Bounds whose spans may contain rows that do not fulfil the predicate: an index orders NULL within arrays and objects as a value, but a comparison
+ * that meets it there is NULL.
+ */
 export function nestableBounds(spans: readonly PlanSpan[]): NestableBounds {
   const ranges = spans.flatMap((span) => span.ranges);
   return {

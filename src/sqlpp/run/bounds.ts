@@ -93,15 +93,15 @@ function compilePlain(
 
 /** A comparison with NULL or MISSING is never true. A NULL that the planner adds is not compared: it is a bound. */
 function compileBound(compiler: BlockCompiler, bound: PlanBound): (run: Run, row: Row) => Bound | 'never' {
-  const { inclusive } = bound;
+  const { isInclusive } = bound;
   if (bound.value.kind === 'constant' && bound.value.value === null && bound.value.at === notInText) {
-    return () => ({ value: null, inclusive });
+    return () => ({ value: null, isInclusive });
   }
   const code = compiler.code(bound.value);
   return (run, row) => {
     // An array or object of a document may be unparsed text, which cannot be a bound.
     const value = run.resolveDeep(code.run(row, run.evaluation));
-    return value === null || value === undefined ? 'never' : { value, inclusive };
+    return value === null || value === undefined ? 'never' : { value, isInclusive };
   };
 }
 
@@ -110,7 +110,7 @@ function pointsOf(list: Code): RangeCode {
     const items = run.resolveDeep(list.run(row, run.evaluation));
     if (!Array.isArray(items)) return [];
     const points = (items as Value[]).filter((item) => item !== null && item !== undefined);
-    return points.map((value) => ({ low: { value, inclusive: true }, high: { value, inclusive: true } }));
+    return points.map((value) => ({ low: { value, isInclusive: true }, high: { value, isInclusive: true } }));
   };
 }
 
@@ -122,11 +122,13 @@ function prefixOf(pattern: Code, escapeBy: Code | undefined): RangeCode {
     const prefix = literalPrefix(text, escapeText);
     if (prefix.isWhole) {
       const value = prefix.text;
-      return [{ low: { value, inclusive: true }, high: { value, inclusive: true } }];
+      return [{ low: { value, isInclusive: true }, high: { value, isInclusive: true } }];
     }
     // Where no string follows, the high bound is the lowest array: arrays sort after all strings.
     const end = stringAfter(prefix.text);
-    return [{ low: { value: prefix.text, inclusive: true }, high: { value: end ?? [], inclusive: false } }];
+    return [
+      { low: { value: prefix.text, isInclusive: true }, high: { value: end ?? [], isInclusive: false } },
+    ];
   };
 }
 

@@ -6,8 +6,8 @@ import { Binary, newObject, RawJson, type Value, type ValueObject } from '../val
 /** The objects and arrays that belong to the changed document alone, so that they can be changed in place. */
 export type Copies = Set<object>;
 
-/** Members that are copied in one step. */
-const copiedAtOnce = 4_096;
+/** The members that are copied between two pauses for other requests. */
+const membersPerStep = 4_096;
 
 type Members = Record<string | number, Value>;
 
@@ -20,7 +20,7 @@ interface OpenCopy {
 
 export const deepCopy = (value: Value, copies: Copies): Value => resultOf(deepCopyInSteps(value, copies));
 
-/** A copy of all nested values, which belong to the document alone. An object of very many members is not copied at once, either. */
+/** A copy of all nested values, which belong to the document alone. Pauses also within an object that has very many members. */
 export function* deepCopyInSteps(value: Value, copies: Copies): WorkSteps<Value> {
   if (!hasMembers(value)) return value;
   const root = openCopy(value, copies);
@@ -31,7 +31,7 @@ export function* deepCopyInSteps(value: Value, copies: Copies): WorkSteps<Value>
     countSteps(listedSteps * (names ?? (from as unknown as Value[])).length);
     const isWide = isWideObject(names);
     for (const name of names ?? (from as unknown as Value[]).keys()) {
-      if (++visited % copiedAtOnce === 0) yield;
+      if (++visited % membersPerStep === 0) yield;
       const member: Value = from[name];
       if (hasMembers(member)) {
         const next = openCopy(member, copies);
@@ -44,7 +44,7 @@ export function* deepCopyInSteps(value: Value, copies: Copies): WorkSteps<Value>
 }
 
 const isWideObject = (names: readonly string[] | undefined): boolean =>
-  names !== undefined && names.length > copiedAtOnce;
+  names !== undefined && names.length > membersPerStep;
 
 /** A copy that still has the members of the value, or none if they are very many; the value itself if it belongs to the document already. */
 function openCopy(value: readonly Value[] | ValueObject, copies: Copies): OpenCopy {

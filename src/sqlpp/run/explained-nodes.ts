@@ -37,7 +37,7 @@ function rangeNode(range: PlanRange, key: string | undefined): Value {
       high: `like_stop(${formatExpression(range.pattern)})`,
       inclusion: 1,
     });
-  const inclusion = (range.low?.inclusive ? 1 : 0) + (range.high?.inclusive ? 2 : 0);
+  const inclusion = (range.low?.isInclusive ? 1 : 0) + (range.high?.isInclusive ? 2 : 0);
   return members({ ...shared, low: boundText(range.low), high: boundText(range.high), inclusion });
 }
 

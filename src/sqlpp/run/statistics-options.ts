@@ -18,10 +18,10 @@ const documentsPerBin = 100;
 export const sampleSizeMax = 40_000;
 
 const ranges = {
-  sample_size: { low: 1, high: sampleSizeMax, isWhole: true },
-  resolution: { low: 0.25, high: 5, isWhole: false },
-  update_statistics_timeout: { low: 0, high: 86_400, isWhole: false },
-  batch_size: { low: 1, high: 10, isWhole: true },
+  sample_size: { low: 1, high: sampleSizeMax, isInteger: true },
+  resolution: { low: 0.25, high: 5, isInteger: false },
+  update_statistics_timeout: { low: 0, high: 86_400, isInteger: false },
+  batch_size: { low: 1, high: 10, isInteger: true },
 } as const;
 
 type OptionName = keyof typeof ranges;
@@ -55,9 +55,9 @@ function optionsIn(value: Value): Partial<Record<OptionName, number>> {
 }
 
 function checked(name: OptionName, value: Value): number {
-  const { low, high, isWhole } = ranges[name];
-  const isNumber = typeof value === 'number' && (!isWhole || Number.isInteger(value));
+  const { low, high, isInteger } = ranges[name];
+  const isNumber = typeof value === 'number' && (!isInteger || Number.isInteger(value));
   if (isNumber && value >= low && value <= high) return value;
-  const kind = isWhole ? 'a whole number' : 'a number';
+  const kind = isInteger ? 'a whole number' : 'a number';
   throw sqlError(3100, `WITH of UPDATE STATISTICS: ${name} is ${kind} from ${low} to ${high}`);
 }

@@ -3,9 +3,9 @@ import { sqlError } from '../errors/sql-error.ts';
 import { type AggregateState, aggregateStateOf } from '../functions/aggregate-states.ts';
 import type { WindowColumn } from '../plan/logical.ts';
 import type { Aggregate, Expression } from '../tree/expression.ts';
+import { integerOf } from '../values/integer-value.ts';
 import { isNumber, isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
-import { wholeValue } from '../values/whole-number.ts';
 import { aggregateResult, readsMany } from './aggregate-results.ts';
 import type { BlockCompiler, Code } from './code.ts';
 import { firstIndex } from './first-index.ts';
@@ -115,7 +115,7 @@ function neighbours(direction: 1 | -1): Compile {
       });
       const known = skipsNull ? [...values.keys()].filter((at) => isKnown(values[at])) : [];
       await run.each(partition.rows, (row, at) => {
-        const steps = offset ? wholeValue(run.resolve(offset.run(row as Row, run.evaluation))) : 1;
+        const steps = offset ? integerOf(run.resolve(offset.run(row as Row, run.evaluation))) : 1;
         if (steps === undefined || steps < 1)
           throw sqlError(
             5340,
@@ -173,7 +173,7 @@ function valueInFrame(which: 'first' | 'last' | 'nth'): Compile {
 
 /** @throws SqlError 5340 */
 function positionOf(value: Value, node: Aggregate): number {
-  const position = wholeValue(value);
+  const position = integerOf(value);
   if (position === undefined || position < 1)
     throw sqlError(
       5340,

@@ -18,7 +18,7 @@ export interface ValueObject {
   readonly [name: string]: Value;
 }
 
-/** A document that is not JSON. It is compared by its bytes and formatted as `<binary (3 b)>`. */
+/** A document that is not JSON. It is compared by its bytes and formatted as `<binary (3 b)>`, here for three bytes. */
 export class Binary {
   readonly bytes: Uint8Array;
 
@@ -52,7 +52,7 @@ export class AnswerText {
   }
 }
 
-/** A long row of the answer: texts and values whose text it contains, one after the other. */
+/** A long row of the answer in pieces: JSON text, and values that become text only when the answer is written. */
 export class AnswerPieces {
   readonly pieces: readonly Value[];
 

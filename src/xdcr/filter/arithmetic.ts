@@ -1,5 +1,5 @@
 // Arithmetic and functions of filter expressions. Whole numbers stay whole: 1/4 is 0.
-import { LargeWhole } from './large-whole.ts';
+import { LargeInteger } from './large-integer.ts';
 import type { ArithmeticSign } from './tree.ts';
 import { type FilterValue, noValue } from './values.ts';
 
@@ -48,19 +48,19 @@ export function calculate(
   hasFractions: boolean,
 ): FilterValue {
   if (first === undefined || second === undefined) return undefined;
-  if (sign === '-' && first === 0 && second instanceof LargeWhole) return new LargeWhole(-second.value);
+  if (sign === '-' && first === 0 && second instanceof LargeInteger) return new LargeInteger(-second.value);
   const [left, right] = [doubleOf(first), doubleOf(second)];
   if (typeof left !== 'number' || typeof right !== 'number') return noValue;
-  const isWhole = !hasFractions && Number.isInteger(left) && Number.isInteger(right);
+  const isInteger = !hasFractions && Number.isInteger(left) && Number.isInteger(right);
   const result = resultOf(sign, left, right);
-  if (!isWhole) return finite(result);
+  if (!isInteger) return finite(result);
   // Whole numbers have 64 bits: a larger result is no value.
   return Math.abs(result) < 2 ** 63 ? Math.trunc(result) : noValue;
 }
 
 /** Calculations have doubles only. */
 const doubleOf = (value: FilterValue): FilterValue =>
-  value instanceof LargeWhole ? Number(value.value) : value;
+  value instanceof LargeInteger ? Number(value.value) : value;
 
 function resultOf(sign: ArithmeticSign, left: number, right: number): number {
   switch (sign) {

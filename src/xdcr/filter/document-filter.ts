@@ -1,7 +1,7 @@
 // Applies a filter expression to the new versions of documents.
 import { type DocumentTest, type FilterSubject, matcherOf, pathsOf, UnfilterableError } from './evaluate.ts';
 import { needsExactNumbers } from './exact-numbers.ts';
-import { parseExactly } from './large-whole.ts';
+import { parseExactly } from './large-integer.ts';
 import { parseFilter } from './parser.ts';
 
 export interface FilteredDocument {

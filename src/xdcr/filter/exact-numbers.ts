@@ -1,5 +1,5 @@
 // Whether a filter expression needs the last digits of large whole numbers.
-import { LargeWhole } from './large-whole.ts';
+import { LargeInteger } from './large-integer.ts';
 import type { Condition, Operand } from './tree.ts';
 
 /** Whether a comparison of the expression may depend on the last digits of a large number. */
@@ -22,7 +22,7 @@ function mayBeLarge(operand: Operand): boolean {
   if (operand.kind === 'path') return true;
   if (operand.kind !== 'literal') return operand.kind === 'arithmetic' && isNegation(operand);
   const { value } = operand;
-  if (value instanceof LargeWhole) return true;
+  if (value instanceof LargeInteger) return true;
   if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER;
   return typeof value === 'string' && /^[+-]?\d{16}/.test(value);
 }

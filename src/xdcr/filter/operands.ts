@@ -3,7 +3,7 @@ import { numberFunctions } from './arithmetic.ts';
 import { readTime } from './dates.ts';
 import { FilterError } from './filter-error.ts';
 import type { FilterTokens } from './filter-tokens.ts';
-import { type LargeWhole, wholeNumberOf } from './large-whole.ts';
+import { integerOf, type LargeInteger } from './large-integer.ts';
 import { shownToken, type Token } from './scanner.ts';
 import type { Operand, Path } from './tree.ts';
 
@@ -54,7 +54,7 @@ export function readOperand(tokens: FilterTokens, nested: () => Operand): Operan
 }
 
 export const literal = (
-  value: string | number | boolean | bigint | LargeWhole,
+  value: string | number | boolean | bigint | LargeInteger,
   isFloat = false,
 ): Operand => ({
   kind: 'literal',
@@ -66,7 +66,7 @@ function numberOf({ text, at }: Token): Operand {
   const value = Number(text);
   if (!Number.isFinite(value)) throw new FilterError(at, 'the number is too large');
   const isFloat = /[.eE]/.test(text);
-  return literal(isFloat ? value : wholeNumberOf(text), isFloat);
+  return literal(isFloat ? value : integerOf(text), isFloat);
 }
 
 function readCall(tokens: FilterTokens, nested: () => Operand): Operand {

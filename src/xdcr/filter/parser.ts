@@ -2,7 +2,7 @@
 // comparisons, + and -, * / %, the sign of a number). Every part has a limit, because an expression is evaluated for every change.
 import { FilterError } from './filter-error.ts';
 import { FilterTokens } from './filter-tokens.ts';
-import { LargeWhole } from './large-whole.ts';
+import { LargeInteger } from './large-integer.ts';
 import { literal, readOperand, readPath, refuseLowerCase } from './operands.ts';
 import { shownToken } from './scanner.ts';
 import { TextPattern } from './text-pattern.ts';
@@ -142,8 +142,8 @@ class Parser {
       const operand = operandOf(this.negativeOrPrimary(), at);
       if (operand.kind === 'literal' && typeof operand.value === 'number')
         return literal(0 - operand.value, operand.isFloat);
-      if (operand.kind === 'literal' && operand.value instanceof LargeWhole)
-        return literal(new LargeWhole(-operand.value.value));
+      if (operand.kind === 'literal' && operand.value instanceof LargeInteger)
+        return literal(new LargeInteger(-operand.value.value));
       return { kind: 'arithmetic', sign: '-', left: literal(0), right: operand };
     });
   }

@@ -1,5 +1,5 @@
 // What a filter expression is made of, with all constants checked.
-import type { LargeWhole } from './large-whole.ts';
+import type { LargeInteger } from './large-integer.ts';
 import type { TextPattern } from './text-pattern.ts';
 
 /** A field of the document, or a part of its metadata. */
@@ -17,7 +17,7 @@ export type Operand =
   /** `isFloat`: written with a point or an exponent, so that divisions by it have fractions. */
   | {
       readonly kind: 'literal';
-      readonly value: string | number | boolean | bigint | LargeWhole;
+      readonly value: string | number | boolean | bigint | LargeInteger;
       readonly isFloat: boolean;
     }
   | {

@@ -1,7 +1,7 @@
 // Values of filter expressions, and how they compare. A field's value is converted to the type of a constant where that is possible;
 // other values of different types are in the order of their types.
 import { readTime } from './dates.ts';
-import { LargeWhole, wholeNumberOf } from './large-whole.ts';
+import { integerOf, LargeInteger } from './large-integer.ts';
 
 /** A result that is no value: a division by zero, a text that is no date. Lower than all others, and equal to none. */
 export const noValue = Symbol('no value');
@@ -13,7 +13,7 @@ export type FilterValue =
   | null
   | boolean
   | number
-  | LargeWhole
+  | LargeInteger
   | string
   | bigint
   | readonly unknown[]
@@ -60,13 +60,13 @@ export function compareSides(left: Side, right: Side): number | undefined {
 
 /** A boolean, a number or a time; of a large number its bigint, which JavaScript compares with a double exactly. */
 const comparable = (value: FilterValue): number =>
-  (value instanceof LargeWhole ? value.value : value) as number;
+  (value instanceof LargeInteger ? value.value : value) as number;
 
 const compareComparable = (one: number, other: number): number => (one < other ? -1 : one > other ? 1 : 0);
 
 function typeOf(value: FilterValue): TypeName {
   if (value === null) return 'null';
-  if (value instanceof LargeWhole) return 'number';
+  if (value instanceof LargeInteger) return 'number';
   if (value === noValue || value === undefined) return 'none';
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'bigint') return 'time';
@@ -106,7 +106,7 @@ const numeral = /^[+-]?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
 function convertedTo(type: TypeName, value: FilterValue): FilterValue {
   if (type === 'boolean') {
     if (typeof value === 'number') return value !== 0;
-    if (value instanceof LargeWhole) return true;
+    if (value instanceof LargeInteger) return true;
     if (typeof value !== 'string' || value.length > 5) return undefined;
     const text = value.toLowerCase();
     return text === 'true' ? true : text === 'false' ? false : undefined;
@@ -114,9 +114,9 @@ function convertedTo(type: TypeName, value: FilterValue): FilterValue {
   if (type === 'number') {
     if (typeof value === 'boolean') return value ? 1 : 0;
     if (typeof value !== 'string' || !numeral.test(value)) return undefined;
-    return wholeNumeral.test(value) ? wholeNumberOf(value) : Number(value);
+    return wholeNumeral.test(value) ? integerOf(value) : Number(value);
   }
   if (type === 'string')
-    return typeof value === 'number' || value instanceof LargeWhole ? String(value) : undefined;
+    return typeof value === 'number' || value instanceof LargeInteger ? String(value) : undefined;
   return type === 'time' && typeof value === 'string' ? readTime(value) : undefined;
 }

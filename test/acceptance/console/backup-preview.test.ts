@@ -42,7 +42,7 @@ const present = (...collections: string[]): ReadonlyMap<string, PresentBucket> =
   new Map([['b', { documents: 7, collections: new Set(collections) }]]);
 const choice: RestoreChoice = { createsBuckets: false, isForced: false };
 
-test('counts the documents of the backup and of those that it continues', () => {
+test('the preview of a restore counts the documents of the backup and of those that it continues', () => {
   const now = present('_default._default', 's.c');
   const counts = (name: string): (number | null)[] =>
     previewOf(backups, name, now, choice).collections.map(({ documentsMax }) => documentsMax);
@@ -57,7 +57,7 @@ test('counts the documents of the backup and of those that it continues', () => 
   );
 });
 
-test('says what happens to buckets and collections that are there or missing', () => {
+test('the preview of a restore says what happens to buckets and collections that are there or missing', () => {
   const effects = (now: ReadonlyMap<string, PresentBucket>, change: Partial<RestoreChoice> = {}) => {
     const { collections, missing } = previewOf(backups, '2026-01-05', now, { ...choice, ...change });
     return { effects: collections.map(({ effect }) => effect), missing };

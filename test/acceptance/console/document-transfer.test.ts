@@ -10,9 +10,10 @@ import { NodeProcess } from '../../support/node-process.ts';
 const docs = '/pools/default/buckets/travel/docs';
 /** The longest line that an import accepts. */
 const lineBytesMax = 10 << 20;
-const linesOfCancelled = 2_000;
-const storedOfCancelled = 20;
-const listed = 3_000;
+/** Of the import that is cancelled: its lines, and the documents that are stored before. */
+const cancelledLines = 2_000;
+const storedBeforeCancel = 20;
+const listedDocuments = 3_000;
 /** The documents that the page reads at a time. */
 const readAtOnce = 500;
 
@@ -58,6 +59,7 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
       .getByRole('region', { name: 'Refused lines' })
       .getByRole('row')
       .allTextContents();
+    // Without the header; each text is that of both cells, number and problem.
     const texts = refused.slice(1).sort();
     assert.equal(texts.length, 5);
     for (const [index, expected] of [
@@ -92,11 +94,11 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
     await using opened = await openDocuments();
     const { page } = opened;
     const line = (_: unknown, index: number) => JSON.stringify({ _key: `cancelled_${index}` });
-    const buffer = Buffer.from(Array.from({ length: linesOfCancelled }, line).join('\n'));
+    const buffer = Buffer.from(Array.from({ length: cancelledLines }, line).join('\n'));
     let sent = 0;
     // Further requests get no answer, so that the import is cancelled in its middle on a machine of any speed.
     await page.route('**/docs/**', (route) =>
-      route.request().method() !== 'POST' || ++sent <= storedOfCancelled ? route.continue() : undefined,
+      route.request().method() !== 'POST' || ++sent <= storedBeforeCancel ? route.continue() : undefined,
     );
     await page.getByRole('button', { name: 'Import' }).click();
     const dialog = page.getByRole('dialog');
@@ -105,15 +107,15 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
       .setInputFiles({ name: 'many.jsonl', mimeType: 'application/jsonl', buffer });
     await dialog.getByRole('button', { name: 'Import' }).click();
     await dialog.getByRole('progressbar').waitFor();
-    await dialog.getByText(`${storedOfCancelled} documents stored, 0 lines refused so far`).waitFor();
+    await dialog.getByText(`${storedBeforeCancel} documents stored, 0 lines refused so far`).waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await dialog.getByText(`Cancelled: ${storedOfCancelled} documents stored, 0 lines refused`).waitFor();
+    await dialog.getByText(`Cancelled: ${storedBeforeCancel} documents stored, 0 lines refused`).waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'cancelled_0', exact: true }).waitFor();
   });
 
   it('scrolls through all documents of a collection, with only the rows in sight in the page', async () => {
-    const statement = `UPSERT INTO travel (KEY k, VALUE v) SELECT "many_" || SUBSTR(TO_STRING(100000 + n), 1) AS k, {"n": n} AS v FROM ARRAY_RANGE(0, ${listed}) AS n`;
+    const statement = `UPSERT INTO travel (KEY k, VALUE v) SELECT "many_" || SUBSTR(TO_STRING(100000 + n), 1) AS k, {"n": n} AS v FROM ARRAY_RANGE(0, ${listedDocuments}) AS n`;
     assert.equal((await node.request('/_p/query/query/service', 'POST', { statement })).status, 200);
     await using opened = await openDocuments();
     const { page, problems } = opened;
@@ -121,9 +123,11 @@ describe('documents in bulk in the console', { skip: needs('chromium') }, () => 
     await page.getByRole('button', { name: 'Filter by beginning' }).click();
     await page.getByRole('button', { name: 'many_00000' }).waitFor();
     const list = page.getByRole('region', { name: 'Documents' });
-    for (let read = readAtOnce; read <= listed; read += readAtOnce) {
+    for (let read = readAtOnce; read <= listedDocuments; read += readAtOnce) {
       await page
-        .getByText(read < listed ? `${read.toLocaleString('en')} documents, and more` : '3,000 documents')
+        .getByText(
+          read < listedDocuments ? `${read.toLocaleString('en')} documents, and more` : '3,000 documents',
+        )
         .waitFor();
       await list.press('End');
     }

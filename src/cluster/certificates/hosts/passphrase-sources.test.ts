@@ -16,7 +16,7 @@ const refusal = async (promise: Promise<unknown>): Promise<unknown> => {
   return error.body.value ?? error.body.fields;
 };
 
-test('reads a passphrase from a script of its folder, or reports why it cannot', async () => {
+test('the node reads a passphrase from a script of its folder, or reports why it cannot', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'scripts-'));
   const script = (name: string, text: string) => {
     writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`);
@@ -55,7 +55,7 @@ test('reads a passphrase from a script of its folder, or reports why it cannot',
   rmSync(folder, { recursive: true });
 });
 
-test('reads a passphrase from an HTTP service, and shows no secret of the call', async () => {
+test('the node reads a passphrase from an HTTP service, and shows no secret of the call', async () => {
   const server = createServer((request, response) => {
     const isRight = request.headers['x-token'] === 't0ken' && request.url === '/key?secret=1';
     response.writeHead(isRight ? 200 : 403).end(isRight ? 'sesame' : '');
@@ -82,7 +82,7 @@ test('reads a passphrase from an HTTP service, and shows no secret of the call',
   assert.match(String(await refusal(fine.text())), /^REST API call .*\/key failed \(.*ECONNREFUSED/);
 });
 
-test('connects to addresses of one family only, if the request names it', async () => {
+test('the node connects to addresses of one family only, if the request names it', async () => {
   const server = createServer((_request, response) => response.end('sesame'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://localhost:${(server.address() as AddressInfo).port}/`;

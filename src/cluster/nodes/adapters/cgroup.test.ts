@@ -16,7 +16,7 @@ function figuresOf(files: Record<string, string>): CgroupFigures {
   return figures;
 }
 
-test('reads version 2, in which the lowest limit of all ancestors applies', () => {
+test('the control group reader reads version 2, in which the lowest limit of all ancestors applies', () => {
   const group = 'sys/fs/cgroup/outer/inner';
   const figures = figuresOf({
     'proc/self/cgroup': '0::/outer/inner\n',
@@ -34,7 +34,7 @@ test('reads version 2, in which the lowest limit of all ancestors applies', () =
   });
 });
 
-test('counts the memory that an outer group of a higher limit has left, if that is less', () => {
+test('the control group reader counts the memory that an outer group of a higher limit has left, if that is less', () => {
   const { memory } = figuresOf({
     'proc/self/cgroup': '0::/outer/inner\n',
     'sys/fs/cgroup/outer/inner/memory.max': '1000000\n',
@@ -46,7 +46,7 @@ test('counts the memory that an outer group of a higher limit has left, if that 
   assert.deepEqual(memory, { limit: 1_000_000, used: 850_000 });
 });
 
-test('reads version 1, in a container that sees its own group as the root', () => {
+test('the control group reader reads version 1, in a container that sees its own group as the root', () => {
   const figures = figuresOf({
     'proc/self/cgroup': '5:memory:/docker/0123\n4:cpu,cpuacct:/docker/0123\n',
     'sys/fs/cgroup/memory/memory.limit_in_bytes': '2000000\n',
@@ -63,7 +63,7 @@ test('reads version 1, in a container that sees its own group as the root', () =
   });
 });
 
-test('reports no limits if there are none', () => {
+test('the control group reader reports no limits if there are none', () => {
   const none = { memory: null, cpu: null };
   assert.deepEqual(figuresOf({}), none);
   assert.deepEqual(

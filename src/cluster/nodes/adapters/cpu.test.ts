@@ -19,7 +19,7 @@ function aMeter(
 
 const host = { utilization: 30, user: 12, system: 8 };
 
-test('reports the processor shares of programs, the system, interrupts and the hypervisor', () => {
+test('the processor meter reports the processor shares of programs, the system, interrupts and the hypervisor', () => {
   const { machine, meter } = aMeter(null);
   machine.nowMs = 500;
   machine.times = endTimes;
@@ -29,7 +29,7 @@ test('reports the processor shares of programs, the system, interrupts and the h
   assert.deepEqual(meter.shares(null), { ...host, irq: 5, stolen: 5, host });
 });
 
-test('measures a container relative to its quota, and also its host', () => {
+test('the processor meter measures a container relative to its quota, and also its host', () => {
   const { machine, meter } = aMeter({ cores: 0.5, usedSeconds: 3, userSeconds: 2, systemSeconds: 1 });
   machine.nowMs = 10_000;
   machine.times = endTimes;

@@ -12,7 +12,7 @@ function scratch(): Disposable & { path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
 }
 
-test('creates a folder with its parents', async () => {
+test('the node creates a folder with its parents', async () => {
   using folder = scratch();
   const deep = join(folder.path, 'a', 'b', 'c');
   assert.equal(await environment.usableFolder(deep), true);
@@ -20,7 +20,7 @@ test('creates a folder with its parents', async () => {
   assert.equal(await environment.usableFolder(deep), true);
 });
 
-test('refuses files and paths below files', async () => {
+test('the node refuses files and paths below files', async () => {
   using folder = scratch();
   const file = join(folder.path, 'file');
   writeFileSync(file, '');
@@ -28,19 +28,19 @@ test('refuses files and paths below files', async () => {
   assert.equal(await environment.usableFolder(join(file, 'below')), false);
 });
 
-test('refuses folders below one that denies new entries, at once', {
+test('the node refuses folders below one that denies new entries, at once', {
   skip: process.platform !== 'linux' && 'there is no /proc',
   timeout: 120_000,
 }, async () => {
   assert.equal(await environment.usableFolder('/proc/divan/index'), false);
 });
 
-test('refuses paths that are invalid for the system', async () => {
+test('the node refuses paths that are invalid for the system', async () => {
   assert.equal(await environment.usableFolder(`/${'a/'.repeat(100_000)}`), false);
   assert.equal(await environment.usableFolder('/tmp/nul\0byte'), false);
 });
 
-test('follows links of the existing part of a path, and keeps the rest as written', async () => {
+test('the node follows links of the existing part of a path, and keeps the rest as written', async () => {
   using folder = scratch();
   const real = realpathSync(folder.path);
   mkdirSync(join(real, 'there'));
@@ -71,7 +71,7 @@ test('only programs of this machine connect to a node that listens on a loopback
   for (const host of ['0.0.0.0', '::', '10.0.0.2']) assert.equal(listensOnLoopbackOnly(host), false, host);
 });
 
-test('refuses the name of a node unless it resolves to an address that the node listens on', async () => {
+test('the node refuses the name of a node unless it resolves to an address that the node listens on', async () => {
   const loopback = new OsEnvironment('127.0.0.1');
   assert.equal(await loopback.nameProblem('127.0.0.1'), null);
   assert.equal(await loopback.nameProblem('localhost'), null);
@@ -88,7 +88,7 @@ test('refuses the name of a node unless it resolves to an address that the node 
   assert.equal(await new OsEnvironment('0.0.0.0').nameProblem('127.0.0.1'), null);
 });
 
-test('refuses a malformed host name as the name of a node', async () => {
+test('the node refuses a malformed host name as the name of a node', async () => {
   const environment = new OsEnvironment('0.0.0.0');
   assert.match((await environment.nameProblem('a b')) ?? '', /neither an address nor a domain name/);
   assert.match((await environment.nameProblem('no-such-host.invalid')) ?? '', /^Unable to resolve/);

@@ -45,7 +45,7 @@ class Follower {
   async pass(to: BucketUnderTest): Promise<void> {
     const { vb, position } = this;
     const { changes } = this.from.bucket;
-    const end = changes.wholeEnd(vb, position);
+    const end = changes.recentEnd(vb, position);
     if (end === position) return;
     const { applier } = to.bucket;
     const first = this.next();
@@ -63,8 +63,8 @@ class Follower {
   next(): CutItem | null {
     const { changes } = this.from.bucket;
     const item = emptyCutItem();
-    const end = changes.wholeEnd(this.vb, this.position);
-    return changes.next(this.vb, this.position, end, item) > 0 ? item : null;
+    const end = changes.recentEnd(this.vb, this.position);
+    return changes.readNext(this.vb, this.position, end, item) > 0 ? item : null;
   }
 }
 
@@ -85,9 +85,9 @@ async function versionOf(b: BucketUnderTest, key: string, vb: number, isCopy: bo
       : b.bucket.documents.findAny(vb, bytes, 0, bytes.length, view);
   const status = await b.whenResident(find);
   if (status !== Status.success) return { status };
-  const { casHi, casLo, seqno, rev, flags, expiry, datatype, deleted } = view;
+  const { casHi, casLo, seqno, rev, flags, expiry, datatype, isDeleted } = view;
   const value = view.buffer.toString('latin1', view.valueStart, view.valueEnd);
-  return { casHi, casLo, seqno, rev, flags, expiry, datatype, deleted, value };
+  return { casHi, casLo, seqno, rev, flags, expiry, datatype, isDeleted, value };
 }
 
 const keys = ['a', 'b', 'c', '8:a', '8:b', '8:c'];

@@ -14,9 +14,9 @@ test('a stored document is found with its metadata, and counted', async () => {
   assert.equal(b.store('k', { value: 'one', flags: 0xffffffff, datatype: Datatype.json }), Status.success);
   assert.equal(b.find('k'), Status.success);
   assert.equal(b.value, 'one');
-  const { flags, datatype, expiry, casHi, casLo, seqno, rev, deleted, locked } = b.view;
+  const { flags, datatype, expiry, casHi, casLo, seqno, rev, isDeleted, isLocked } = b.view;
   assert.deepEqual(
-    { flags, datatype, expiry, casHi, casLo, seqno, rev, deleted, locked },
+    { flags, datatype, expiry, casHi, casLo, seqno, rev, isDeleted, isLocked },
     {
       flags: 0xffffffff,
       datatype: Datatype.json,
@@ -24,8 +24,8 @@ test('a stored document is found with its metadata, and counted', async () => {
       ...b.cas,
       seqno: 1,
       rev: 1,
-      deleted: false,
-      locked: false,
+      isDeleted: false,
+      isLocked: false,
     },
   );
   assert.equal(b.find('k', 1), Status.keyNotFound, 'the same key in another vbucket is another document');
@@ -131,7 +131,7 @@ test('a locked document is changed only with the CAS of its lock, until the lock
     Array(4).fill(Status.locked),
   );
   assert.equal(b.store('k', { mode: StoreMode.add }), Status.keyExists);
-  assert.ok(b.find('k') === Status.success && b.view.locked);
+  assert.ok(b.find('k') === Status.success && b.view.isLocked);
   assert.equal(b.unlock('k', old.casHi, old.casLo), Status.locked);
   b.tick(14_900);
   assert.equal(b.store('k'), Status.locked);
@@ -196,7 +196,7 @@ test('expiry is relative up to 30 days, absolute above, and turns the document i
   b.tick(10_000);
   assert.equal(b.find('k'), Status.keyNotFound);
   assert.equal(b.findAny('k'), Status.success);
-  assert.ok(b.view.deleted && b.view.seqno === seqno + 1 && b.view.rev === 3);
+  assert.ok(b.view.isDeleted && b.view.seqno === seqno + 1 && b.view.rev === 3);
   assert.deepEqual([b.view.expiry, b.value], [b.nowSeconds, '']);
   assert.equal(b.store('past', { expiry: b.nowSeconds - 10 }), Status.success);
   assert.equal(b.find('past'), Status.keyNotFound);
@@ -291,7 +291,7 @@ test('a deletion keeps system xattrs only; a store with keepXattrs keeps all', a
   assert.equal(b.value, withXattrs({ a: '1' }, body.toString()).toString('latin1'));
 });
 
-test('tombstones count as existing with overTombstone, and keep the value that a deletion brings', async () => {
+test('tombstones count as existing with countsTombstone, and keep the value that a deletion brings', async () => {
   const b = await aBucket();
   b.store('k');
   const value = withXattrs({ _x: '1' }, '');
@@ -301,9 +301,12 @@ test('tombstones count as existing with overTombstone, and keep the value that a
   assert.equal(b.value, value.toString('latin1'));
   assert.equal(b.store('k', { mode: StoreMode.replace }), Status.keyNotFound);
   const tombstone = b.cas;
-  assert.equal(b.store('k', { mode: StoreMode.add, overTombstone: true }), Status.keyExists);
-  assert.equal(b.store('k', { mode: StoreMode.remove, overTombstone: true, casLo: 1 }), Status.keyExists);
-  assert.equal(b.store('k', { mode: StoreMode.replace, overTombstone: true, ...tombstone }), Status.success);
+  assert.equal(b.store('k', { mode: StoreMode.add, countsTombstone: true }), Status.keyExists);
+  assert.equal(b.store('k', { mode: StoreMode.remove, countsTombstone: true, casLo: 1 }), Status.keyExists);
+  assert.equal(
+    b.store('k', { mode: StoreMode.replace, countsTombstone: true, ...tombstone }),
+    Status.success,
+  );
   assert.equal(b.find('k'), Status.success);
   assert.deepEqual([b.bucket.stats().items, b.bucket.stats().tombstones], [1, 0]);
 });

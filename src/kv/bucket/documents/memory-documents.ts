@@ -101,7 +101,7 @@ export class MemoryDocuments implements Documents {
 
   find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {
     const status = this.findAny(vb, key, keyStart, keyEnd, view);
-    return status === Status.success && view.deleted ? Status.keyNotFound : status;
+    return status === Status.success && view.isDeleted ? Status.keyNotFound : status;
   }
 
   findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {

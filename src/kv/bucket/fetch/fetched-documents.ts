@@ -122,6 +122,6 @@ function showItem(item: CutItem, view: ItemView): void {
   view.casLo = item.casLo;
   view.seqno = item.seqno;
   view.rev = item.rev;
-  view.deleted = isDeleted(item);
-  view.locked = false;
+  view.isDeleted = isDeleted(item);
+  view.isLocked = false;
 }

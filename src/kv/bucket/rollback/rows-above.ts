@@ -1,4 +1,4 @@
-// The rows of a vbucket above a seqno, which a rollback removes: they are read from disk by seqno.
+// Reads from disk the rows of a vbucket above a seqno: those that a rollback to this seqno removes.
 import { type CutItem, CutReader, isDeleted } from '../../data/cut.ts';
 import type { BackfillPage } from '../../data/disk-engine.ts';
 import { isEventKey } from '../../data/system-events.ts';
@@ -26,8 +26,8 @@ export interface RowsAboveOptions {
 }
 
 /**
- * Everything of the vbucket must be on disk. Null where a rollback would not restore the earlier state: tombstones above the seqno were purged, the
- * vbucket changed meanwhile, or a collection was created or dropped. Null for more than `rowsMax` rows, too.
+ * Null where the removal of the rows would not restore the earlier state: the vbucket has changes that are not on disk or changed meanwhile, tombstones
+ * above the seqno were purged, or a collection was created or dropped. Null also for more than `rowsMax` rows.
  */
 export async function rowsAbove(
   { collections, readRows, vbuckets }: RowsAboveOptions,
@@ -39,8 +39,8 @@ export async function rowsAbove(
   const rows: RowAbove[] = [];
   for (let position = seqno; position < high; ) {
     const page = await readRows(vb, position);
-    const isSame = page.purgeSeqno <= seqno && page.endSeqno === high && highSeqno[vb] === high;
-    if (!isSame || page.toSeqno <= position) return null;
+    const isUnchanged = page.purgeSeqno <= seqno && page.endSeqno === high && highSeqno[vb] === high;
+    if (!isUnchanged || page.toSeqno <= position) return null;
     const reader = new CutReader(page.batch);
     while (reader.nextCut())
       while (reader.nextItem()) {

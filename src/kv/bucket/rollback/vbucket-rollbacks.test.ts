@@ -78,9 +78,9 @@ async function stateOf(b: BucketUnderTest): Promise<string[]> {
     const key = keyOf(`k${i}`);
     const status = await b.whenResident(() => find(vb, key, 0, key.length, view));
     if (status === Status.keyNotFound) continue;
-    const { buffer, casHi, casLo, deleted, expiry, flags, rev, seqno, valueEnd, valueStart } = view;
+    const { buffer, casHi, casLo, isDeleted, expiry, flags, rev, seqno, valueEnd, valueStart } = view;
     const value = buffer.toString('latin1', valueStart, valueEnd);
-    found.push(JSON.stringify([i, status, value, casHi, casLo, rev, seqno, deleted, expiry, flags]));
+    found.push(JSON.stringify([i, status, value, casHi, casLo, rev, seqno, isDeleted, expiry, flags]));
   }
   const counts = [columns.highSeqno, columns.items, columns.tombstones].map((column) => column[vb]);
   return [...found, JSON.stringify(counts)];

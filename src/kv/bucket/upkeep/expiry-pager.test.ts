@@ -92,7 +92,7 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
     const { items, tombstones, expired } = b.bucket.stats();
     assert.deepEqual({ items, tombstones, expired }, { items: 0, tombstones: count, expired: count });
     assert.equal(await b.whenResident(() => b.findAny('k10', 10)), Status.success);
-    assert.ok(b.view.deleted && b.value.includes('_sys') && !b.value.includes('user'));
+    assert.ok(b.view.isDeleted && b.value.includes('_sys') && !b.value.includes('user'));
     await b.bucket.stop();
   });
 }

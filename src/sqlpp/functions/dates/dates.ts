@@ -164,16 +164,16 @@ const truncateText: Implementation = ([text, part]) => {
 
 // ---------- adding and differences
 
-const isWhole = (value: Value): value is number => typeof value === 'number' && Number.isInteger(value);
+const isInteger = (value: Value): value is number => typeof value === 'number' && Number.isInteger(value);
 
 const addToMillis: Implementation = ([millis, count, part], context) => {
   const time = atMillis(millis, local(context));
-  if (time === undefined || !isWhole(count) || typeof part !== 'string') return null;
+  if (time === undefined || !isInteger(count) || typeof part !== 'string') return null;
   return addToDate(time, count, part)?.ms ?? null;
 };
 
 const addToText: Implementation = ([text, count, part], context) => {
-  if (typeof text !== 'string' || !isWhole(count) || typeof part !== 'string') return null;
+  if (typeof text !== 'string' || !isInteger(count) || typeof part !== 'string') return null;
   const found = readKnown(text, local(context));
   const added = found && addToDate(found.time, count, part);
   return added === undefined ? null : writeLayout(added, found?.layout ?? '');
@@ -201,7 +201,7 @@ function range(
 ): Implementation {
   return ([first, second, part, step = 1], context) => {
     const [start, end] = [from(first, context), from(second, context)];
-    if (start === undefined || end === undefined || typeof part !== 'string' || !isWhole(step)) return null;
+    if (start === undefined || end === undefined || typeof part !== 'string' || !isInteger(step)) return null;
     if (start.ms === end.ms || start.ms > end.ms !== step < 0) return [];
     if (Math.abs(dateDifference(start, end, part)) > repeatMax) throw sqlError(5035, `${name}()`);
     const items: Value[] = [];

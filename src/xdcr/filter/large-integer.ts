@@ -2,7 +2,7 @@
 // them only for an expression that can tell the difference, since that takes longer.
 import { rawJson } from '#base/exact-json.ts';
 
-export class LargeWhole {
+export class LargeInteger {
   // Private: a path of an expression must find no field in a number.
   readonly #value: bigint;
 
@@ -24,22 +24,22 @@ export class LargeWhole {
 }
 
 /** The number of a text of digits. */
-export function wholeNumberOf(digits: string): number | LargeWhole {
+export function integerOf(digits: string): number | LargeInteger {
   const value = Number(digits);
-  return Number.isSafeInteger(value) ? value : new LargeWhole(BigInt(digits));
+  return Number.isSafeInteger(value) ? value : new LargeInteger(BigInt(digits));
 }
 
-/** Parses JSON, with a `LargeWhole` for each whole number that a double cannot have exactly. */
+/** Parses JSON, with a `LargeInteger` for each whole number that a double cannot have exactly. */
 export function parseExactly(text: string): unknown {
   // Most texts have no such number. With a function for each value, parsing takes several times as long, and fails where values are nested deep.
   if (!largeNumeral.test(text)) return JSON.parse(text) as unknown;
-  return JSON.parse(text, exactWhole as (key: string, value: unknown) => unknown) as unknown;
+  return JSON.parse(text, exactInteger as (key: string, value: unknown) => unknown) as unknown;
 }
 
 /** The least whole number that a double cannot have exactly has 16 digits. */
 const largeNumeral = /\d{16}/;
 
-const exactWhole = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
+const exactInteger = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
   typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
-    ? new LargeWhole(BigInt(source))
+    ? new LargeInteger(BigInt(source))
     : value;

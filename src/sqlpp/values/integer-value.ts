@@ -2,13 +2,13 @@
 import type { Value } from './value.ts';
 
 /** The number if it is whole, rounded beyond 2^53, where no array or text ends; infinite ones are whole. Undefined for other values. */
-export function wholeValue(value: Value): number | undefined {
+export function integerOf(value: Value): number | undefined {
   if (typeof value === 'number') return value === Math.trunc(value) ? value : undefined;
   return typeof value === 'bigint' ? Number(value) : undefined;
 }
 
-/** Like `wholeValue`, without infinite numbers. */
-export function finiteWholeValue(value: Value): number | undefined {
+/** Like `integerOf`, without infinite numbers. */
+export function finiteIntegerOf(value: Value): number | undefined {
   if (typeof value === 'number') return Number.isInteger(value) ? value : undefined;
   return typeof value === 'bigint' ? Number(value) : undefined;
 }
