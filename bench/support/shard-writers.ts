@@ -31,7 +31,7 @@ interface Writer {
 }
 
 /** The pause before a refused write is repeated at the next node. */
-const retryMs = 1;
+const retryPauseMs = 1;
 
 export class ShardWriters {
   private readonly nodes: readonly NodeProcess[];
@@ -89,7 +89,7 @@ export class ShardWriters {
     const connection = this.connections[writer.asked];
     if (connection !== undefined && !connection.isClosed)
       connection.send(writer.request, (reply) => this.answered(writer, reply));
-    else void this.open(writer.asked).then(() => this.writeLater(writer, retryMs));
+    else void this.open(writer.asked).then(() => this.writeLater(writer, retryPauseMs));
   }
 
   /** Resolves also if the node does not have the bucket yet. */
@@ -112,7 +112,7 @@ export class ShardWriters {
     if (isWritten) this.note(writer);
     // The node does not serve the vbucket: ask the next one, as a client does.
     else writer.asked = (writer.asked + 1) % this.nodes.length;
-    this.writeLater(writer, isWritten ? this.pauseMs : retryMs);
+    this.writeLater(writer, isWritten ? this.pauseMs : retryPauseMs);
     return true;
   }
 

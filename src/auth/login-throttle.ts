@@ -7,7 +7,7 @@ import type { Clock } from '#ports/clock.ts';
 const firstDelayMs = 100;
 const longestDelayMs = 2_000;
 /** Below the five seconds after which published clients report a timeout instead of a wrong password. */
-const longestWaitMs = 3_000;
+const waitMaxMs = 3_000;
 const discardAfterMs = 15 * 60_000;
 /** The maximum of sources and of pairs of a source and a user whose failures are counted. */
 const countedMax = 10_000;
@@ -60,7 +60,7 @@ export class LoginThrottle {
         ? earlier
         : { count: 0, freeAtMs: nowMs, lastMs: nowMs };
     const step = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures.count, 10));
-    const freeAtMs = Math.min(Math.max(nowMs, failures.freeAtMs) + step, nowMs + longestWaitMs);
+    const freeAtMs = Math.min(Math.max(nowMs, failures.freeAtMs) + step, nowMs + waitMaxMs);
     // Deleted and set again, so that the map stays in order of the last failure.
     this.#failures.delete(key);
     this.#failures.set(key, { count: failures.count + 1, freeAtMs, lastMs: nowMs });

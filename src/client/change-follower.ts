@@ -38,7 +38,7 @@ export interface ChangeFollowerOptions extends Omit<ChangeConnectionOptions, 'ha
   clock: Clock;
 }
 
-const retryMs = { first: 20, last: 5_000 } as const;
+const retryPauseMs = { first: 20, last: 5_000 } as const;
 
 /** Stream ends that are final. After all others the stream is requested again. */
 const finalEnds: ReadonlySet<number> = new Set([
@@ -97,15 +97,15 @@ export class ChangeFollower implements BucketFollower {
 
   private async run(): Promise<void> {
     const { clock, handler } = this.options;
-    let delayMs: number = retryMs.first;
+    let delayMs: number = retryPauseMs.first;
     while (!this.isStopped) {
       const startedMs = clock.monotonicMs();
       const reason = await this.follow();
       if (this.isStopped) return;
       handler.lost(reason, this.options.vbuckets);
-      if (clock.monotonicMs() - startedMs > retryMs.last) delayMs = retryMs.first;
+      if (clock.monotonicMs() - startedMs > retryPauseMs.last) delayMs = retryPauseMs.first;
       await clock.sleep(delayMs, this.stopped.signal).catch(() => {}); // stopped: the loop sees it
-      delayMs = Math.min(delayMs * 2, retryMs.last);
+      delayMs = Math.min(delayMs * 2, retryPauseMs.last);
     }
   }
 
@@ -163,7 +163,7 @@ export class ChangeFollower implements BucketFollower {
       } else if (reply.status === Status.unknownCollection || reply.status === Status.unknownScope)
         return this.finish(vb, EndReason.filterEmpty);
       else if (reply.status === Status.noAccess) return this.finish(vb, EndReason.lostPrivileges);
-      else if (isTransient(reply.status)) await clock.sleep(retryMs.first, this.stopped.signal);
+      else if (isTransient(reply.status)) await clock.sleep(retryPauseMs.first, this.stopped.signal);
       else
         throw new Error(`the stream of vbucket ${vb} was refused with status 0x${reply.status.toString(16)}`);
     }
@@ -205,8 +205,8 @@ export class ChangeFollower implements BucketFollower {
     const last = this.repeated.get(vb);
     const nowMs = clock.monotonicMs();
     // A stream without changes may have run for days since.
-    const isSame = last !== undefined && last.seqno === seqno && nowMs - last.atMs <= retryMs.last;
-    const pauseMs = isSame ? Math.min(Math.max(retryMs.first, last.pauseMs * 2), retryMs.last) : 0;
+    const isSame = last !== undefined && last.seqno === seqno && nowMs - last.atMs <= retryPauseMs.last;
+    const pauseMs = isSame ? Math.min(Math.max(retryPauseMs.first, last.pauseMs * 2), retryPauseMs.last) : 0;
     this.repeated.set(vb, { seqno, pauseMs, atMs: nowMs + pauseMs });
     if (pauseMs > 0) await clock.sleep(pauseMs, this.stopped.signal);
   }

@@ -12,7 +12,7 @@ import { itemsGroup, itemsIn } from './item-counts.ts';
 import { seqnosIn, seqnosRequest } from './seqnos.ts';
 
 /** All retries together receive five seconds. */
-const retryMs = 100;
+const retryPauseMs = 100;
 const retriesMax = 50;
 /** In place of a seqno that was not read yet. */
 const missing = -1;
@@ -94,7 +94,7 @@ export class ClusterBucketClient extends BucketClient {
         const isMoving = error instanceof StatusError && error.status === Status.notMyVbucket;
         if (!isMoving || attempt >= retriesMax || this.isClosed) throw error;
       }
-      await this.clock.sleep(retryMs);
+      await this.clock.sleep(retryPauseMs);
     }
   }
 

@@ -17,7 +17,7 @@ export interface ClusterConnectionOptions extends BucketClientOptions {
 }
 
 /** Pauses before a refused request is sent again: about five seconds in all. */
-const retryMs = { first: 10, most: 200 } as const;
+const retryPauseMs = { first: 10, most: 200 } as const;
 const attemptsMax = 30;
 /** Another node may get a new collection later than this one: about a second. */
 const collectionAttemptsMax = 10;
@@ -165,7 +165,7 @@ export class ClusterConnection implements RequestSender {
   }
 
   private retryLater(request: RequestParts, receive: ReceiveReply, attempts: number): void {
-    const delayMs = Math.min(retryMs.first * 2 ** attempts, retryMs.most);
+    const delayMs = Math.min(retryPauseMs.first * 2 ** attempts, retryPauseMs.most);
     const timer = this.options.clock.after(delayMs, () => {
       this.delayed.delete(receive);
       this.attempt(request, receive, attempts + 1);

@@ -82,7 +82,7 @@ export class ClusterRoutes {
 }
 
 /** Silence after which a connection to another node is closed, and the time to connect: a node that hangs must not delay statements. */
-const limits = { timeoutMs: 15_000, connectMs: 3_000 } as const;
+const limits = { timeoutMs: 15_000, connectTimeoutMs: 3_000 } as const;
 
 /** The address of another node, undefined for a node that is not in the cluster. */
 export function addressOfNode(routes: ClusterRoutes, id: string) {

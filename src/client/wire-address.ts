@@ -8,7 +8,7 @@ export interface WireAddress {
   /** A connection with requests in flight is closed after this time without input. */
   timeoutMs: number;
   /** Time to connect; omitted: `timeoutMs`. */
-  connectMs?: number;
+  connectTimeoutMs?: number;
   /** A data port with TLS of a server outside of this cluster. */
   tls?: ServerTls | undefined;
   /** Another node of the cluster, at its port for replication: certificates of both sides take the place of an account. */

@@ -72,7 +72,7 @@ export class WireConnection implements RequestSender {
   private isDelivering = false;
 
   private constructor(address: WireAddress) {
-    const { host, port, timeoutMs, connectMs = timeoutMs } = address;
+    const { host, port, timeoutMs, connectTimeoutMs = timeoutMs } = address;
     this.closed = this.end.promise;
     this.socket = openSocket(address, {
       receive: (buffer, bytes) => this.receive(buffer, bytes),
@@ -80,13 +80,13 @@ export class WireConnection implements RequestSender {
     });
     this.socket.on('error', (error) => this.fail(new DataPortError(error.message, { cause: error })));
     this.socket.on('close', () => this.fail(new DataPortError('the data port closed the connection')));
-    this.socket.setTimeout(connectMs);
+    this.socket.setTimeout(connectTimeoutMs);
     // A callback of `setTimeout` would be called once only, perhaps while no request waits.
     this.socket.on('timeout', () => {
       const isIdle = this.unanswered.size === 0 && !this.expectsMessages && this.isOpen;
       this.isLimitDue = this.socket.isPaused();
       if (isIdle || this.isLimitDue) return;
-      const waitedMs = this.isOpen ? timeoutMs : connectMs;
+      const waitedMs = this.isOpen ? timeoutMs : connectTimeoutMs;
       this.fail(new DataPortError(`no answer from ${host}:${port} in ${waitedMs} ms`));
     });
   }

@@ -22,7 +22,7 @@ export interface OwnEntryDeps {
   log: Log;
 }
 
-const retryMs = 1_000;
+const retryPauseMs = 1_000;
 
 export class OwnEntry {
   readonly #deps: OwnEntryDeps;
@@ -51,7 +51,7 @@ export class OwnEntry {
     const { clock, log } = this.#deps;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      await clock.sleep(retryMs, signal).catch(() => {});
+      await clock.sleep(retryPauseMs, signal).catch(() => {});
       if (signal.aborted) return;
       try {
         return await updateOwnEntry(this.#deps, ports);

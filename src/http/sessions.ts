@@ -21,7 +21,7 @@ export interface SessionRequest {
   readonly port: number;
 }
 
-const idleMs = 30 * 60_000;
+const idleTimeoutMs = 30 * 60_000;
 const sessionsMax = 1_000;
 /** So that no user can end the sessions of others by opening many. */
 const sessionsOfUserMax = 50;
@@ -87,7 +87,7 @@ export class Sessions {
   #endOld(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [id, { lastUsedMs }] of this.#sessions) {
-      if (nowMs - lastUsedMs < idleMs && this.#sessions.size < sessionsMax) return;
+      if (nowMs - lastUsedMs < idleTimeoutMs && this.#sessions.size < sessionsMax) return;
       this.#sessions.delete(id);
     }
   }

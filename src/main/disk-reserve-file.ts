@@ -15,7 +15,7 @@ const chunkBytes = 64 * 1024;
 const leftByStartBytes = 1024 * 1024;
 /** Released for each change. A change of the configuration needs a few pages; other processes may write before it. */
 const pieceBytes = 2 * chunkBytes;
-const retryMs = 2_000;
+const retryPauseMs = 2_000;
 
 export class DiskReserveFile implements DiskReserve {
   readonly #folder: string;
@@ -68,7 +68,7 @@ export class DiskReserveFile implements DiskReserve {
 
   #refillLater(): void {
     this.#retry?.cancel();
-    if (!this.#isStopped) this.#retry = this.#clock.after(retryMs, () => this.refill());
+    if (!this.#isStopped) this.#retry = this.#clock.after(retryPauseMs, () => this.refill());
   }
 
   #grow(): void {

@@ -34,7 +34,7 @@ export interface FirstStart {
 const kvTimeoutMs = 30_000;
 /** Documents in one check of their persistence. */
 const persistenceBatch = 1_000;
-const persistencePollMs = 5;
+const persistencePollEveryMs = 5;
 /** Long, since CREATE INDEX is answered when the index is online. */
 const statementTimeoutMs = 3_600_000;
 
@@ -186,7 +186,7 @@ async function untilPersisted(
     while (!(await client.arePersisted(batch))) {
       if (realClock.monotonicMs() >= deadlineMs)
         throw new Error(`the documents of bucket "${bucket}" are not on disk after ${kvTimeoutMs / 1000} s`);
-      await realClock.sleep(persistencePollMs);
+      await realClock.sleep(persistencePollEveryMs);
     }
   }
 }

@@ -22,7 +22,7 @@ interface Credentials {
 type JoinClock = Pick<Clock, 'monotonicMs' | 'sleep'>;
 
 const joinTimeoutMs = 120_000;
-const pollMs = 500;
+const pollEveryMs = 500;
 const pauseMaxMs = 8_000;
 /** How long the progress of the rebalance may be unreadable before the start goes on without it. */
 const unreadableMs = 60_000;
@@ -76,7 +76,7 @@ export async function requestJoin(
 ): Promise<void> {
   let shown = '';
   // The pauses grow: a rebalance may take hours, and each refused request is a line of the log.
-  for (let pauseMs = pollMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
+  for (let pauseMs = pollEveryMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
     const answer = await rest(target, 'POST', '/node/controller/doJoinCluster', fields);
     if (answer.status === 200) return;
     const text = textOf(answer.body);
@@ -128,7 +128,7 @@ async function rebalanced(
       // The cluster ignores the request while another rebalance runs, which may have begun before this node joined.
     } else if (!(await showProgress(own, 'Waiting for another rebalance', print, clock)))
       return 'the end of the one that runs was not seen';
-    await clock.sleep(pollMs);
+    await clock.sleep(pollEveryMs);
   }
 }
 
@@ -169,7 +169,7 @@ async function showProgress(
       if (text !== shown) print(`${what}: ${text}`);
       shown = text;
     }
-    await clock.sleep(pollMs);
+    await clock.sleep(pollEveryMs);
   }
   print(`${what}: its progress cannot be read; see the console`);
   return false;

@@ -29,7 +29,7 @@ export interface FounderParts {
 }
 
 /** Longer than a connection to a machine that does not answer may take. */
-const answerMs = 4_000;
+const answerTimeoutMs = 4_000;
 
 /**
  * The parameters with which this node continues as a member that uses the later place; `removed`: the cluster has removed this node. Null: no
@@ -107,7 +107,7 @@ async function answersOf(
     },
   });
   const answers = nodes.map(({ uuid }) =>
-    peers.ask<LaterPlace | null>(uuid, laterPlaceRequest, request, answerMs).catch(() => null),
+    peers.ask<LaterPlace | null>(uuid, laterPlaceRequest, request, answerTimeoutMs).catch(() => null),
   );
   const found = await Promise.all(answers);
   peers.stop();

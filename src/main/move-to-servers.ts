@@ -13,7 +13,7 @@ import { parseServers } from '#replog/nats/nats-servers.ts';
 import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 
 /** The time limit of the start: new servers choose a leader before they store anything. */
-const startMs = 60_000;
+const startTimeoutMs = 60_000;
 /** The time limit of copying: shorter than the time for which the present store makes changes wait (`hold`). */
 const copyMs = 8_000;
 const writesAtOnce = 16;
@@ -45,7 +45,7 @@ export async function newStoreOn(
   });
   const timeoutError = (): Error => new Error(`the new NATS servers cannot be used: ${reason}`);
   try {
-    await within(realClock, startMs, started, timeoutError);
+    await within(realClock, startTimeoutMs, started, timeoutError);
     return store;
   } catch (error) {
     await store[Symbol.asyncDispose]();

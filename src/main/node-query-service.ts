@@ -77,7 +77,7 @@ export interface QueryNode extends QueryEnvironment {
   readonly audit: StatementAuditing;
 }
 
-const reportMs = 2_000;
+const reportTimeoutMs = 2_000;
 /**
  * The size of the young generation, which V8 allocates as needed. Rows live for one batch: with the default of other threads a third of a
  * query's time was garbage collection.
@@ -182,9 +182,9 @@ export class NodeQueryService {
     });
     const report = await within(
       realClock,
-      reportMs,
+      reportTimeoutMs,
       this.reporting,
-      () => new Error(`the query thread did not report in ${reportMs} ms`),
+      () => new Error(`the query thread did not report in ${reportTimeoutMs} ms`),
     );
     return queryMetrics(report);
   }

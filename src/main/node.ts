@@ -51,8 +51,8 @@ export interface NodeDeps {
   onLost: (reason: Error) => void;
 }
 
-const drainMs = 2_000;
-const applyMs = 120_000;
+const drainTimeoutMs = 2_000;
+const applyTimeoutMs = 120_000;
 
 type ServeOptions = Pick<PipelineOptions, 'throttle' | 'forbidsRoleless' | 'sessions'>;
 
@@ -161,7 +161,7 @@ export class Node {
 
   /** Resolves with true once the data service has applied the configuration, with false if that takes too long. */
   applied(): Promise<boolean> {
-    return this.manager.applied(applyMs);
+    return this.manager.applied(applyTimeoutMs);
   }
 
   /** Adds accounts of this process to the data port until the next call. */
@@ -344,7 +344,7 @@ export class Node {
     const log = this.log.child('rest');
     const parts = { routes, authority: this.authority, hooks, log, clock: realClock, meter };
     const server = await createHttpServer({ ...parts, ...options });
-    this.stops.push({ name: 'rest', stop: () => server.stop(drainMs) });
+    this.stops.push({ name: 'rest', stop: () => server.stop(drainTimeoutMs) });
     return server;
   }
 

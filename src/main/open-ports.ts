@@ -18,8 +18,8 @@ export interface OpenPortsOptions {
   clock: Clock;
 }
 
-const drainMs = 2_000;
-const retryMs = 1_000;
+const drainTimeoutMs = 2_000;
+const retryPauseMs = 1_000;
 
 export class OpenPorts {
   readonly #options: OpenPortsOptions;
@@ -66,7 +66,7 @@ export class OpenPorts {
         this.#applied = changes;
       } catch (error) {
         log.error('ports.open_failed', { reason: (error as Error).message });
-        await clock.sleep(retryMs, this.#stopped.signal).catch(() => {}); // stopped: the loop sees it
+        await clock.sleep(retryPauseMs, this.#stopped.signal).catch(() => {}); // stopped: the loop sees it
       }
     }
     // In the same turn as the last check: a later change begins another run.
@@ -78,7 +78,7 @@ export class OpenPorts {
     const hosts = this.#wantedHosts();
     if (hosts.join() !== this.#hosts) {
       this.#hosts = '';
-      await Promise.all(plain.map((listener) => listener.moveTo(hosts, clock, drainMs)));
+      await Promise.all(plain.map((listener) => listener.moveTo(hosts, clock, drainTimeoutMs)));
       this.#hosts = hosts.join();
     }
     await dist.follow(listening.betweenNodes);

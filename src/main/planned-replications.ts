@@ -7,7 +7,7 @@ import type { InitPlan, PlannedReplication } from './init-plan.ts';
 
 /** Clusters that start at the same time wait for each other. */
 const waitMs = 120_000;
-const pollMs = 500;
+const pollEveryMs = 500;
 /** Refusals of a cluster or bucket that does not exist yet: it may be created meanwhile. */
 const retryable = /Could not connect|Failed to resolve|not initialized|target bucket .* doesn't exist/;
 /** An interrupted first start has created it. */
@@ -81,6 +81,6 @@ async function createWithRetries(
     if (answer.status < 300 || alreadyExists.test(answer.body)) return null;
     if (!retryable.test(answer.body) || realClock.monotonicMs() >= deadlineMs)
       return refusal('POST', path, answer).message;
-    await realClock.sleep(pollMs);
+    await realClock.sleep(pollEveryMs);
   }
 }

@@ -25,7 +25,7 @@ import type { Shutdown } from './signals.ts';
 import { StartError, untilListening } from './start-error.ts';
 
 const mb = 1024 * 1024;
-const predecessorMs = 15_000;
+const predecessorTimeoutMs = 15_000;
 const lockEveryMs = 50;
 
 export async function runCloud(given: CloudOptionValues, shutdown: Shutdown): Promise<void> {
@@ -73,7 +73,7 @@ async function startCloudProcess(given: CloudOptionValues, shutdown: Shutdown): 
 
 /** A process with a parent waits for its predecessor to stop, whose parent was killed. */
 async function lock(folder: string): Promise<FolderLock> {
-  const deadlineMs = realClock.monotonicMs() + (process.channel === undefined ? 0 : predecessorMs);
+  const deadlineMs = realClock.monotonicMs() + (process.channel === undefined ? 0 : predecessorTimeoutMs);
   for (;;) {
     try {
       return lockDataFolder(folder);

@@ -6,7 +6,7 @@ import type { Clock, Timer } from './clock.ts';
 /** Delays with a shared timer at a time: clients choose their timeouts. Others have a timer each. */
 const delaysMax = 8;
 /** A shared timer checks at least this often whether it is still needed. */
-const checkMs = 1_000;
+const checkEveryMs = 1_000;
 
 interface Entry {
   readonly dueMs: number;
@@ -34,7 +34,7 @@ export class SharedTimers {
     if (this.queues.size >= delaysMax) return null;
     const queue = new LinkedList<Entry>();
     this.queues.set(delayMs, queue);
-    this.clock.after(Math.min(delayMs, checkMs), () => this.check(delayMs, queue));
+    this.clock.after(Math.min(delayMs, checkEveryMs), () => this.check(delayMs, queue));
     return queue;
   }
 
@@ -43,7 +43,7 @@ export class SharedTimers {
     for (let link = queue.first; link !== null; link = queue.first) {
       const leftMs = link.value.dueMs - nowMs;
       if (leftMs > 0) {
-        this.clock.after(Math.min(Math.ceil(leftMs), checkMs), () => this.check(delayMs, queue));
+        this.clock.after(Math.min(Math.ceil(leftMs), checkEveryMs), () => this.check(delayMs, queue));
         return;
       }
       queue.remove(link);

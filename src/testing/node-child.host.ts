@@ -12,7 +12,7 @@ import { packageRoot } from '#ports/code-place.ts';
 import type { TestNodeAddresses } from './types.ts';
 
 const launcher = fileURLToPath(new URL('bin/divan.js', packageRoot));
-const stopMs = 30_000;
+const stopTimeoutMs = 30_000;
 /** The limit of the error output that is kept, in characters. */
 const outputMax = 10_000;
 const removedVariables = new Set([
@@ -132,7 +132,7 @@ async function end(child: ChildProcess): Promise<void> {
   child.ref();
   const exit = once(child, 'exit');
   if (child.connected) child.disconnect();
-  const timeout = realClock.after(stopMs, () => child.kill('SIGKILL'));
+  const timeout = realClock.after(stopTimeoutMs, () => child.kill('SIGKILL'));
   await exit;
   timeout.cancel();
 }

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 export type Protocol = 'http' | 'data' | 'tls';
 
 /** After this time the test fails, as the server has done neither. */
-const answerMs = 120_000;
+const answerTimeoutMs = 120_000;
 
 /** A NOOP request (0x0a) of the data port: a header that begins with the magic byte of requests (0x80). */
 export const noOperation = Buffer.alloc(24);
@@ -28,7 +28,9 @@ export function isAdmitted(target: Target, protocol: Protocol): Promise<boolean>
     socket = connect(target, () => socket.write(request));
     socket.once('data', () => resolve(true));
   }
-  socket.setTimeout(answerMs, () => reject(new Error(`${target.host}:${target.port} does not answer`)));
+  socket.setTimeout(answerTimeoutMs, () =>
+    reject(new Error(`${target.host}:${target.port} does not answer`)),
+  );
   socket.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'ECONNREFUSED') reject(new Error(`nothing listens on ${target.host}:${target.port}`));
   });

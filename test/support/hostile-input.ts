@@ -11,7 +11,7 @@ import { Opcode } from './opcodes.ts';
 
 /** Few frames per connection, so that one that closes the connection affects few others. */
 export const framesPerConnection = 8;
-const quietMs = 20;
+const closeTimeoutMs = 20;
 
 /** Makes the attacks, four at a time; the last four may exceed `rounds`. */
 export async function bombard(
@@ -28,7 +28,7 @@ export async function bombard(
 async function exchange(address: string, chunks: readonly Buffer[]): Promise<void> {
   const { socket, closed } = await open(address);
   for (const chunk of chunks) socket.write(chunk);
-  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, quietMs))]);
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, closeTimeoutMs))]);
   socket.destroy();
 }
 

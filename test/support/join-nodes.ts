@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { eventuallyWithin, type NodeProcess } from './node-process.ts';
 
-const rebalanceMs = 240_000;
+const rebalanceTimeoutMs = 240_000;
 
 interface Pool {
   balanced: boolean;
@@ -27,7 +27,7 @@ export const addNode = (first: NodeProcess, added: NodeProcess): Promise<void> =
 export async function rebalance(by: NodeProcess, ejected: readonly string[] = []): Promise<void> {
   const knownNodes = (await poolOf(by)).nodes.map(({ otpNode }) => otpNode).join(',');
   await post(by, '/controller/rebalance', { knownNodes, ejectedNodes: ejected.join() });
-  await eventuallyWithin(rebalanceMs, async () => {
+  await eventuallyWithin(rebalanceTimeoutMs, async () => {
     const { balanced, nodes } = await poolOf(by);
     const isDone = balanced && nodes.every(({ clusterMembership }) => clusterMembership === 'active');
     if (!isDone) assert.fail(await (await by.request('/pools/default/tasks')).text());

@@ -21,7 +21,7 @@ const ports = {
   replication: 21200,
 };
 const startTimeoutMs = 120_000;
-const movedMs = 120_000;
+const movedTimeoutMs = 120_000;
 
 /**
  * Where the nodes have their configuration: on the first one, the founder; on three NATS servers on machines of their own; or on NATS
@@ -59,7 +59,9 @@ export class MachineCluster {
       await Promise.all(Array.from({ length: size }, (_, at) => cluster.start(at)));
       await joinNodes(cluster.node(0), cluster.nodes.slice(1));
       if (engine === 'own-nats')
-        await eventuallyWithin(movedMs, () => assert.ok(cluster.ownServers.every(({ isUsed }) => isUsed)));
+        await eventuallyWithin(movedTimeoutMs, () =>
+          assert.ok(cluster.ownServers.every(({ isUsed }) => isUsed)),
+        );
       return cluster;
     } catch (error) {
       await cluster[Symbol.asyncDispose]();

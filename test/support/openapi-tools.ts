@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 export const definitions = fileURLToPath(new URL('../openapi', import.meta.url));
 const cache = fileURLToPath(new URL('../../node_modules/.cache/openapi-tools', import.meta.url));
-const installMs = 300_000;
+const installTimeoutMs = 300_000;
 
 /** The folder of the programs for Node. */
 export const nodeTools = join(cache, 'node');
@@ -41,4 +41,4 @@ function once(name: string, files: readonly string[], install: () => void): void
 }
 
 const runProgram = (program: string, args: readonly string[]): unknown =>
-  execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: installMs });
+  execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: installTimeoutMs });

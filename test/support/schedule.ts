@@ -13,7 +13,7 @@ const stableWithinMs = 300_000;
 /** After this time processes whose files have failed are started again, whatever is lost. */
 const failedMs = 60_000;
 /** A plan that has not ended after this time is stopped: no move of these few documents takes as long. */
-const stuckMs = 15_000;
+const stuckAfterMs = 15_000;
 
 export interface ScheduleReport {
   readonly seed: number;
@@ -91,7 +91,7 @@ async function becomeStable(
     const isDue = !isWhole || !isBalanced || cluster.current.forward !== undefined;
     if (balance?.id !== plan) sinceMs = clock.monotonicMs();
     plan = balance?.id;
-    const isStuck = clock.monotonicMs() - sinceMs > stuckMs;
+    const isStuck = clock.monotonicMs() - sinceMs > stuckAfterMs;
     // As an operator does: stops a plan that cannot continue, and gives up shards whose in-sync set has lost the memory of all its members.
     if (isStuck && balance && !balance.stopping) void orchestrators.stopPlan('the plan does not end');
     else if (balance === undefined && orchestrators.isLost && (lastBalance?.outcome === 'failed' || isStuck))

@@ -10,7 +10,7 @@ import type { Process, ScheduledCluster } from './scheduled-cluster.ts';
 
 export const quotaAmple = 2 ** 28;
 /** A process that is cut off from the store retries after this time. */
-const retryMs = 200;
+const retryPauseMs = 200;
 
 const uidOf = ({ uid }: Manifest): number => Number.parseInt(uid, 16);
 
@@ -112,7 +112,7 @@ export class ScheduledBucket {
     const { clock, random, running, slowness } = this.cluster;
     const see = (): void => {
       const process = running.get(name);
-      if (process?.store.isDown) clock.after(retryMs, see);
+      if (process?.store.isDown) clock.after(retryPauseMs, see);
       else if (uidOf(this.seen.get(name) ?? manifestOf([], -1)) < uidOf(manifest)) {
         this.seen.set(name, manifest);
         process?.node.tick();

@@ -23,7 +23,7 @@ import { SimulatedLinks } from './simulated-links.ts';
 
 const key = mapKey('b');
 /** A process that is cut off from the store retries after this time. */
-const retryMs = 200;
+const retryPauseMs = 200;
 /** The longest time that a process loads the documents of its bucket. */
 const loadMsMax = 4_000;
 
@@ -245,7 +245,7 @@ export class ScheduledCluster implements NodeHost {
     let newest = -1;
     const deliver = (value: unknown, revision: number): void => {
       if (this.running.get(name) !== process) return;
-      if (process.store.isDown) this.clock.after(retryMs, () => deliver(value, revision));
+      if (process.store.isDown) this.clock.after(retryPauseMs, () => deliver(value, revision));
       // Values were held back, and a later one may have come first.
       else if (revision > newest) {
         newest = revision;

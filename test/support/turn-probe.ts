@@ -7,7 +7,7 @@ import { isMainThread, threadId, threadName } from 'node:worker_threads';
 
 const reportMs = 250;
 /** The shortest interval of a timer: between two firings is one turn, or several short ones that together take about that long. */
-const probeMs = 1;
+const probeTimeoutMs = 1;
 
 function reportTurns(folder: string): void {
   const name = isMainThread ? 'main' : threadName || `thread ${threadId}`;
@@ -21,7 +21,7 @@ function reportTurns(folder: string): void {
     const nowMs = cpuMs();
     longestMs = Math.max(longestMs, nowMs - lastMs);
     lastMs = nowMs;
-  }, probeMs).unref();
+  }, probeTimeoutMs).unref();
   setInterval(() => {
     appendFileSync(join(folder, `${name}.turns`), `${Date.now()} ${longestMs.toFixed(2)}\n`);
     longestMs = 0;

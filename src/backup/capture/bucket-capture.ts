@@ -13,7 +13,7 @@ const streamsAtOnce = 32;
 /** A node has at least this number of streams, in a cluster of many nodes too. */
 const streamsPerNodeMin = 4;
 /** The pause before the vbuckets that moved are looked for, and how often that is done while no further one is captured: half a minute. */
-const followMs = 500;
+const movedCheckPauseMs = 500;
 const idleRoundsMax = 60;
 
 export interface BucketCaptureOptions extends Omit<NodeCaptureOptions, 'histories'> {
@@ -40,7 +40,7 @@ export async function captureBucket(options: BucketCaptureOptions): Promise<Coun
     // A node that has no vbuckets left may leave the cluster, and ends its connections.
     const mayHaveMoved = isMoved || problem instanceof DataPortError;
     if (!mayHaveMoved || idleRounds >= idleRoundsMax) throw problem;
-    await clock.sleep(followMs, signal);
+    await clock.sleep(movedCheckPauseMs, signal);
     await options.checkUnchanged();
     // Some vbuckets may be at no node for a moment.
     const next = await options.routes().catch(() => routes);

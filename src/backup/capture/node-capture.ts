@@ -17,8 +17,8 @@ import type { DataRoute } from '../node/backup-node.ts';
 import { VbucketCapture } from './vbucket-capture.ts';
 
 /** For how long requests to a bucket that refuses them for a while are repeated, and the pause between them. */
-const busyMs = 30_000;
-const retryMs = 20;
+const busyTimeoutMs = 30_000;
+const retryPauseMs = 20;
 
 export interface NodeCaptureOptions {
   bucket: string;
@@ -163,7 +163,7 @@ export class NodeCapture implements ChangeHandler {
     isOver = () => this.failed !== null,
   ): Promise<T> {
     const { clock, signal } = this.options;
-    const deadlineMs = clock.monotonicMs() + busyMs;
+    const deadlineMs = clock.monotonicMs() + busyTimeoutMs;
     for (;;) {
       try {
         return await request();
@@ -172,7 +172,7 @@ export class NodeCapture implements ChangeHandler {
           throw new MovedVbucketError('vbuckets move between nodes');
         const isBusy = error instanceof StatusError && isTransient(error.status);
         if (!isBusy || isOver() || clock.monotonicMs() >= deadlineMs) throw error;
-        await clock.sleep(retryMs, signal);
+        await clock.sleep(retryPauseMs, signal);
       }
     }
   }

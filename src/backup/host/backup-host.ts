@@ -18,7 +18,7 @@ interface RunningJob {
 
 type Thread = ServiceThread<BackupThreadCall, BackupThreadMessage>;
 
-const idleMs = 300_000;
+const idleTimeoutMs = 300_000;
 const jobsMax = 100;
 /** Frames and blocks of a MiB are short-lived; in a young generation of the default size V8 would copy each of them twice. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 };
@@ -79,7 +79,7 @@ export class BackupHost implements JobRunner {
       signal.removeEventListener('abort', cancel);
       this.jobs.delete(id);
       if (this.jobs.size === 0 && !this.isStopped)
-        this.idle = this.clock.after(idleMs, () => void this.endThread());
+        this.idle = this.clock.after(idleTimeoutMs, () => void this.endThread());
     }
   }
 

@@ -12,7 +12,7 @@ import type { BackupThreadCall, BackupThreadMessage } from './thread-messages.ts
 
 assert(parentPort !== null, 'jobs of the backup service run in a worker thread');
 const port = parentPort;
-const progressMs = 500;
+const progressEveryMs = 500;
 const cluster = new KnownCluster(realClock);
 const running = new Map<number, { readonly cancelled: AbortController; readonly ended: Promise<void> }>();
 
@@ -51,7 +51,7 @@ function throttledProgress(id: number): (state: JobProgress) => void {
   let lastMs = Number.NEGATIVE_INFINITY;
   return (state) => {
     const nowMs = realClock.monotonicMs();
-    if (nowMs - lastMs < progressMs) return;
+    if (nowMs - lastMs < progressEveryMs) return;
     lastMs = nowMs;
     send({ kind: 'progress', id, state });
   };

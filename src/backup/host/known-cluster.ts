@@ -6,7 +6,7 @@ import { BackupError } from '../format/backup-error.ts';
 import type { NodeAccess } from '../node/backup-node.ts';
 
 /** The time within which the vbuckets of a new bucket are on the nodes. */
-const vbucketsMs = 30_000;
+const vbucketsTimeoutMs = 30_000;
 
 export class KnownCluster {
   private readonly clock: Clock;
@@ -45,9 +45,9 @@ export class KnownCluster {
     };
     this.waiting.add(recheck);
     const timeoutError = () =>
-      new BackupError(`bucket "${bucket}" has no vbuckets after ${vbucketsMs / 1_000} s`);
+      new BackupError(`bucket "${bucket}" has no vbuckets after ${vbucketsTimeoutMs / 1_000} s`);
     try {
-      await within(this.clock, vbucketsMs, promise, timeoutError);
+      await within(this.clock, vbucketsTimeoutMs, promise, timeoutError);
       return current();
     } finally {
       this.waiting.delete(recheck);

@@ -62,7 +62,7 @@ const timeoutMs = 60_000;
 /** How often a change of the collections is tried while other clients change them too. */
 const changeAttempts = 5;
 /** The reply to CREATE INDEX comes only when the index is online. */
-const statementMs = 3_600_000;
+const statementTimeoutMs = 3_600_000;
 /** Settings that cannot be changed after the creation of a bucket. */
 const fixedSettings: ReadonlySet<string> = new Set(['bucketType', 'conflictResolutionType', 'replicaIndex']);
 /** Types of buckets without change streams. */
@@ -233,7 +233,8 @@ export class BackupNode {
     });
     if (node === undefined) return 'no node runs the query service';
     const host = reachedHost(node.hostname, this.access.host);
-    const target = { ...this.target, host, port: node.services[service] as number, timeoutMs: statementMs };
+    const port = node.services[service] as number;
+    const target = { ...this.target, host, port, timeoutMs: statementTimeoutMs };
     const answer = await this.ask('POST', '/query/service', JSON.stringify({ statement }), target);
     return this.converted('POST', '/query/service', () => {
       const { errors = [] } = JSON.parse(answer.body) as { errors?: { code: number; msg: string }[] };

@@ -89,7 +89,7 @@ export interface RestoreResult {
   readonly problems: readonly string[];
 }
 
-const progressMs = 1_000;
+const progressEveryMs = 1_000;
 
 /** @throws BackupError with the reason and how far the restore got */
 export async function runRestore(request: RestoreRequest, context: RestoreContext): Promise<RestoreResult> {
@@ -309,7 +309,7 @@ class Restore {
           if (frame.kind === FrameKind.mutation) mutations++;
           else deletions++;
         }
-        if (clock.monotonicMs() - reportedMs < progressMs) continue;
+        if (clock.monotonicMs() - reportedMs < progressEveryMs) continue;
         for (const target of targets.values()) await target.drain();
         await restoreProgress.note(vb + 1);
         progress({ bucket: record.name, documents: mutations, expected });

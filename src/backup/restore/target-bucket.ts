@@ -19,10 +19,10 @@ const inFlightMax = 1_024;
 /** The most bytes of buffers with values in flight. */
 const bytesInFlightMax = 8 << 20;
 const bufferBytes = 256 << 10;
-const openMs = 30_000;
+const openTimeoutMs = 30_000;
 /** A restore ends if the bucket refuses one write for this long. */
-const stuckMs = 20_000;
-const retryMs = 20;
+const stuckAfterMs = 20_000;
+const retryPauseMs = 20;
 
 export interface TargetOptions {
   node: BackupNode;
@@ -69,7 +69,7 @@ export class TargetBucket {
   /** Waits for the data service to open a new bucket. */
   static async open(options: TargetOptions): Promise<TargetBucket> {
     const { clock, signal } = options;
-    const deadlineMs = clock.monotonicMs() + openMs;
+    const deadlineMs = clock.monotonicMs() + openTimeoutMs;
     for (;;) {
       try {
         return await TargetBucket.connect(options);
@@ -78,7 +78,7 @@ export class TargetBucket {
         const isStarting =
           error instanceof BackupError || (error instanceof StatusError && isOpening(error.status));
         if (!isStarting || clock.monotonicMs() >= deadlineMs) throw error;
-        await clock.sleep(retryMs, signal);
+        await clock.sleep(retryPauseMs, signal);
       }
     }
   }
@@ -222,14 +222,14 @@ export class TargetBucket {
     // The node may not know a new collection yet.
     const isTemporary = isTransient(status) || status === Status.unknownCollection;
     if (status === Status.notMyVbucket || !isTemporary || this.failed !== null) return false;
-    const limitMs = status === Status.unknownCollection ? openMs / 3 : stuckMs;
+    const limitMs = status === Status.unknownCollection ? openTimeoutMs / 3 : stuckAfterMs;
     return refusedMs === 0 || this.options.clock.monotonicMs() - refusedMs < limitMs;
   }
 
   private retry(write: SentWrite): void {
     const { clock } = this.options;
     if (write.refusedMs === 0) write.refusedMs = clock.monotonicMs();
-    clock.after(retryMs, () => {
+    clock.after(retryPauseMs, () => {
       if (this.failed === null) this.send(write);
     });
   }
@@ -241,7 +241,7 @@ export class TargetBucket {
     if (status === Status.noAccess) return `${start}: ${missingRole}`;
     if (status === Status.unknownCollection) return `${start}: its collection was dropped during the restore`;
     if (status === Status.outOfMemory || status === Status.temporaryFailure)
-      return `${start} for ${stuckMs / 1_000} s: it has no memory left; raise its quota`;
+      return `${start} for ${stuckAfterMs / 1_000} s: it has no memory left; raise its quota`;
     return `${start}: status ${statusName(status)}`;
   }
 

@@ -5,7 +5,7 @@ import { BackupError } from '../format/backup-error.ts';
 /** The pause before the next poll. A poll reads the seqnos of all vbuckets from every node, so a long wait is polled less often. */
 const pollMs = (waitedMs: number): number => (waitedMs < 100 ? 10 : waitedMs < 1_000 ? 100 : 1_000);
 /** Longer than a slow disk needs for one commit. */
-const stuckMs = 60_000;
+const stuckAfterMs = 60_000;
 
 /** `unpersisted` resolves with the number of changes that are left. @throws BackupError after a minute without progress */
 export async function untilPersisted(
@@ -21,9 +21,9 @@ export async function untilPersisted(
     if (left === 0) return;
     const nowMs = clock.monotonicMs();
     if (left < least) [least, progressedMs] = [left, nowMs];
-    else if (nowMs - progressedMs >= stuckMs)
+    else if (nowMs - progressedMs >= stuckAfterMs)
       throw new BackupError(
-        `bucket "${bucket}" has written nothing to disk for ${stuckMs / 1_000} s: ${left} changes are in its memory only`,
+        `bucket "${bucket}" has written nothing to disk for ${stuckAfterMs / 1_000} s: ${left} changes are in its memory only`,
       );
     await clock.sleep(pollMs(nowMs - startedMs), signal);
   }

@@ -34,10 +34,10 @@ export interface RepositoryTasksDeps {
 }
 
 /** How often and for how long a task of a plan tries again while another process uses the repository. */
-const inUseRetryMs = 10_000;
-const inUseWaitMs = 12 * 3_600_000;
+const inUseRetryPauseMs = 10_000;
+const inUseTimeoutMs = 12 * 3_600_000;
 /** The time within which a target must say which cluster it is. */
-const targetAnswerMs = 5_000;
+const targetAnswerTimeoutMs = 5_000;
 const backupFields = { full_backup: bodyField.optional(bodyField.boolean) };
 const mergeFields = { offset_start: mergeOffset, offset_end: mergeOffset };
 
@@ -120,7 +120,7 @@ export class RepositoryTasks {
       const node = await this.#accessTo(target);
       const job = { kind: 'restoreTargets', request: { ...request, folder }, node } as const;
       const found = this.#deps.runner.run(job, asking.signal);
-      const { cluster, buckets } = await within(this.#deps.clock, targetAnswerMs, found, timeoutError);
+      const { cluster, buckets } = await within(this.#deps.clock, targetAnswerTimeoutMs, found, timeoutError);
       return buckets.map((bucket) => `${cluster}/${bucket}`);
     } catch (error) {
       asking.abort(error);
@@ -208,7 +208,7 @@ export class RepositoryTasks {
     { planTask: task, signal, progress }: TaskRun,
   ): Promise<JobResult<J>> {
     const { runner, clock, log } = this.#deps;
-    const endMs = clock.monotonicMs() + inUseWaitMs;
+    const endMs = clock.monotonicMs() + inUseTimeoutMs;
     for (let attempt = 1; ; attempt++) {
       try {
         return await runner.run(job, signal, progress);
@@ -217,7 +217,7 @@ export class RepositoryTasks {
         if (isOver || !(error instanceof RepositoryInUseError)) throw error;
         if (attempt === 1) log.info('backup.task_waits', { task, reason: error.message });
       }
-      await clock.sleep(inUseRetryMs, signal);
+      await clock.sleep(inUseRetryPauseMs, signal);
     }
   }
 

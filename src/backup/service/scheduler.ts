@@ -24,8 +24,8 @@ interface DueTask {
 }
 
 /** The longest pause: the wall clock may be set while the timer runs. */
-const checkMs = 60_000;
-const retryMs = 10_000;
+const checkEveryMs = 60_000;
+const retryPauseMs = 10_000;
 const pauseMinMs = 50;
 
 export class Scheduler {
@@ -60,7 +60,7 @@ export class Scheduler {
       () => this.#sleep(this.#pauseMs()),
       (error: Error) => {
         this.#deps.log.warn('backup.schedule_failed', { reason: error.message });
-        this.#sleep(retryMs);
+        this.#sleep(retryPauseMs);
       },
     );
   }
@@ -152,8 +152,8 @@ export class Scheduler {
     const next = this.#planned().find(({ repository: { id } }) => running.taskOf('active', id) === undefined);
     if (next === undefined) return null;
     // Checked again later: the node that runs the schedule may end.
-    if (!runsSchedule()) return checkMs;
-    return Math.max(pauseMinMs, Math.min(checkMs, next.dueMs - this.#deps.clock.wallMs()));
+    if (!runsSchedule()) return checkEveryMs;
+    return Math.max(pauseMinMs, Math.min(checkEveryMs, next.dueMs - this.#deps.clock.wallMs()));
   }
 }
 

@@ -15,7 +15,7 @@ const newline = 0x0a;
 const dayMs = 86_400_000;
 const mib = 1 << 20;
 /** A file that no node has written to for so long was left by a node that was killed during a rotation. */
-const abandonedMs = 600_000;
+const abandonedAfterMs = 600_000;
 /** The most bytes of a record: longer lines are ignored. */
 const lineMax = 256 << 10;
 /** The file is read in chunks of this size, one in each turn of the thread. */
@@ -133,7 +133,8 @@ export class TaskHistory {
     }
     const begun = await stat(path).catch(() => null);
     // What a node that was killed has left: the next rotation begins the file.
-    if (begun !== null && begun.mtimeMs < this.#clock.wallMs() - abandonedMs) await rm(path, { force: true });
+    if (begun !== null && begun.mtimeMs < this.#clock.wallMs() - abandonedAfterMs)
+      await rm(path, { force: true });
     return null;
   }
 

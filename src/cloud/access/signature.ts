@@ -3,7 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export const timestampHeader = 'couchbase-timestamp';
-const windowMs = 5 * 60 * 1000;
+const clockDifferenceMaxMs = 5 * 60 * 1000;
 /** Numbers up to this are seconds: as milliseconds they would be in April 1970. */
 const secondsMax = 10_000_000_000;
 
@@ -28,7 +28,7 @@ export function timestampProblem(timestamp: string | undefined, nowMs: number): 
     return 'Couchbase-Timestamp must be Unix time in seconds or milliseconds';
   const value = Number(timestamp);
   const ms = value <= secondsMax ? value * 1000 : value;
-  if (Math.abs(nowMs - ms) <= windowMs) return null;
+  if (Math.abs(nowMs - ms) <= clockDifferenceMaxMs) return null;
   return `Couchbase-Timestamp differs from the server's time by ${Math.round(Math.abs(nowMs - ms) / 1000)} s; at most 300 s are allowed`;
 }
 

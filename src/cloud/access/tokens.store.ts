@@ -14,10 +14,10 @@ const tokenBytes = 32;
 const accessKeyBytes = 18;
 const sealPurpose = 'cloud token secret';
 /** Without a use for this long, the token of a start is taken for abandoned. */
-const abandonedMs = 90 * 86_400_000;
+const abandonedAfterMs = 90 * 86_400_000;
 export const tokensMax = 10_000;
 /** For how long an expired token is listed. */
-const expiredKeptMs = 90 * 86_400_000;
+const expiredKeptForMs = 90 * 86_400_000;
 
 /** The origin of the tokens that the process with this home issues at its starts. */
 export const startOrigin = (home: string): string => `start:${home}`;
@@ -103,7 +103,7 @@ export class TokenStore {
     if (origin.startsWith(startOrigin(''))) return;
     await transaction
       .deleteFrom('tokens')
-      .where('expires_at', '<', nowMs - expiredKeptMs)
+      .where('expires_at', '<', nowMs - expiredKeptForMs)
       .execute();
     const { count } = await transaction
       .selectFrom('tokens')
@@ -184,7 +184,7 @@ export class TokenStore {
    * for long of homes that run no cluster.
    */
   async deleteAbandonedStarts(own: string): Promise<void> {
-    const untilMs = this.options.clock.wallMs() - abandonedMs;
+    const untilMs = this.options.clock.wallMs() - abandonedAfterMs;
     await this.options.store
       .deleteFrom('tokens')
       .where('origin', 'like', `${startOrigin('')}%`)

@@ -22,7 +22,7 @@ export const accessEntriesMax = 20_000;
 /** How often a removal of access is tried again because another server has changed the access meanwhile. */
 const attemptsMax = 20;
 /** A creation that began longer ago than this has ended. */
-const leftoverMs = 60_000;
+const creationMaxMs = 60_000;
 
 export interface UserRequest {
   readonly userId?: string | undefined;
@@ -121,7 +121,8 @@ export class DatabaseUsersService {
       const answer = await cluster.client.send(user ? 'GET' : 'DELETE', pathOf(username));
       if (user === undefined) return requireDeleted(answer);
       // The node does not have the user: an unanswered deletion took effect, or another process of the cloud is still creating the user.
-      const wasDeleted = answer.status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
+      const wasDeleted =
+        answer.status === 404 && user.created_at < this.options.clock.wallMs() - creationMaxMs;
       if (wasDeleted) await this.deleteRow(user);
       else await this.putStored(cluster, user);
     });
@@ -204,7 +205,7 @@ export class DatabaseUsersService {
 
   /** Takes over a row without a user on the node, which a creation interrupted by a kill has left. */
   private async takeOver({ row, client }: ReadyCluster, user: DatabaseUserRow): Promise<boolean> {
-    const createdUntil = user.created_at - leftoverMs;
+    const createdUntil = user.created_at - creationMaxMs;
     const leftover = await this.find(row.id, user.username);
     if (leftover === undefined || leftover.created_at > createdUntil) return false;
     if ((await client.send('GET', pathOf(user.username))).status !== 404) return false;

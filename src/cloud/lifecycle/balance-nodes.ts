@@ -15,7 +15,7 @@ import type { NodeClient } from '../node-client/node-client.ts';
 import type { ClusterRow, NodeRow } from '../store/tables.ts';
 import { changeNode, noAddress, type PlanParts } from './plan-parts.ts';
 
-const pollMs = 250;
+const pollEveryMs = 250;
 const progressEveryMs = 30_000;
 /** A rebalance whose progress has not changed for this long may never end: the step fails, so that other operations get its place. */
 const stalledMinutes = 30;
@@ -35,7 +35,7 @@ export async function balanceNodes(
       const membership = await membershipOf(client);
       if (membership.rebalanceStatus === 'none') return membership;
       await progress.check();
-      await clock.sleep(pollMs, cancellation);
+      await clock.sleep(pollEveryMs, cancellation);
     }
   };
   const before = await untilIdle();

@@ -30,7 +30,7 @@ export const waitMaxMs = 5_000;
 /** How many due operations one poll of a worker reads. */
 const dueMax = 20;
 /** How long, and how many, operations of deleted clusters are kept. */
-const keptMs = 30 * 86_400_000;
+const keptForMs = 30 * 86_400_000;
 const keptMax = 10_000;
 
 export class OperationsStore {
@@ -199,7 +199,7 @@ export class OperationsStore {
       .offset(keptMax)
       .limit(1)
       .executeTakeFirst();
-    const untilMs = Math.max(clock.wallMs() - keptMs, oldest?.updated_at ?? 0);
+    const untilMs = Math.max(clock.wallMs() - keptForMs, oldest?.updated_at ?? 0);
     await store
       .deleteFrom('operations')
       .where('state', '!=', 'open')

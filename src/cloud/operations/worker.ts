@@ -8,11 +8,11 @@ import { type OperationKind, type OperationsStore, waitMaxMs } from './operation
 import { type Plan, planOf } from './step.ts';
 
 /** The longest and the shortest pause between polls. Another server may have added an operation for this home. */
-const pollMs = 2_000;
-const pollMinMs = 200;
+const pollEveryMs = 2_000;
+const pollPauseMinMs = 200;
 const concurrentMax = 4;
 /** How often a running step renews the lease of its operation. */
-const renewMs = 5_000;
+const renewEveryMs = 5_000;
 const backOffFirstMs = 200;
 /** A step is attempted at least this often, even after the deadline of its operation. */
 const attemptsMin = 3;
@@ -105,14 +105,16 @@ export class Worker {
       if (!this.storeUnreadable)
         this.options.log.error('operations.unreadable', { reason: (error as Error).message });
       this.storeUnreadable = true;
-      return pollMs;
+      return pollEveryMs;
     }
   }
 
   private async untilNext(): Promise<number> {
     const { operations, home, clock } = this.options;
     const nextAt = await operations.nextAt(home);
-    return nextAt === null ? pollMs : Math.min(pollMs, Math.max(pollMinMs, nextAt - clock.wallMs()));
+    return nextAt === null
+      ? pollEveryMs
+      : Math.min(pollEveryMs, Math.max(pollPauseMinMs, nextAt - clock.wallMs()));
   }
 
   private async prune(): Promise<void> {
@@ -215,7 +217,7 @@ export class Worker {
     let timer: Timer | null = null;
     const scheduleRenewal = (): void => {
       if (over) return;
-      timer = clock.after(renewMs, () => {
+      timer = clock.after(renewEveryMs, () => {
         // A database that cannot be reached says nothing about the lease: the step goes on.
         operations.record(operation.id, owner, {}).then((isHeld) => {
           if (isHeld) scheduleRenewal();

@@ -14,7 +14,7 @@ const statementTimeoutMs = 15_000;
 /** A transaction sends its next statement within this time, unless its process is stopped or its network is cut. */
 const transactionIdleMs = 30_000;
 /** A reachable server answers within this time. */
-const silenceMs = 20_000;
+const silentAfterMs = 20_000;
 
 /** `onLost` is called for a broken idle connection; the next query opens a new one. */
 export function openPostgres(
@@ -49,8 +49,8 @@ export function openPostgres(
 /** The system reports a cut network only after 15 minutes; queries would wait that long. */
 function closeSilentSockets(client: pg.PoolClient): void {
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
-  stream.setTimeout(silenceMs, () =>
-    stream.destroy(new Error(`the database has not answered for ${silenceMs} ms`)),
+  stream.setTimeout(silentAfterMs, () =>
+    stream.destroy(new Error(`the database has not answered for ${silentAfterMs} ms`)),
   );
 }
 

@@ -47,7 +47,7 @@ import { wantedShards } from './wanted-shards.ts';
 const sampleStepsMs = { warming: 250, read: 1_000, idle: 10_000 };
 /** Clients count as reading figures for this time after the last read. */
 const readersActiveMs = 30_000;
-const retryMs = 1_000;
+const retryPauseMs = 1_000;
 const refreshTimeoutMs = 500;
 /** Metrics wait longer for a report than other readers, since their values must be complete. */
 const metricsTimeoutMs = 5_000;
@@ -226,7 +226,7 @@ export class Agent implements DataService {
       } catch (error) {
         if (this.#stopped.signal.aborted) break;
         this.#deps.log.error('agent.apply_failed', { reason: (error as Error).message });
-        await this.#deps.clock.sleep(retryMs, this.#stopped.signal).catch(() => {});
+        await this.#deps.clock.sleep(retryPauseMs, this.#stopped.signal).catch(() => {});
       }
     }
     this.#isRunning = false;

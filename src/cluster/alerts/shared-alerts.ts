@@ -19,7 +19,7 @@ export interface SharedAlertsDeps {
   readonly list: Pick<AlertList, 'note' | 'remove' | 'silence' | 'token'>;
 }
 
-const answerMs = 5_000;
+const answerTimeoutMs = 5_000;
 
 export class SharedAlerts {
   readonly #deps: SharedAlertsDeps;
@@ -58,7 +58,7 @@ export class SharedAlerts {
   }
 
   #tell(uuid: string, name: string, body: unknown): void {
-    this.#deps.peers.ask(uuid, name, body, answerMs).catch(() => {});
+    this.#deps.peers.ask(uuid, name, body, answerTimeoutMs).catch(() => {});
   }
 
   /** The key of an alert in the list of another node: there its own alerts have no node in front, and those of this node have one. */

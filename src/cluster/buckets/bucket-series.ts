@@ -20,9 +20,9 @@ export const isZoom = (text: string): text is Zoom => Object.hasOwn(zooms, text)
 
 /** The number of points in a chart of older consoles. */
 const chartSamples = 60;
-/** Rates need earlier samples: a read begins by this number of steps, and by `earlierMs` in addition, before the first timestamp. */
+/** Rates need earlier samples: a read begins by this number of steps, and by `earlierSamplesMs` in addition, before the first timestamp. */
 const earlierSteps = 2;
-const earlierMs = 30_000;
+const earlierSamplesMs = 30_000;
 
 export interface SeriesChoice {
   zoom: Zoom;
@@ -66,7 +66,7 @@ export class BucketSeriesReader {
     const { timesMs, stepMs } = this.#timesOf(choice);
     const [firstMs = 0, lastMs = 0] = [timesMs[0], timesMs.at(-1)];
     if (timesMs.length === 0) return { timesMs, figures: {} };
-    const fromMs = firstMs - earlierSteps * stepMs - earlierMs;
+    const fromMs = firstMs - earlierSteps * stepMs - earlierSamplesMs;
     const replication = await this.#replication(choice.figure, fromMs, lastMs, choice.zoom);
     if (replication?.length === 0) return { timesMs: [], figures: {} };
     const isPerSecond = section.isPerSecond && choice.zoom === 'minute';

@@ -27,7 +27,7 @@ interface AppliedRequest {
 const marginMs = 1_000;
 const askTimeoutMs = 5_000;
 /** No change waits for a node that has sent no heartbeat for this long: it hangs or is cut off, and serves nobody. */
-const goneMs = 5_000;
+const goneAfterMs = 5_000;
 const goneCheckMs = 500;
 /** Within this many turns of the event loop, all sockets are read whose bytes have arrived. */
 const turnsUntilRead = 2;
@@ -111,7 +111,7 @@ async function unlessGone(
   answer: Promise<boolean>,
 ): Promise<boolean> {
   const answered = new AbortController();
-  const isSilent = (): boolean => silentMs(node) >= goneMs;
+  const isSilent = (): boolean => silentMs(node) >= goneAfterMs;
   const whenGone = async (): Promise<boolean> => {
     for (;;) {
       // If this thread was held up, heartbeats may have arrived that it has not read yet.

@@ -21,7 +21,7 @@ import * as manifests from './manifest.ts';
 /** Per cluster, without the default ones. */
 export const scopeCountMax = 1_200;
 export const collectionCountMax = 1_200;
-const ensureRetryMs = 500;
+const ensureRetryPauseMs = 500;
 
 export interface CollectionsDeps {
   store: ConfigStore;
@@ -97,7 +97,7 @@ export class CollectionsService {
     while (isSeen && !(await data.applied(view.latestRevision(), leftMs()))) {
       if (leftMs() === 0 || signal.aborted) throw collectionRefusals.timeout();
       // A node cannot be reached now, perhaps because it is restarting.
-      await clock.sleep(Math.min(leftMs(), ensureRetryMs), signal).catch(() => {}); // aborted: seen above
+      await clock.sleep(Math.min(leftMs(), ensureRetryPauseMs), signal).catch(() => {}); // aborted: seen above
     }
     if (!isSeen) throw collectionRefusals.timeout();
   }

@@ -37,7 +37,7 @@ export type ServeNode = (socket: TLSSocket, nodeId: string, protocol: NodeProtoc
 const connectionsMax = 256;
 /** The limit of connections to the TLS port without a certificate of a node: below `connectionsMax`, so that other clients cannot keep nodes out. */
 const unauthenticatedMax = 128;
-const idleMs = 10_000;
+const idleTimeoutMs = 10_000;
 
 export class DistPorts {
   readonly #options: DistPortsOptions;
@@ -128,7 +128,7 @@ export class DistPorts {
   #greet(socket: Socket): void {
     if (this.#options.gate?.admits(socket.remoteAddress) === false) return; // the gate closes it
     socket.on('error', () => {}); // the client has disconnected
-    endWithin(socket, this.#options.greeting, idleMs);
+    endWithin(socket, this.#options.greeting, idleTimeoutMs);
   }
 
   #withLimits<S extends Server>(server: S): S {
@@ -136,7 +136,7 @@ export class DistPorts {
     server.on('connection', (socket: Socket) => {
       if (this.#options.gate?.pass(socket) === false) return;
       this.#sockets.add(socket);
-      socket.setTimeout(idleMs, () => socket.destroy());
+      socket.setTimeout(idleTimeoutMs, () => socket.destroy());
       socket.on('error', () => {}); // the client reset the connection
       socket.on('close', () => this.#sockets.delete(socket));
     });

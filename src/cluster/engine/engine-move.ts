@@ -39,9 +39,9 @@ export interface EngineMoveDeps {
   log: Log;
 }
 
-const checkMs = 2_000;
+const checkEveryMs = 2_000;
 /** The pause after an attempt that failed. */
-const retryMs = 30_000;
+const retryPauseMs = 30_000;
 /** The time limit for a node to start its NATS server, which may have to stop an earlier server first. */
 const runMs = 60_000;
 
@@ -55,7 +55,7 @@ export class EngineMove {
     this.#deps = deps;
     const { clock, log, peers } = deps;
     this.#checks = new PeriodicTask({
-      everyMs: checkMs,
+      everyMs: checkEveryMs,
       clock,
       onError: (error) => log.warn('engine.not_moved', { reason: error.message }),
     });
@@ -90,7 +90,7 @@ export class EngineMove {
       activeNodes.length < serversWanted
     )
       return;
-    this.#notBeforeMs = clock.monotonicMs() + retryMs;
+    this.#notBeforeMs = clock.monotonicMs() + retryPauseMs;
     const older = olderNodes(cluster.nodes, since.ownNatsServers);
     if (older.length > 0) this.#deps.log.info('engine.waits_for_upgrade', { nodes: older.join(', ') });
     else await this.#move();

@@ -29,7 +29,7 @@ export interface EngineReturnDeps {
 }
 
 /** The pause after an attempt that failed. */
-const retryMs = 30_000;
+const retryPauseMs = 30_000;
 /** The time limit for a node to answer whether it was started with `--engine nats`. */
 const wantsMs = 5_000;
 /** The time limit for the next founder, which copies the configuration. */
@@ -61,7 +61,7 @@ export class EngineReturn {
 
   /** Whether the configuration has just come back to this node: it does not move again before the rebalance for which it came has begun. */
   get isRecent(): boolean {
-    return this.#deps.clock.monotonicMs() < this.#returnedMs + retryMs;
+    return this.#deps.clock.monotonicMs() < this.#returnedMs + retryPauseMs;
   }
 
   /** A server was started here for a move that has not ended. */
@@ -114,7 +114,7 @@ export class EngineReturn {
     if ((store.problem ?? null) !== null || clock.monotonicMs() < this.#notBeforeMs) return;
     if (!isSteady(view.cluster) || !(await this.#isFirst())) return;
     if (view.cluster.nodes.length >= serversWanted && !(await this.#isUnwanted())) return;
-    this.#notBeforeMs = clock.monotonicMs() + retryMs;
+    this.#notBeforeMs = clock.monotonicMs() + retryPauseMs;
     await this.#return();
   }
 

@@ -19,7 +19,7 @@ interface OfferRequest {
   readonly taken: readonly number[];
 }
 
-const offerMs = 10_000;
+const offerTimeoutMs = 10_000;
 
 export class ServerOffers {
   readonly #deps: ServerOffersDeps;
@@ -43,7 +43,7 @@ export class ServerOffers {
     const { identity, peers, log } = this.#deps;
     try {
       if (uuid === identity.nodeId) return await this.#own(taken);
-      return await peers.ask(uuid, 'engine/offer', { taken } satisfies OfferRequest, offerMs);
+      return await peers.ask(uuid, 'engine/offer', { taken } satisfies OfferRequest, offerTimeoutMs);
     } catch (error) {
       log.warn('engine.no_server_there', { node: otpNode, reason: (error as Error).message });
       throw error;

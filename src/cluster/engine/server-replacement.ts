@@ -32,17 +32,17 @@ export interface ServerReplacementDeps {
   log: Log;
 }
 
-const checkMs = 5_000;
+const checkEveryMs = 5_000;
 /** The time between checks of the group, each of which asks all servers. */
 const groupMs = 60_000;
 /** The pause after an attempt that failed. */
-const retryMs = 30_000;
+const retryPauseMs = 30_000;
 /** A new server that the record does not name after this time will not be used. */
 const recordedMs = 180_000;
 /** The time limit for another node to start a server. */
 const runMs = 60_000;
 /** The time limit for another node to name its server. */
-const askMs = 5_000;
+const askTimeoutMs = 5_000;
 
 interface Replacement {
   readonly isDone: boolean;
@@ -66,7 +66,7 @@ export class ServerReplacement {
     this.#deps = deps;
     const { clock, log, membership, peers } = deps;
     this.#checks = new PeriodicTask({
-      everyMs: checkMs,
+      everyMs: checkEveryMs,
       clock,
       onError: (error) => log.warn('engine.servers_not_checked', { reason: error.message }),
     });
@@ -153,7 +153,7 @@ export class ServerReplacement {
     const lost = record.nodes.find((id) => !this.#isActive(id));
     const now = clock.monotonicMs();
     if (lost !== undefined && now >= this.#replaceAtMs) {
-      this.#replaceAtMs = now + retryMs;
+      this.#replaceAtMs = now + retryPauseMs;
       await this.replace(lost);
     } else if (lost === undefined && now >= this.#groupAtMs) {
       this.#groupAtMs = now + groupMs;
@@ -204,6 +204,6 @@ export class ServerReplacement {
   async #nameOn(node: string): Promise<string | null> {
     const { identity, membership, peers } = this.#deps;
     if (node === identity.nodeId) return membership.engineTransfer?.serverName() ?? null;
-    return await peers.ask<string | null>(node, 'engine/server', null, askMs);
+    return await peers.ask<string | null>(node, 'engine/server', null, askTimeoutMs);
   }
 }

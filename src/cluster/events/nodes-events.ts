@@ -19,7 +19,7 @@ export interface NodesEventsDeps {
 }
 
 /** A node that does not answer in this time is left out. */
-const askMs = 2_000;
+const askTimeoutMs = 2_000;
 
 export class NodesEvents {
   readonly #deps: NodesEventsDeps;
@@ -47,7 +47,7 @@ export class NodesEvents {
 
   /** The events of another node, without those of a newer version that this node does not know. */
   async #eventsOf(uuid: string, wanted: WantedEvents): Promise<EventRecord[]> {
-    const records = await this.#deps.peers.ask<EventRecord[]>(uuid, 'events', wanted, askMs);
+    const records = await this.#deps.peers.ask<EventRecord[]>(uuid, 'events', wanted, askTimeoutMs);
     return records.filter(({ name }) => isEventName(name));
   }
 }

@@ -32,13 +32,13 @@ export interface FounderHandoverDeps {
 }
 
 /** How long this founder asks a next founder that does not answer whether it has taken the configuration. */
-const unknownMs = 30_000;
+const unknownOutcomeTimeoutMs = 30_000;
 /** The time limit for the next founder, which writes the whole configuration. */
-const takeMs = 30_000;
+const takeTimeoutMs = 30_000;
 /** The time limit for the question whether the next founder has taken the configuration. */
-const takenMs = 3_000;
+const takenTimeoutMs = 3_000;
 /** How long a node that requests the handover from the founder waits for its outcome: longer than the founder may take. */
-const requestMs = takeMs + unknownMs + takenMs + 15_000;
+const requestTimeoutMs = takeTimeoutMs + unknownOutcomeTimeoutMs + takenTimeoutMs + 15_000;
 /** The pause between two such questions. */
 const againMs = 500;
 
@@ -72,7 +72,7 @@ export class FounderHandover {
     if (next === undefined) throw failoverRefusals.founderAlone({ otpNode: founder.otpNode });
     try {
       if (founder.uuid === identity.nodeId) await this.#handOver(next.uuid);
-      else await peers.ask(founder.uuid, 'founder/hand-over', { to: next.uuid }, requestMs);
+      else await peers.ask(founder.uuid, 'founder/hand-over', { to: next.uuid }, requestTimeoutMs);
     } catch (error) {
       const reason = (error as Error).message;
       // The connection to the founder may be lost after it handed the configuration over.
@@ -114,13 +114,13 @@ export class FounderHandover {
   async #offer(to: string, epoch: number, content: StoreContent): Promise<'taken' | 'refused' | 'unknown'> {
     const { peers, clock } = this.#deps;
     try {
-      await peers.ask(to, 'founder/take', content, takeMs);
+      await peers.ask(to, 'founder/take', content, takeTimeoutMs);
       return 'taken';
     } catch {
-      const untilMs = clock.monotonicMs() + unknownMs;
+      const untilMs = clock.monotonicMs() + unknownOutcomeTimeoutMs;
       while (clock.monotonicMs() < untilMs) {
         const knownEpoch = await peers
-          .ask<number | null>(to, 'founder/taken', null, takenMs)
+          .ask<number | null>(to, 'founder/taken', null, takenTimeoutMs)
           .catch(() => null);
         if (knownEpoch !== null) return knownEpoch >= epoch ? 'taken' : 'refused';
         await clock.sleep(againMs);

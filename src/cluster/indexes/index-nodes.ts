@@ -36,14 +36,14 @@ interface IndexesRequest {
 type StateAnswer = Pick<IndexReport, 'id' | 'state' | 'progress'> & Partial<Pick<IndexReport, 'lastScanMs'>>;
 
 /** How long a node waits before it answers that it is not ready. */
-const readyMs = 5_000;
+const readyTimeoutMs = 5_000;
 /** The time that the answer may need to arrive. */
 const marginMs = 2_000;
-const askMs = 2_000;
+const askTimeoutMs = 2_000;
 /** How long `CREATE INDEX` waits for other nodes at most: a large build continues after its answer. */
 const otherNodesMs = 120_000;
 /** The configuration reaches a node within this time: an index that it does not know then was dropped. */
-const unknownMs = 2_000;
+const unknownIndexTimeoutMs = 2_000;
 
 export class IndexNodes {
   readonly #deps: IndexNodesDeps;
@@ -66,12 +66,12 @@ export class IndexNodes {
   async readyOnOtherNodes(ids: readonly string[]): Promise<void> {
     const { clock, peers } = this.#deps;
     const endMs = clock.monotonicMs() + otherNodesMs;
-    const request: IndexesRequest = { ids, timeoutMs: readyMs };
+    const request: IndexesRequest = { ids, timeoutMs: readyTimeoutMs };
     await Promise.all(
       this.#others().map(async ({ uuid }) => {
         while (clock.monotonicMs() < endMs) {
           // A node that does not answer must not delay the statement: it builds the index once it runs again.
-          const answer = peers.ask<boolean>(uuid, 'indexesReady', request, readyMs + marginMs);
+          const answer = peers.ask<boolean>(uuid, 'indexesReady', request, readyTimeoutMs + marginMs);
           if (await answer.catch(() => true)) return;
         }
       }),
@@ -80,10 +80,12 @@ export class IndexNodes {
 
   /** Resolves when the other nodes that are reached plan statements without these indexes, which were dropped, and show them no more. */
   async goneFromOtherNodes(ids: readonly string[]): Promise<void> {
-    const request: IndexesRequest = { ids, timeoutMs: unknownMs };
+    const request: IndexesRequest = { ids, timeoutMs: unknownIndexTimeoutMs };
     const asking = this.#others().map(({ uuid }) =>
       // A node that does not answer reads the drop from the configuration once it runs again.
-      this.#deps.peers.ask<boolean>(uuid, 'indexesGone', request, unknownMs + marginMs).catch(() => false),
+      this.#deps.peers
+        .ask<boolean>(uuid, 'indexesGone', request, unknownIndexTimeoutMs + marginMs)
+        .catch(() => false),
     );
     await Promise.all(asking);
   }
@@ -93,7 +95,9 @@ export class IndexNodes {
     const { peers } = this.#deps;
     const found = await Promise.all(
       this.#others().map(async (node) => {
-        const states = await peers.ask<StateAnswer[]>(node.uuid, 'indexStates', null, askMs).catch(() => []);
+        const states = await peers
+          .ask<StateAnswer[]>(node.uuid, 'indexStates', null, askTimeoutMs)
+          .catch(() => []);
         return states.map((state) => ({ ...state, node }));
       }),
     );
@@ -125,7 +129,7 @@ export class IndexNodes {
     };
     const isReady = (id: string): boolean => {
       const wanted = indexes.all().find(({ definition }) => definition.id === id);
-      if (wanted === undefined) return clock.monotonicMs() - startMs > unknownMs;
+      if (wanted === undefined) return clock.monotonicMs() - startMs > unknownIndexTimeoutMs;
       const report = indexAdmin.reports().find((candidate) => candidate.id === id);
       return !wanted.isBuilt || report?.state === 'online' || report?.state === 'offline';
     };

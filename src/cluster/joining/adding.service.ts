@@ -68,7 +68,7 @@ const startTimeoutMs = 60_000;
 const pingTimeoutMs = 5_000;
 /** How long the added node's port between nodes may refuse connections after the node has started. */
 const reachTimeoutMs = 15_000;
-const reachRetryMs = 200;
+const reachRetryPauseMs = 200;
 
 export class AddingService {
   readonly #deps: AddingDeps;
@@ -318,7 +318,7 @@ export class AddingService {
         throw joiningRefusals.completionFailed({
           reason: `The node started, but its port between nodes cannot be reached: ${(error as Error).message}.`,
         });
-      await clock.sleep(reachRetryMs);
+      await clock.sleep(reachRetryPauseMs);
       await this.#reach(nodeId, untilMs);
     }
   }

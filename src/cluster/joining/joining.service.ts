@@ -49,7 +49,7 @@ const joinTimeoutMs = 90_000;
 const probeTimeoutMs = 15_000;
 /** A founder that has just made its certificates may not serve them yet. */
 const storeAttempts = 4;
-const storeRetryMs = 500;
+const storeRetryPauseMs = 500;
 
 interface Engagement {
   request: EngageRequest;
@@ -120,7 +120,7 @@ export class JoiningService {
       } finally {
         await link[Symbol.asyncDispose]();
       }
-      await this.#deps.clock.sleep(storeRetryMs);
+      await this.#deps.clock.sleep(storeRetryPauseMs);
     }
   }
 

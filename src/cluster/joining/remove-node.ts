@@ -9,7 +9,7 @@ import { withoutMembers } from '../config/removed-nodes.ts';
 /** Longer than a join takes that continues after a crash of either node. */
 const abandonMs = 300_000;
 /** The pause after an attempt that failed. */
-const retryMs = 30_000;
+const retryPauseMs = 30_000;
 
 const isJoining = ({ joining }: NodeState): boolean => joining === true;
 
@@ -47,13 +47,13 @@ export class AbandonedJoins {
 
   /** Call after an attempt that failed. */
   removeLater(nodeId: string): void {
-    void this.#removeAfter(retryMs, [nodeId]);
+    void this.#removeAfter(retryPauseMs, [nodeId]);
   }
 
   async #removeAfter(firstMs: number, nodeIds: readonly string[]): Promise<void> {
     const { clock, cluster, log } = this.#deps;
     const { signal } = this.#stopping;
-    for (let pauseMs = firstMs; ; pauseMs = retryMs) {
+    for (let pauseMs = firstMs; ; pauseMs = retryPauseMs) {
       await clock.sleep(pauseMs, signal).catch(() => {});
       if (signal.aborted) return;
       try {

@@ -34,7 +34,7 @@ export interface NodeFiguresDeps {
 const askTimeoutMs = 1_500;
 /** Readers within this time share one answer. */
 const freshMs = 500;
-const pollMs = 5_000;
+const pollEveryMs = 5_000;
 const unknown: KnownFigures = { figures: null, problem: null };
 
 export class NodeFigures implements ChangeNotifier {
@@ -110,7 +110,7 @@ export class NodeFigures implements ChangeNotifier {
   }
 
   #schedulePoll(): void {
-    this.#timer = this.#deps.clock.after(pollMs, () => {
+    this.#timer = this.#deps.clock.after(pollEveryMs, () => {
       this.#timer = null;
       void this.refresh().then(() => {
         if (this.#watch !== null && this.#timer === null) this.#follow();

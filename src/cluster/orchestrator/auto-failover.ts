@@ -16,13 +16,13 @@ import {
   notFailedOver,
 } from './auto-failover-rules.ts';
 import { failoverPlan } from './failover-plan.ts';
-import { type Heartbeats, silenceMs } from './heartbeats.ts';
+import { type Heartbeats, silentAfterMs } from './heartbeats.ts';
 
 const checkEveryMs = 500;
 /** The set of nodes that are down must be the same for this long before any of them is failed over. */
 const sameSetMs = 2_000;
 /** The pause between two attempts. */
-const retryMs = 5_000;
+const retryPauseMs = 5_000;
 
 const silent = 'All monitors report node is unhealthy.';
 const diskFails = 'The disk of the node failed for the duration of the auto-failover threshold.';
@@ -120,7 +120,7 @@ export class AutoFailover {
     const down = suspects.flatMap((node) => this.#downNode(node, current) ?? []);
     this.#noteSet(down);
     const isSame = clock.monotonicMs() - this.#sameSinceMs >= sameSetMs;
-    if (isSame && clock.monotonicMs() - this.#attemptedMs >= retryMs) await this.#act(down, current);
+    if (isSame && clock.monotonicMs() - this.#attemptedMs >= retryPauseMs) await this.#act(down, current);
   }
 
   #noteActive(): void {
@@ -203,8 +203,8 @@ export class AutoFailover {
       const nodes = state.nodes.filter(({ uuid }) => failing.includes(uuid));
       if (term() === null || nodes.length < failing.length || isDelayed) return state;
       if (state.balance !== undefined) {
-        // The plan must end first: the failover is attempted again at the next check, not only after `retryMs`.
-        this.#attemptedMs = clock.monotonicMs() - retryMs + checkEveryMs;
+        // The plan must end first: the failover is attempted again at the next check, not only after `retryPauseMs`.
+        this.#attemptedMs = clock.monotonicMs() - retryPauseMs + checkEveryMs;
         // A failover ends by itself, and may be the one of these nodes.
         if (isFailover) return state;
         const stopping = state.balance.stopping ?? { reason: 'A node fails over automatically.' };
@@ -228,7 +228,7 @@ export class AutoFailover {
 
   /** Whether neither this node nor one that reports to it has received a heartbeat of that node recently. */
   #isSilent(node: string): boolean {
-    return this.#deps.heartbeats.silentMs(node) >= silenceMs;
+    return this.#deps.heartbeats.silentMs(node) >= silentAfterMs;
   }
 
   #buckets() {

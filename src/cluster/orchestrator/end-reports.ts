@@ -13,7 +13,7 @@ import { aloneTerm } from './orchestrator-lease.ts';
 /** How many ends are kept: the newest. */
 const endsMax = 20;
 /** How long the end of a plan that an earlier orchestrator carried out is left to it. */
-const earlierMs = 5_000;
+const earlierOrchestratorMs = 5_000;
 
 export interface EndReportsDeps {
   store: ConfigStore;
@@ -55,7 +55,7 @@ export class EndReports {
     const now = this.#deps.clock.monotonicMs();
     const sinceMs = this.#seenMs.get(end.id) ?? now;
     this.#seenMs.set(end.id, sinceMs);
-    return now - sinceMs >= earlierMs;
+    return now - sinceMs >= earlierOrchestratorMs;
   }
 
   /** Reports the ends that are due, in their order. */

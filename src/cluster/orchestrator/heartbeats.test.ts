@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { randomFrom } from '../../../test/support/random.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { noLinkFaults, SimulatedNet } from '../../../test/support/simulated-net.ts';
-import { type Heartbeat, Heartbeats, silenceMs } from './heartbeats.ts';
+import { type Heartbeat, Heartbeats, silentAfterMs } from './heartbeats.ts';
 
 function nodes(names: string) {
   const clock = new SimulatedClock();
@@ -39,7 +39,7 @@ describe('heartbeats between managers', () => {
     await clock.run(10_000);
     of('c').stop();
     net.detach('c');
-    await clock.run(silenceMs + 3_000);
+    await clock.run(silentAfterMs + 3_000);
     assert.deepEqual([downFor('a'), downFor('b')], [['c'], ['c']]);
     net.attach('c', (from, heartbeat) => of('c').received(from, heartbeat));
     of('c').start();
@@ -55,7 +55,7 @@ describe('heartbeats between managers', () => {
     await clock.run(60_000);
     of('a').start();
     assert.deepEqual([downFor('a'), of('a').silentMs('b')], [[], 0]);
-    await clock.run(silenceMs + 1_000);
+    await clock.run(silentAfterMs + 1_000);
     assert.deepEqual(downFor('a'), ['b']);
   });
 
@@ -67,7 +67,7 @@ describe('heartbeats between managers', () => {
     assert.ok(of('a').cutOffMs('c') >= 19_000 && of('b').cutOffMs('c') === 0);
     of('c').stop();
     net.detach('c');
-    await clock.run(silenceMs + 3_000);
+    await clock.run(silentAfterMs + 3_000);
     assert.equal(of('a').cutOffMs('c'), 0);
   });
 
@@ -95,7 +95,7 @@ describe('heartbeats between managers', () => {
     assert.equal(of('a').receivesFrom('c'), false);
     assert.deepEqual(downFor('a'), []);
     net.cut('c', 'b');
-    await clock.run(silenceMs + 3_000);
+    await clock.run(silentAfterMs + 3_000);
     assert.deepEqual(downFor('a'), ['c']);
   });
 

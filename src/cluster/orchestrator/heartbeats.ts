@@ -3,9 +3,9 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { StoreTerm } from '#replog/mirror/config-link.ts';
 
-const beatMs = 1_000;
+const heartbeatEveryMs = 1_000;
 /** Without a heartbeat for this long, a node counts as unreachable. */
-export const silenceMs = 3_000;
+export const silentAfterMs = 3_000;
 
 /** The skews of this number of heartbeats are compared: one delayed heartbeat makes a clock look late. */
 const skewsKept = 5;
@@ -87,10 +87,10 @@ export class Heartbeats {
     });
   }
 
-  /** Whether this node receives heartbeats of that node. For `silenceMs` after the start of this node all count as received. */
+  /** Whether this node receives heartbeats of that node. For `silentAfterMs` after the start of this node all count as received. */
   receivesFrom(node: string): boolean {
     const { nodeId, clock } = this.#deps;
-    return node === nodeId || clock.monotonicMs() - this.#lastMs(node) < silenceMs;
+    return node === nodeId || clock.monotonicMs() - this.#lastMs(node) < silentAfterMs;
   }
 
   /** Whether neither this node nor any node whose heartbeats it receives gets heartbeats of that node. */
@@ -147,6 +147,6 @@ export class Heartbeats {
     for (const other of others)
       send(other, { hears, agesMs, wallMs, ...(diskFailsMs > 0 && { diskFailsMs }) });
     beat?.();
-    this.#timer = clock.after(beatMs, () => this.#beat());
+    this.#timer = clock.after(heartbeatEveryMs, () => this.#beat());
   }
 }

@@ -7,7 +7,7 @@ import type { NodeIdentity } from '../config/node-identity.ts';
 
 export const orchestratorKey = 'orchestrator';
 
-const renewMs = 1_000;
+const renewEveryMs = 1_000;
 /** Without a change for this long, the key may be taken over. */
 export const leaseMs = 5_000;
 /** If the key names a node that has left the cluster, it may be taken over after this long: as in published servers, the orchestrator is unknown meanwhile. */
@@ -85,7 +85,7 @@ export class OrchestratorLease {
 
   #wait(): void {
     this.#timer?.cancel();
-    this.#timer = this.#deps.clock.after(renewMs, () => void this.#round());
+    this.#timer = this.#deps.clock.after(renewEveryMs, () => void this.#round());
   }
 
   async #round(): Promise<void> {

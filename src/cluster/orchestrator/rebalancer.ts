@@ -45,9 +45,9 @@ const roundMs = 250;
 /** The shortest pause: changes that data services make together are one round. */
 const changesMs = 10;
 /** A node that does not answer for this long ends the rebalance. */
-const goneMs = 20_000;
+const goneAfterMs = 20_000;
 /** A stopped rebalance waits this long for shards that are being handed over. */
-const stopMs = 10_000;
+const stopTimeoutMs = 10_000;
 /** How long a node that leaves stays after its shards have moved: longer than the 2.5 seconds after which SDKs ask for the map again. */
 const clientsMs = 3_000;
 
@@ -182,14 +182,14 @@ export class Rebalancer {
     return now - this.#moved.ms < clientsMs;
   }
 
-  /** Whether the node has not answered for `goneMs`. Until then the moves wait: the node may restart, or its machine may be busy. */
+  /** Whether the node has not answered for `goneAfterMs`. Until then the moves wait: the node may restart, or its machine may be busy. */
   #isGone(plan: RebalancePlan, node: string): boolean {
     const now = this.#deps.clock.monotonicMs();
     if (this.#down.plan !== plan.id) this.#down = { plan: plan.id, sinceMs: new Map() };
     const { sinceMs } = this.#down;
     if (!this.#deps.isDown(node)) sinceMs.delete(node);
     else if (!sinceMs.has(node)) sinceMs.set(node, now);
-    return now - (sinceMs.get(node) ?? now) >= goneMs;
+    return now - (sinceMs.get(node) ?? now) >= goneAfterMs;
   }
 
   /** This orchestrator takes over the plan of an earlier one, and leaves that of a later one alone. The only node that is left takes over every plan. */
@@ -299,7 +299,7 @@ export class Rebalancer {
   }
 
   #isOverdue(): boolean {
-    return this.#deps.clock.monotonicMs() - (this.#stopping?.sinceMs ?? 0) >= stopMs;
+    return this.#deps.clock.monotonicMs() - (this.#stopping?.sinceMs ?? 0) >= stopTimeoutMs;
   }
 
   /**

@@ -47,10 +47,10 @@ interface KnownQuestion {
   readonly revision: number;
 }
 
-const askMs = 5_000;
+const askTimeoutMs = 5_000;
 /** How long a change of a definition waits for the other nodes: a node that does not answer in this time learns of the change later. */
-const knownMs = 2_000;
-/** Added to `knownMs` in the timeout of the request: the time for sending request and answer. */
+const knownTimeoutMs = 2_000;
+/** Added to `knownTimeoutMs` in the timeout of the request: the time for sending request and answer. */
 const marginMs = 500;
 
 export class QueryNodes implements OtherQueryNodes {
@@ -116,7 +116,9 @@ export class QueryNodes implements OtherQueryNodes {
     const question: PreparedQuestion = { name, queryContext };
     const asked = this.#up().map(async ({ uuid }) => {
       const { peers } = this.#deps;
-      return (await peers.ask<PreparedText | null>(uuid, 'preparedQuery', question, askMs)) ?? notThere();
+      return (
+        (await peers.ask<PreparedText | null>(uuid, 'preparedQuery', question, askTimeoutMs)) ?? notThere()
+      );
     });
     return await Promise.any(asked).catch(() => null);
   }
@@ -125,18 +127,18 @@ export class QueryNodes implements OtherQueryNodes {
     const { peers } = this.#deps;
     // A node that does not answer may still run the earlier statement, as it could have done before the PREPARE.
     const asked = this.#up().map(({ uuid }) =>
-      peers.ask(uuid, 'discardPreparedQuery', replaced, askMs).catch(() => {}),
+      peers.ask(uuid, 'discardPreparedQuery', replaced, askTimeoutMs).catch(() => {}),
     );
     await Promise.all(asked);
   }
 
   async remove(keyspace: string, name: string, ids: readonly string[]): Promise<void> {
-    await this.#deps.peers.ask(this.#other(name).uuid, 'removeQueryRows', { keyspace, ids }, askMs);
+    await this.#deps.peers.ask(this.#other(name).uuid, 'removeQueryRows', { keyspace, ids }, askTimeoutMs);
   }
 
   async #page(node: NodeState, question: RowsQuestion): Promise<RowsPage> {
     if (this.#deps.isDown(node.uuid)) throw new Error('it sends no heartbeats');
-    return await this.#deps.peers.ask<RowsPage>(node.uuid, 'queryRows', question, askMs);
+    return await this.#deps.peers.ask<RowsPage>(node.uuid, 'queryRows', question, askTimeoutMs);
   }
 
   /** @throws Error if the cluster has no such other node */
@@ -159,7 +161,7 @@ export class QueryNodes implements OtherQueryNodes {
       const question: KnownQuestion = { kind, revision };
       const asked = this.#up().map(({ uuid }) =>
         // A node that does not answer, or is of an older version, must not delay the statement.
-        this.#deps.peers.ask(uuid, 'definitionsKnown', question, knownMs + marginMs).catch(() => {}),
+        this.#deps.peers.ask(uuid, 'definitionsKnown', question, knownTimeoutMs + marginMs).catch(() => {}),
       );
       await Promise.all(asked);
     };
@@ -169,7 +171,7 @@ export class QueryNodes implements OtherQueryNodes {
     const definitions = this.#definitions.get(kind);
     if (definitions === undefined) return false;
     const isKnown = () => definitions.revision >= revision;
-    if (!(await until(definitions, isKnown, knownMs, this.#deps.clock))) return false;
+    if (!(await until(definitions, isKnown, knownTimeoutMs, this.#deps.clock))) return false;
     await this.#own?.caughtUp();
     return true;
   }

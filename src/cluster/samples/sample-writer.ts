@@ -16,8 +16,8 @@ export interface SampleWriterOptions extends OpenBucketDeps {
 /** The number of documents that are sent at once: other requests to this node run between two batches. */
 const batch = 250;
 /** A load fails if none of its documents is stored for this time. */
-const stuckMs = 60_000;
-const retryMs = 200;
+const stuckAfterMs = 60_000;
+const retryPauseMs = 200;
 
 export class SampleWriter {
   readonly #options: SampleWriterOptions;
@@ -40,7 +40,7 @@ export class SampleWriter {
         if (remaining.length < pending.length) deadlineMs = this.#deadline();
         else if (this.#options.clock.monotonicMs() > deadlineMs) throw new Error(problem);
         pending = remaining;
-        if (pending.length > 0) await this.#options.clock.sleep(retryMs, this.#options.signal);
+        if (pending.length > 0) await this.#options.clock.sleep(retryPauseMs, this.#options.signal);
       }
     }
   }
@@ -75,7 +75,7 @@ export class SampleWriter {
   }
 
   #deadline(): number {
-    return this.#options.clock.monotonicMs() + stuckMs;
+    return this.#options.clock.monotonicMs() + stuckAfterMs;
   }
 }
 

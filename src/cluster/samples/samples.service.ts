@@ -23,7 +23,7 @@ export interface SamplesDeps {
 }
 
 /** A change of the record of a load that could not be stored is repeated after this time. */
-const retryMs = 5_000;
+const retryPauseMs = 5_000;
 /** The memory quota of the bucket of a sample on each data node. */
 const sampleQuotaMb = 100;
 const mib = 1024 * 1024;
@@ -199,7 +199,7 @@ export class SamplesService {
       } catch (error) {
         const reason = (error as Error).message;
         if (attempt === 1) log.warn('sample.not_recorded', { bucket: name, reason });
-        await clock.sleep(retryMs, signal).catch(() => {});
+        await clock.sleep(retryPauseMs, signal).catch(() => {});
       }
     }
   }

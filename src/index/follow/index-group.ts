@@ -39,7 +39,7 @@ const commitEveryMs = { least: 2, most: 50 } as const;
 const busyChanges = 64;
 /** Changes after which the group commits at once. */
 const changesMax = 4_096;
-const retryMs = 1_000;
+const retryPauseMs = 1_000;
 /** The longest time for which a group processes changes in one turn of the event loop: then other groups have the thread. */
 const sliceMs = 10;
 const damageCodes: ReadonlySet<unknown> = new Set([11, 26]); // SQLITE_CORRUPT, SQLITE_NOTADB
@@ -242,7 +242,7 @@ export class IndexGroup implements FollowerHandler {
       if (failed.length === 0) continue;
       for (const [index, some] of failed)
         this.rolledBack.set(index, new Set([...some, ...(this.rolledBack.get(index) ?? [])]));
-      await clock.sleep(retryMs, signal).catch(() => {}); // a stop ends the loop
+      await clock.sleep(retryPauseMs, signal).catch(() => {}); // a stop ends the loop
     }
     this.requestTargets();
   }
@@ -317,7 +317,7 @@ export class IndexGroup implements FollowerHandler {
 
   private retry(): void {
     if (this.retryTimer !== null || this.stopped.signal.aborted) return;
-    this.retryTimer = this.options.clock.after(retryMs, () => {
+    this.retryTimer = this.options.clock.after(retryPauseMs, () => {
       this.retryTimer = null;
       this.requestTargets();
       if (this.problem !== null) this.resumeAfterFailure();

@@ -13,7 +13,7 @@ import { placeIndexFiles } from '../store/index-place.adapter.ts';
 import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
 
 /** The interval of reports on build progress; states are reported at once. */
-const progressMs = 200;
+const progressEveryMs = 200;
 
 assert(parentPort !== null, 'the index service runs in a worker thread');
 const port = parentPort;
@@ -68,7 +68,7 @@ function reportSoon(): void {
     sendMessage({ kind: 'report', indexes });
     const isBuilding = indexes.some(({ state }) => state === 'building');
     progress?.cancel();
-    progress = isBuilding ? realClock.after(progressMs, reportSoon) : null;
+    progress = isBuilding ? realClock.after(progressEveryMs, reportSoon) : null;
   });
 }
 

@@ -9,7 +9,7 @@ import { type IndexProgress, unknownSeqno } from '../index-progress.ts';
 /** A wait also checks periodically: a dropped index publishes nothing. */
 const recheckMs = 500;
 /** The shortest interval between requests for a new vector, while an index has another history than the vector. */
-const renewMs = 100;
+const renewPauseMinMs = 100;
 /** In place of the seqno of a vbucket that the index has not reached. */
 const notReached = -1;
 /** The timeout of a wait without `waitMs`. */
@@ -50,12 +50,12 @@ export async function waitFor(wait: Wait): Promise<void> {
     // Index or vector may be outdated: the index gets the newest history by itself, the vector must be renewed.
     const renew = consistency.kind === 'at' ? consistency.renew : undefined;
     const hasOtherHistory = compared === 'other history';
-    if (hasOtherHistory && renew !== undefined && nowMs - renewedMs >= renewMs) {
+    if (hasOtherHistory && renew !== undefined && nowMs - renewedMs >= renewPauseMinMs) {
       renewedMs = nowMs;
       consistency = await untilAborted(signal, renew());
       continue;
     }
-    const pauseMs = Math.min(endMs - nowMs, hasOtherHistory ? renewMs : recheckMs);
+    const pauseMs = Math.min(endMs - nowMs, hasOtherHistory ? renewPauseMinMs : recheckMs);
     await untilChanged(wait, progress?.changed(commits, pauseMs) ?? clock.sleep(pauseMs));
   }
 }

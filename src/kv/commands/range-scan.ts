@@ -24,7 +24,7 @@ const idBytes = 16;
 const planBytesMax = 8 * 1024;
 /** At most about this many bytes are returned by one RANGE_SCAN_CONTINUE, within at most about this time; the client then continues again. */
 const batchBytes = 2 * 1024 * 1024;
-const batchMs = 5;
+const batchTimeMaxMs = 5;
 /** Documents that are read from disk together. */
 const readAheadMax = 64;
 /** Work of listing the keys, in bytes: so much that the turn reads its clock afterwards. */
@@ -120,8 +120,8 @@ const isWaiting = (progress: ScanProgress | null): boolean =>
   progress !== null && !progress.connection.isGone && progress.waiting?.status === null;
 
 function progressOf({ connection, environment, frame }: Request): ScanProgress {
-  const timeMs = frame.buffer.readUInt32BE(frame.extrasStart + idBytes + 4) || batchMs;
-  const untilMs = environment.clock.monotonicMs() + Math.min(timeMs, batchMs);
+  const timeMs = frame.buffer.readUInt32BE(frame.extrasStart + idBytes + 4) || batchTimeMaxMs;
+  const untilMs = environment.clock.monotonicMs() + Math.min(timeMs, batchTimeMaxMs);
   return { visited: 0, items: 0, bytes: 0, untilMs, connection, waiting: null };
 }
 

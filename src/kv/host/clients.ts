@@ -31,7 +31,7 @@ export interface ClientsOptions {
 export const defaultLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0, logsConnections: false };
 /** Interval of sweeps; shorter if an idle time is set. */
 const sweepMs = { usual: 5_000, forIdle: 1_000 };
-const drainMs = 2_000;
+const drainTimeoutMs = 2_000;
 
 export class Clients {
   readonly all = new Set<Connection>();
@@ -140,7 +140,7 @@ export class Clients {
     }
   }
 
-  /** Closes all connections. Call it after the buckets are stopped: clients get `drainMs` to accept their last replies. */
+  /** Closes all connections. Call it after the buckets are stopped: clients get `drainTimeoutMs` to accept their last replies. */
   async end(): Promise<void> {
     for (const connection of this.all) connection.close();
     await this.waitUntilGone();
@@ -151,7 +151,7 @@ export class Clients {
     if (this.all.size === 0) return;
     const drained = deferred<void>();
     this.allGone = drained.resolve;
-    await atMost(this.options.clock, drainMs, drained.promise);
+    await atMost(this.options.clock, drainTimeoutMs, drained.promise);
   }
 
   /** A client whose certificate names no user may still log in, unless certificates are mandatory. */

@@ -1,7 +1,7 @@
 // When the shards of a bucket are checked: at each heartbeat, and earlier while requests, commits or a joining copy wait for the result.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { ActiveShard } from './active-shard.ts';
-import { beatMs } from './peers.ts';
+import { heartbeatEveryMs } from './peers.ts';
 
 /** The pauses before checks: while requests or commits wait for a shard, and while a copy is about to join a set. */
 const pauseMs = { requests: 5, copy: 20 } as const;
@@ -16,7 +16,7 @@ export class CheckTimes {
   constructor(clock: Clock, check: () => void) {
     this.clock = clock;
     this.check = check;
-    this.beat = clock.after(beatMs, () => this.beatDue());
+    this.beat = clock.after(heartbeatEveryMs, () => this.beatDue());
   }
 
   /** Call when something has arrived that a shard waits for: checks after a short pause. */
@@ -50,7 +50,7 @@ export class CheckTimes {
   }
 
   private beatDue(): void {
-    this.beat = this.clock.after(beatMs, () => this.beatDue());
+    this.beat = this.clock.after(heartbeatEveryMs, () => this.beatDue());
     this.check();
   }
 }

@@ -8,7 +8,7 @@ import { type DocumentResult, type FetchedDocument, notResident } from '../data/
 import { CopyPhase } from '../data/vbucket-state.ts';
 import { type BatchBody, type CopyBatch, emptyBatch } from './frames.ts';
 
-const retryMs = 20;
+const retryPauseMs = 20;
 
 export interface CopyIntakeOptions {
   applier: Applier;
@@ -129,7 +129,7 @@ export class CopyIntake {
   }
 
   private resumeLater(): void {
-    this.options.clock.after(retryMs, () => this.resume());
+    this.options.clock.after(retryPauseMs, () => this.resume());
   }
 
   private resume(): void {

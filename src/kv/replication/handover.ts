@@ -9,7 +9,7 @@ import type { Handovers } from './handovers.ts';
 /** The longest time for which requests wait. */
 const durationMsMax = 1_000;
 /** The pause after a handover that took too long. */
-const retryMs = 2_000;
+const retryPauseMs = 2_000;
 /** The longest time for which a handover waits for the disk of the successor, before requests wait for the handover. */
 const writingMsMax = 2_000;
 
@@ -91,7 +91,7 @@ export class Handover {
 
   /** This node serves the shard again, and begins the handover anew after a pause. */
   postpone(): void {
-    this.notBeforeMs = this.options.clock.monotonicMs() + retryMs;
+    this.notBeforeMs = this.options.clock.monotonicMs() + retryPauseMs;
     this.end();
   }
 

@@ -9,7 +9,7 @@ import { copyKey } from './copy-feed.ts';
 /** The longest time for which commits wait for a copy that is not a member. */
 const durationMsMax = 500;
 /** The pause after commits waited for a copy in vain. */
-const retryMs = 2_000;
+const retryPauseMs = 2_000;
 /** Commits wait only for a copy that receives a change within about this time. */
 const closeMs = 300;
 
@@ -48,7 +48,7 @@ export class JoiningCopy {
     const now = this.options.clock.monotonicMs();
     const key = copyKey(this.counted.member);
     const isLate = now - this.counted.sinceMs > durationMsMax;
-    if (isLate) this.notBeforeMs = now + retryMs;
+    if (isLate) this.notBeforeMs = now + retryPauseMs;
     if (isLate || !candidates.some((candidate) => copyKey(candidate) === key)) this.end();
   }
 

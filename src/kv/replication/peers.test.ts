@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aPeer, RecordingLink } from '../../../test/support/peer-connections.ts';
 import { encodeFrame } from './frame-writer.ts';
-import { beatMs, silentBeatsMax } from './peers.ts';
+import { heartbeatEveryMs, silentBeatsMax } from './peers.ts';
 
 const hello = encodeFrame({ kind: 'hello', node: 'b', boot: 'b 1', saysPromise: true });
 
@@ -86,7 +86,7 @@ it('a connection on which no heartbeat or answer arrives any more is closed', ()
   peers.accept(link);
   link.handler?.data(hello);
   const beats = (count: number): void => {
-    for (let beat = 0; beat < count; beat++) clock.advance(beatMs);
+    for (let beat = 0; beat < count; beat++) clock.advance(heartbeatEveryMs);
   };
   beats(silentBeatsMax);
   link.handler?.data(encodeFrame({ kind: 'beat', sentMs: 0, wallMs: 0 }));

@@ -10,8 +10,8 @@ import type { BatchBody, Beat, CopyBatch, PeerHello, PeerMessage } from './frame
 import type { Link } from './link.ts';
 import { PeerConnection } from './peer-connection.ts';
 
-export const beatMs = 200;
-const redialMs = 500;
+export const heartbeatEveryMs = 200;
+const redialPauseMs = 500;
 /**
  * A connection on which nothing arrives for this many heartbeats is closed and made again. Otherwise it would go on when TCP repeats what was lost,
  * which may be as long after a fault of the network as the fault lasted.
@@ -69,7 +69,7 @@ export class PeerConnections {
 
   constructor(options: PeersOptions) {
     this.options = options;
-    this.timer = options.clock.after(beatMs, () => this.beat());
+    this.timer = options.clock.after(heartbeatEveryMs, () => this.beat());
   }
 
   follow(specs: readonly PeerSpec[]): void {
@@ -194,7 +194,7 @@ export class PeerConnections {
 
   private beat(): void {
     const { clock } = this.options;
-    this.timer = clock.after(beatMs, () => this.beat());
+    this.timer = clock.after(heartbeatEveryMs, () => this.beat());
     this.closeSilent();
     const { needsPromise } = this;
     for (const node of this.connected())
@@ -225,7 +225,7 @@ export class PeerConnections {
         },
         (error: Error) => {
           log.debug('replication.unreachable', { node, reason: error.message });
-          clock.after(redialMs, () => this.dialling.delete(node));
+          clock.after(redialPauseMs, () => this.dialling.delete(node));
         },
       );
     }

@@ -6,12 +6,12 @@ import type { Bucket } from '../bucket/bucket.ts';
 import { lowWatermarkShare } from '../watermarks.ts';
 import type { PeerConnections } from './peers.ts';
 
-const retryMs = 5_000;
+const retryPauseMs = 5_000;
 /**
  * A removal waits until the map has been unchanged for this time, since it delays the disk for shards that are being filled or handed over. It
  * waits at most `waitMsMax`, and does not wait while the memory of the bucket is above the low watermark.
  */
-const quietMs = 500;
+const quietAfterMs = 500;
 const waitMsMax = 5_000;
 
 interface ShardDropsOptions {
@@ -76,7 +76,7 @@ export class ShardDrops {
     const now = clock.monotonicMs();
     this.sinceMs = length === 0 ? null : (this.sinceMs ?? now);
     if (this.sinceMs === null) this.areDue = false;
-    else if (now - this.seen.ms >= quietMs || now - this.sinceMs >= waitMsMax) this.areDue = true;
+    else if (now - this.seen.ms >= quietAfterMs || now - this.sinceMs >= waitMsMax) this.areDue = true;
     else this.areDue ||= bucket.documents.memUsed >= bucket.rules.quotaBytes * lowWatermarkShare;
     return this.areDue;
   }
@@ -109,7 +109,7 @@ export class ShardDrops {
     this.dropping.add(shard);
     remove()
       .catch((error: Error) => {
-        this.notBeforeMs = clock.monotonicMs() + retryMs;
+        this.notBeforeMs = clock.monotonicMs() + retryPauseMs;
         log.warn('replication.drop_failed', { bucket: uuid, shard, reason: error.message });
       })
       .finally(() => {

@@ -11,7 +11,7 @@ import {
 import type { PeerTls } from '../admin.ts';
 import type { Link, LinkAddress, LinkHandler, LinkHost } from './link.ts';
 
-const connectMs = 3_000;
+const connectTimeoutMs = 3_000;
 export interface LinkLimits {
   /** Connections of nodes, including those whose certificate is not checked yet. */
   connections: number;
@@ -45,7 +45,7 @@ export class TlsLinks implements LinkHost<PeerTls> {
         requestCert: true,
         rejectUnauthorized: true,
         minVersion: 'TLSv1.3',
-        handshakeTimeout: connectMs,
+        handshakeTimeout: connectTimeoutMs,
         ALPNProtocols: [nodeDataProtocol],
         noDelay: true,
       },
@@ -91,7 +91,7 @@ export class TlsLinks implements LinkHost<PeerTls> {
       socket.destroy();
       reject(error);
     };
-    socket.setTimeout(connectMs, () => fail(new Error('no answer in time')));
+    socket.setTimeout(connectTimeoutMs, () => fail(new Error('no answer in time')));
     socket.once('error', fail);
     socket.once('secureConnect', () => {
       socket.setTimeout(0);

@@ -9,7 +9,7 @@ import type { PeerConnections } from './peers.ts';
 /** Keys of one request: about 16 KiB. */
 export const keysMax = 512;
 /** An active that does not answer for this long is asked no more. */
-const answerMs = 10_000;
+const answerTimeoutMs = 10_000;
 
 export interface VersionRequestsOptions {
   peers: Pick<PeerConnections, 'send'>;
@@ -106,7 +106,7 @@ export class VersionRequests {
     const request = ++requests;
     const answer = deferred<Answer>();
     this.waiting = { node, request, answer };
-    const timer = clock.after(answerMs, () => this.fail('the active does not answer'));
+    const timer = clock.after(answerTimeoutMs, () => this.fail('the active does not answer'));
     const encoded = encodeKeys(keys.map((key) => ({ vb, key })));
     peers.send(node, { kind: 'wanted', bucket, shard: number, epoch, vb, request, upTo }, encoded);
     try {

@@ -13,7 +13,7 @@ export interface WarmingBucketOptions extends Pick<ContinuedBootsOptions, 'peers
 }
 
 /** The pause after a change that was not made. */
-const retryMs = 500;
+const retryPauseMs = 500;
 
 export class WarmingBucket {
   private readonly options: WarmingBucketOptions;
@@ -87,7 +87,7 @@ export class WarmingBucket {
   }
 
   private retryLater(): void {
-    this.retry = this.options.clock.after(retryMs, () => {
+    this.retry = this.options.clock.after(retryPauseMs, () => {
       this.retry = null;
       this.passShardsOn();
     });

@@ -23,7 +23,7 @@ const eventWork = 256;
 /** Limit of manifest states that vbuckets have not reached yet. */
 const targetsMax = 16;
 /** Interval of attempts while there is no memory for events. */
-const retryMs = 100;
+const retryPauseMs = 100;
 
 export interface EventRecorderOptions {
   vbuckets: Vbuckets;
@@ -173,7 +173,7 @@ export class EventRecorder {
       while (this.waiting.has(vb) && left > 0) {
         const cost = this.recordIn(vb);
         if (cost === null) {
-          clock.after(retryMs, () => this.work());
+          clock.after(retryPauseMs, () => this.work());
           return;
         }
         left -= cost;

@@ -16,8 +16,8 @@ import { type RemoteNode, urlPath } from './remote-node.ts';
 
 const timeoutMs = 30_000;
 /** The command ends if a bucket refuses a write, or a node does not answer, for this time. */
-const stuckMs = 20_000;
-const retryMs = 50;
+const stuckAfterMs = 20_000;
+const retryPauseMs = 50;
 
 /** Histories of a vbucket, the newest first: uuid and the seqno at which it began. */
 export type VbucketHistories = readonly (readonly [uuid: string, seqno: number])[];
@@ -80,7 +80,7 @@ export class BucketData {
       if (typeof reply === 'object') return reply;
       const status = reply as number;
       if (status === Status.keyNotFound) return undefined;
-      if (!isTransient(status) || realClock.monotonicMs() - sinceMs > stuckMs)
+      if (!isTransient(status) || realClock.monotonicMs() - sinceMs > stuckAfterMs)
         throw new CommandError(`document "${key}": ${statusName(status)}`);
       await this.reroute(status);
     }
@@ -103,7 +103,7 @@ export class BucketData {
       if (remaining.length < pending.length) sinceMs = realClock.monotonicMs();
       pending = remaining;
       if (remaining.length === 0) break;
-      if (realClock.monotonicMs() - sinceMs > stuckMs) throw this.stuck(replies[remaining[0] as number]);
+      if (realClock.monotonicMs() - sinceMs > stuckAfterMs) throw this.stuck(replies[remaining[0] as number]);
       await this.reroute(replies[remaining[0] as number]?.status ?? Status.notMyVbucket);
     }
     return replies;
@@ -117,7 +117,7 @@ export class BucketData {
       if (figures === null) return null;
       const all = this.byVbucket.map((server, vb) => historiesIn(figures.get(server), vb));
       if (all.every((histories) => histories.length > 0)) return all;
-      if (realClock.monotonicMs() - sinceMs > stuckMs)
+      if (realClock.monotonicMs() - sinceMs > stuckAfterMs)
         throw new CommandError(
           `bucket "${this.bucket}": a node does not say which histories its vbuckets have`,
         );
@@ -198,12 +198,14 @@ export class BucketData {
         : reply.status === Status.outOfMemory || reply.status === Status.temporaryFailure
           ? 'it has no memory left; raise its quota (divan bucket edit --quota MB)'
           : statusName(reply.status);
-    return new CommandError(`bucket "${this.bucket}" took no document for ${stuckMs / 1_000} s: ${reason}`);
+    return new CommandError(
+      `bucket "${this.bucket}" took no document for ${stuckAfterMs / 1_000} s: ${reason}`,
+    );
   }
 
   /** Waits a moment, and reads the map again where a node is gone or a vbucket moved. */
   async reroute(status: number): Promise<void> {
-    await realClock.sleep(retryMs, this.signal);
+    await realClock.sleep(retryPauseMs, this.signal);
     const isClosed = [...this.clients.values()].some((client) => client.isClosed);
     if (status !== Status.notMyVbucket && !isClosed) return;
     try {

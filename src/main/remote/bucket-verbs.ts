@@ -11,8 +11,8 @@ import { verb } from './verb.ts';
 
 const connection = nodeConnection('user with the role bucket_admin, or more');
 const plain = { ...connection, json: jsonFlag } as const;
-const readyMs = 60_000;
-const pollMs = 50;
+const readyTimeoutMs = 60_000;
+const pollEveryMs = 50;
 /** The longest time for which the command waits for a compaction, which continues afterwards. */
 const compactionMs = 24 * 3_600_000;
 
@@ -179,15 +179,15 @@ const bucketOf = async (node: RemoteNode, name: string): Promise<RawBucket> =>
   (await node.get(urlPath`/pools/default/buckets/${name}`)) as RawBucket;
 
 async function whenReady(node: RemoteNode, name: string): Promise<RawBucket> {
-  const deadlineMs = realClock.monotonicMs() + readyMs;
+  const deadlineMs = realClock.monotonicMs() + readyTimeoutMs;
   for (;;) {
     const bucket = await bucketOf(node, name);
     if (bucket.nodes.every(({ status }) => status === 'healthy')) return bucket;
     if (realClock.monotonicMs() >= deadlineMs)
       throw new CommandError(
-        `bucket "${name}" exists, but is not ready after ${readyMs / 1_000} s; see divan logs`,
+        `bucket "${name}" exists, but is not ready after ${readyTimeoutMs / 1_000} s; see divan logs`,
       );
-    await realClock.sleep(pollMs);
+    await realClock.sleep(pollEveryMs);
   }
 }
 
@@ -200,7 +200,7 @@ async function whenCompacted(node: RemoteNode, name: string): Promise<void> {
       const task = tasks.find(({ type, bucket }) => type === 'bucket_compaction' && bucket === name);
       if (task === undefined) return;
       line.show(`${name}: ${task.progress ?? 0} % compacted`);
-      await realClock.sleep(pollMs);
+      await realClock.sleep(pollEveryMs);
     }
   } finally {
     line.end();

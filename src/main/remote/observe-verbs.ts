@@ -10,7 +10,7 @@ import { RemoteNode } from './remote-node.ts';
 import { writeLine } from './terminal-text.ts';
 import { verb } from './verb.ts';
 
-const followMs = 1_000;
+const followEveryMs = 1_000;
 /**
  * How far back each request asks again: the clocks of two nodes of a cluster may differ by five seconds, so that an entry that is new has an
  * earlier time than the last one shown.
@@ -214,7 +214,7 @@ export async function followLog(
   let found = await entries(node, since(newestMs - askedAgainMs));
   showNew(found, ({ tstamp }) => tstamp > listedMs);
   for (;;) {
-    await clock.sleep(followMs, signal);
+    await clock.sleep(followEveryMs, signal);
     // After a full answer further entries come first.
     const fromMs = found.length < answerMax ? newestMs - askedAgainMs : newestMs;
     for (const [text, ms] of known) if (ms < fromMs) known.delete(text);

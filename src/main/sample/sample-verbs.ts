@@ -8,7 +8,7 @@ import { verb } from '../remote/verb.ts';
 import { ProgressLine } from '../terminal.ts';
 
 const sample = 'travel-sample';
-const pollMs = 100;
+const pollEveryMs = 100;
 
 interface Task {
   readonly type: string;
@@ -39,7 +39,7 @@ async function install(node: RemoteNode): Promise<void> {
     if (!(await isLoading(node)))
       await node.request('POST', '/sampleBuckets/install', JSON.stringify([sample]));
     line.show(`loading ${sample}`);
-    while (await isLoading(node)) await realClock.sleep(pollMs);
+    while (await isLoading(node)) await realClock.sleep(pollEveryMs);
   } finally {
     line.end();
   }

@@ -7,7 +7,7 @@ import type { BucketData } from '../remote/bucket-data.ts';
 /** How many scans are open besides the one whose pages are read. */
 const aheadMax = 4;
 /** How long the start of a scan is repeated after transient failures. */
-const retryMs = 20_000;
+const retryPauseMs = 20_000;
 
 interface Opened {
   readonly scanner: RangeScanner;
@@ -66,7 +66,7 @@ async function open(data: BucketData, collectionId: number, vb: number): Promise
       return { scanner, first: await scanner.next() };
     } catch (error) {
       const mayRetry = error instanceof StatusError && isTransient(error.status);
-      if (!mayRetry || realClock.monotonicMs() - sinceMs > retryMs) throw error;
+      if (!mayRetry || realClock.monotonicMs() - sinceMs > retryPauseMs) throw error;
       await data.reroute(error.status);
     }
   }

@@ -26,7 +26,7 @@ import { FileTarget, isStream } from './file-target.ts';
 import { ProgressRecord } from './progress-record.ts';
 
 /** How often the progress of the export is saved. */
-const saveMs = 1_000;
+const saveEveryMs = 1_000;
 const fieldsMax = 10_000;
 
 const exportOptions = {
@@ -208,7 +208,7 @@ class Export {
 
   private save(target: FileTarget, nextVb: number, { fields }: WrittenForm, isDue: boolean): void {
     this.state = { nextVb, bytes: target.bytes, documents: this.documents, leftOut: this.leftOut, fields };
-    if (!isDue && realClock.monotonicMs() - this.savedMs < saveMs) return;
+    if (!isDue && realClock.monotonicMs() - this.savedMs < saveEveryMs) return;
     this.savedMs = realClock.monotonicMs();
     target.sync();
     this.record?.write(this.state);

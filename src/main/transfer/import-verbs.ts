@@ -35,7 +35,7 @@ import { fileStart, type StartPosition } from './source-record.ts';
 import { hasLost, noteWritten, type WrittenPositions } from './written-positions.ts';
 
 /** How often the progress of the import is saved. */
-const saveMs = 1_000;
+const saveEveryMs = 1_000;
 
 const separator: OptionKind<string> = {
   placeholder: 'CHARACTER',
@@ -254,7 +254,7 @@ class Import {
     this.line.show(
       `${counted(written + present, 'document')}${share}${refused === 0 ? '' : `, ${refused} refused`}`,
     );
-    if (realClock.monotonicMs() - this.savedMs < saveMs) return;
+    if (realClock.monotonicMs() - this.savedMs < saveEveryMs) return;
     this.savedMs = realClock.monotonicMs();
     this.record?.write(saved);
   }

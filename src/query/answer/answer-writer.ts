@@ -15,7 +15,7 @@ export interface AnswerSink {
 }
 
 const flushCharacters = 64 * 1024;
-const flushMs = 10;
+const flushDelayMs = 10;
 const rowIndent = '        ';
 
 /** Takes the JSON text of one row, in any number of parts. */
@@ -85,9 +85,9 @@ export class AnswerWriter {
     return { text: (json) => this.addRowText(pretty.format(json)) };
   }
 
-  /** Sends the rows so far after `flushMs`. Call before waiting for more: an answer that is complete at once needs no timer. */
+  /** Sends the rows so far after `flushDelayMs`. Call before waiting for more: an answer that is complete at once needs no timer. */
   flushSoon(): void {
-    if (this.hasUnsentRows) this.timer ??= this.timers.after(flushMs, () => this.flush());
+    if (this.hasUnsentRows) this.timer ??= this.timers.after(flushDelayMs, () => this.flush());
   }
 
   endRows(): void {

@@ -23,7 +23,7 @@ import type {
 import type { QueryRuntime } from './query-runtime.ts';
 
 /** How long a closing port waits for its requests. */
-const drainMs = 2_000;
+const drainTimeoutMs = 2_000;
 /** How long no line follows one about a failed load: each request tries to load the service. */
 const loggedEveryMs = 60_000;
 const ping = '{"status":"OK"}';
@@ -223,7 +223,7 @@ export class QueryHost {
     const hosts = wantedHosts(start.host, plainForThisMachineOnly);
     if (hosts.join() === this.hosts) return;
     this.hosts = hosts.join();
-    await plain.moveTo(hosts, realClock, drainMs);
+    await plain.moveTo(hosts, realClock, drainTimeoutMs);
   }
 
   private async stop(): Promise<void> {
@@ -231,7 +231,10 @@ export class QueryHost {
     this.awaited.end();
     this.followed.resolve();
     this.runtime?.stop();
-    await Promise.all([this.plain?.close(realClock, drainMs), this.secure?.close(realClock, drainMs)]);
+    await Promise.all([
+      this.plain?.close(realClock, drainTimeoutMs),
+      this.secure?.close(realClock, drainTimeoutMs),
+    ]);
     this.runtime?.close();
   }
 }

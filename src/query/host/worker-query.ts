@@ -57,7 +57,7 @@ export interface WorkerQueryOptions {
   readonly onLost: (reason: Error) => void;
 }
 
-const stopMs = 5_000;
+const stopTimeoutMs = 5_000;
 /**
  * How long the thread keeps an external user, whose password another system has. Then the authority is asked again, which keeps the answers
  * of that system as long as its settings say. Not shorter, since each end makes all connections authenticate again.
@@ -144,7 +144,7 @@ export class WorkerQuery {
     for (const watch of this.watches.values()) watch.stop();
     for (const followed of this.followed) followed.stop();
     if (this.lost === null) {
-      const timer = setTimeout(() => void this.worker.terminate(), stopMs);
+      const timer = setTimeout(() => void this.worker.terminate(), stopTimeoutMs);
       await this.call({ kind: 'stop' }).catch(() => {}); // the thread has ended
       clearTimeout(timer);
     }

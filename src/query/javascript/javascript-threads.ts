@@ -39,7 +39,7 @@ export interface JavaScriptRun {
 /** How long a thread may take to react to an interruption. */
 export const interruptionMs = 1_000;
 /** How long a thread without a job is kept. */
-const idleMs = 30_000;
+const idleTimeoutMs = 30_000;
 /** The limit of jobs that wait for a thread. */
 const waitingMax = 100;
 /** Threads in addition to their limit, for users without a running job. */
@@ -179,7 +179,7 @@ export class JavaScriptThreads {
     thread.running = null;
     this.places.release(running.user);
     thread.timer?.cancel();
-    thread.timer = this.options.clock.after(idleMs, () => this.endThread(thread, 'its thread ended'));
+    thread.timer = this.options.clock.after(idleTimeoutMs, () => this.endThread(thread, 'its thread ended'));
     this.next();
   }
 

@@ -9,7 +9,7 @@ import type { CommandContext } from './command-context.ts';
  * node may learn late of those changes.
  */
 const attemptsMax = 10;
-const repeatMs = 20;
+const repeatPauseMs = 20;
 
 type RoleCommand = Extract<PlainCommand, { kind: 'GRANT_ROLE' | 'REVOKE_ROLE' }>;
 
@@ -64,7 +64,7 @@ async function changeOne(
     const refused = await tryChange(kind, context, path, user, changed);
     if (refused === null) return;
     if (attempt === attemptsMax) throw sqlError(5270, `The roles of ${user} cannot be changed: ${refused}`);
-    await clock.sleep(attempt * repeatMs);
+    await clock.sleep(attempt * repeatPauseMs);
   }
 }
 

@@ -31,7 +31,7 @@ export interface LostAttemptsOptions {
 
 const limits = { durability: 'majority', kvTimeoutMs: 10_000 } as const;
 /** The interval of retries while the data service cannot be reached. */
-const retryMs = 1_000;
+const retryPauseMs = 1_000;
 /** The longest interval of searches. */
 const windowMsMax = 3_600_000;
 /** The clocks of two nodes differ by less. */
@@ -135,7 +135,7 @@ export class LostAttempts {
   }
 
   private windowMs(): number {
-    return Math.min(Math.max(this.options.windowMs(), retryMs), windowMsMax);
+    return Math.min(Math.max(this.options.windowMs(), retryPauseMs), windowMsMax);
   }
 
   /** A search that is due earlier stays: attempts that fail repeatedly must not postpone it without end. */
@@ -154,7 +154,7 @@ export class LostAttempts {
   private async sweepOnce(): Promise<void> {
     if (!this.options.isOn()) return this.sweepIn(this.windowMs());
     // The search that runs may have passed the record of the attempt for which this one was planned, and must not decide that none remain.
-    if (this.isSweeping) return this.sweepIn(retryMs);
+    if (this.isSweeping) return this.sweepIn(retryPauseMs);
     this.isSweeping = true;
     const { othersUntilMs } = this;
     const next = await this.sweep();
@@ -175,7 +175,7 @@ export class LostAttempts {
     for (const [at, { attempts, nowMs }] of records.entries())
       for (const [attempt, entry] of attempts) {
         const record = new AttemptRecord(data, keyspace, ids[at] as string, limits);
-        const clean = async () => ((await cleanUp(cleaning, record, attempt, entry)) ? null : retryMs);
+        const clean = async () => ((await cleanUp(cleaning, record, attempt, entry)) ? null : retryPauseMs);
         if (isLost(entry, nowMs)) lost.push(clean);
         else if (msOfCas(entry.tst) <= untilMs) next = earlier(next, msUntilLost(entry, nowMs));
       }
@@ -198,13 +198,13 @@ export class LostAttempts {
 
   /** If `run` fails, logs the failure and returns when to retry, so that the search continues. */
   private async orRetry(run: () => Promise<number | null>, failed?: () => void): Promise<number | null> {
-    if (this.isStopped) return retryMs;
+    if (this.isStopped) return retryPauseMs;
     try {
       return await run();
     } catch (error) {
       this.options.log.info('transaction.cleanup_failed', { reason: String(error) });
       failed?.();
-      return retryMs;
+      return retryPauseMs;
     }
   }
 

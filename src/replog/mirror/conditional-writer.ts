@@ -18,7 +18,7 @@ interface WriterOptions {
   link: ConfigLink;
   clock: Clock;
   random: Random;
-  requestMs: number;
+  requestTimeoutMs: number;
   /** The key's record in the mirror. */
   mirrored(key: string): StoredRecord | undefined;
   untilReady(untilMs: number): Promise<boolean>;
@@ -108,10 +108,10 @@ export class ConditionalWriter {
 
   /** Null: the answer does not show the outcome. */
   async #send(pending: PendingWrite): Promise<ChangeOutcome | null> {
-    const { link, clock, requestMs } = this.#options;
+    const { link, clock, requestTimeoutMs } = this.#options;
     const { record } = pending;
     try {
-      const revision = await within(clock, requestMs, link.write(record, pending.revision));
+      const revision = await within(clock, requestTimeoutMs, link.write(record, pending.revision));
       pending.isSent = true;
       return revision === null ? null : { revision, record: { ...record, revision } };
     } catch (error) {
@@ -124,11 +124,11 @@ export class ConditionalWriter {
   }
 
   async #lookUp(pending: PendingWrite): Promise<ChangeOutcome | null> {
-    const { link, clock, requestMs } = this.#options;
+    const { link, clock, requestTimeoutMs } = this.#options;
     const { record, base } = pending;
     let found: StoredRecord | null;
     try {
-      found = await within(clock, requestMs, link.read(record.key));
+      found = await within(clock, requestTimeoutMs, link.read(record.key));
     } catch {
       return null; // The next try reads it.
     }

@@ -20,7 +20,7 @@ export interface WatchedFeed {
 }
 
 /** Interval of the checks that the feed is up to date. */
-const pollMs = 5_000;
+const pollEveryMs = 5_000;
 
 /** Begins a feed within the limit; a feed that begins later is stopped then. */
 export async function beginFeed(
@@ -61,10 +61,10 @@ export async function untilLost(feed: WatchedFeed): Promise<string> {
   }
 }
 
-/** The reason when the feed is lost, null after `pollMs`. */
+/** The reason when the feed is lost, null after `pollEveryMs`. */
 async function poll({ lost, clock, stopping }: WatchedFeed): Promise<string | null> {
   const pollEnd = Promise.withResolvers<null>();
-  const timer = clock.after(pollMs, () => pollEnd.resolve(null));
+  const timer = clock.after(pollEveryMs, () => pollEnd.resolve(null));
   const stop = (): void => pollEnd.resolve(null);
   stopping.addEventListener('abort', stop, { once: true });
   const reason = await Promise.race([lost, pollEnd.promise]);

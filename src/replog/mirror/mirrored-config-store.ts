@@ -46,7 +46,7 @@ export interface MirroredStoreOptions {
   copy?: { readonly file: StoreCopy; readonly found: StoreContent | null };
 }
 
-const requestMs = 3_000;
+const requestTimeoutMs = 3_000;
 /** Limit of the transfer of the whole state. */
 const resyncMs = 30_000;
 const reconnectPauseMinMs = 100;
@@ -93,7 +93,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#log = log;
     this.#changeWaitMs = options.changeWaitMs ?? defaultChangeWaitMs;
     this.#mayEnd = mayEnd;
-    const read = (key: string) => within(clock, requestMs, link.read(key));
+    const read = (key: string) => within(clock, requestTimeoutMs, link.read(key));
     this.#timedReads = { keepsDeletions: link.keepsDeletions, read };
     this.#conditions = new Conditions(clock, this.#stopping.signal);
     this.ports = { clock, random };
@@ -112,7 +112,7 @@ export class MirroredConfigStore implements ConfigStore {
       head: () => this.head,
       record: (key) => this.#records.get(key),
     });
-    const parts = { link, clock, random, requestMs };
+    const parts = { link, clock, random, requestTimeoutMs };
     this.#writer = new ConditionalWriter({
       ...parts,
       ended: () => this.#ended,
@@ -147,7 +147,7 @@ export class MirroredConfigStore implements ConfigStore {
     return writeEnd(end, {
       ...this.ports,
       link: this.#link,
-      requestMs,
+      requestTimeoutMs,
       revision: () => this.#records.revision,
       isEnded: () => this.#ended !== null,
       until: (isTrue, untilMs) => this.#conditions.until(isTrue, untilMs),
@@ -327,7 +327,7 @@ export class MirroredConfigStore implements ConfigStore {
   /** Connects, loads the whole state, and follows the changes. Resolves with the reason why it ended. */
   async #follow(ready: () => void): Promise<Error> {
     try {
-      const head = await within(this.ports.clock, requestMs, this.#link.head());
+      const head = await within(this.ports.clock, requestTimeoutMs, this.#link.head());
       this.#checkHead(head);
       const lost = Promise.withResolvers<string>();
       const complete = Promise.withResolvers<void>();
@@ -342,7 +342,7 @@ export class MirroredConfigStore implements ConfigStore {
         },
       };
       const { clock } = this.ports;
-      this.#following = await beginFeed(this.#link, feed, { clock, limitMs: requestMs });
+      this.#following = await beginFeed(this.#link, feed, { clock, limitMs: requestTimeoutMs });
       await within(clock, resyncMs, complete.promise);
       this.#checkHead(head);
       if (isSuccessor(head, this.#followed)) this.#records.prepareFor(state, head.revision);
@@ -390,7 +390,7 @@ export class MirroredConfigStore implements ConfigStore {
       lost: Promise.race([lost, this.#ending.promise.then(() => 'it has ended')]),
       revision: () => this.#records.revision,
       newest: async (known) => {
-        const head = await within(this.ports.clock, requestMs, this.#link.head());
+        const head = await within(this.ports.clock, requestTimeoutMs, this.#link.head());
         this.#checkHead(head, known);
         return isSuccessor(head, this.#followed) ? null : head.revision;
       },

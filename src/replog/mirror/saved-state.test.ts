@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Log, silentLog } from '#ports/log.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { retryMs, SavedState, sameValueSaveMs } from './saved-state.ts';
+import { retryPauseMs, SavedState, sameValueSaveMs } from './saved-state.ts';
 
 const recordOf = (key: string, json: string | null) => ({ key, json, revision: 7, writes: null });
 const users = recordOf('users', '[]');
@@ -34,7 +34,7 @@ test('a failed save is repeated until it succeeds, and logged once', () => {
   clock.advance(60_000);
   assert.deepEqual(disk, { isFull: true, saved: [], warnings: 1 });
   disk.isFull = false;
-  clock.advance(retryMs);
+  clock.advance(retryPauseMs);
   assert.deepEqual(disk.saved, ['users', '7']);
   assert.equal(clock.pending, 0);
 });
@@ -74,7 +74,7 @@ test('changes while saves fail do not repeat the save more often', () => {
   clock.advance(1_000);
   disk.isFull = false;
   state.changed(users, undefined);
-  clock.advance(retryMs - 1);
+  clock.advance(retryPauseMs - 1);
   assert.deepEqual(disk.saved, []);
   clock.advance(1);
   assert.deepEqual(disk.saved, ['users', '7']);

@@ -28,11 +28,11 @@ export interface SavedStateDeps {
   log: Log;
 }
 
-const saveMs = 1_000;
+const saveDelayMs = 1_000;
 /** A node that ends before that does not know of these revisions, whose records have the same values as before. */
 export const sameValueSaveMs = 30_000;
 /** Interval between two attempts of a save that fails. */
-export const retryMs = 10_000;
+export const retryPauseMs = 10_000;
 
 export class SavedState {
   readonly #deps: SavedStateDeps;
@@ -53,11 +53,11 @@ export class SavedState {
   /** `before`: the record that it replaces. */
   changed({ key, json }: StoredRecord, before: StoredRecord | undefined): void {
     if (this.#deps.copy !== null) this.#unsaved.add(key);
-    this.#saveAfter(json === before?.json ? sameValueSaveMs : saveMs);
+    this.#saveAfter(json === before?.json ? sameValueSaveMs : saveDelayMs);
   }
 
   saveSoon(): void {
-    this.#saveAfter(saveMs);
+    this.#saveAfter(saveDelayMs);
   }
 
   /** Saves the copy before the head: a copy that is older than the head is never used. */
@@ -74,7 +74,7 @@ export class SavedState {
     } catch (error) {
       if (!this.#isFailing) this.#notSaved(error as Error);
       this.#isFailing = true;
-      this.#saveAfter(retryMs);
+      this.#saveAfter(retryPauseMs);
     }
   }
 
@@ -93,7 +93,7 @@ export class SavedState {
   #saveAfter(ms: number): void {
     if (this.#isClosed) return;
     const { clock } = this.#deps;
-    const waitMs = this.#isFailing ? retryMs : ms;
+    const waitMs = this.#isFailing ? retryPauseMs : ms;
     const dueMs = clock.monotonicMs() + waitMs;
     if (this.#timer !== null && this.#dueMs <= dueMs) return;
     this.#timer?.cancel();

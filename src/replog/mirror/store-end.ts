@@ -68,14 +68,14 @@ export interface EndingStore {
   readonly link: Pick<ConfigLink, 'name' | 'writeLast'>;
   readonly clock: Clock;
   readonly random: Random;
-  readonly requestMs: number;
+  readonly requestTimeoutMs: number;
   /** The revision of the newest change that the feed delivered. */
   revision(): number;
   isEnded(): boolean;
   until(isTrue: () => boolean, untilMs: number): Promise<boolean>;
 }
 
-const confirmMs = 10_000;
+const confirmTimeoutMs = 10_000;
 const pauseMs = 500;
 
 /**
@@ -84,16 +84,16 @@ const pauseMs = 500;
  * @throws UnavailableError when the outcome is unknown: the change may still be made, as long as no other is.
  */
 export async function writeEnd(end: StoreEnd, store: EndingStore): Promise<boolean> {
-  const { clock, link, random, requestMs } = store;
+  const { clock, link, random, requestTimeoutMs } = store;
   const record = { key: endKey, json: JSON.stringify(end), writes: [random.uuid()] };
   const isDecided = (): boolean => store.isEnded() || store.revision() > end.after;
-  const untilMs = clock.monotonicMs() + confirmMs;
+  const untilMs = clock.monotonicMs() + confirmTimeoutMs;
   while (!isDecided()) {
     if (clock.monotonicMs() > untilMs)
       throw new UnavailableError(`${link.name} did not confirm the last change in time.`);
     await within(
       clock,
-      requestMs,
+      requestTimeoutMs,
       (link.writeLast as NonNullable<typeof link.writeLast>)(record, end.after),
     ).catch(
       () => null, // the feed shows whether it was made

@@ -3,7 +3,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { FinalError } from '../mirror/config-link.ts';
 
-const requestMs = 2_500;
+const requestTimeoutMs = 2_500;
 /** Error codes of a wrong expected sequence. */
 const refusedWrites = new Set([10_071, 10_164]);
 /** Error codes of a message that is too large, or of a server without space: the same request will not succeed. */
@@ -105,7 +105,7 @@ export async function newestMessage(
 export async function createFeed(
   connection: NatsConnection,
   stream: string,
-  { inbox, subjects, heartbeatMs }: { inbox: string; subjects: string; heartbeatMs: number },
+  { inbox, subjects, heartbeatEveryMs }: { inbox: string; subjects: string; heartbeatEveryMs: number },
 ): Promise<{ name: string; pending: number }> {
   // JetStream's durations are in nanoseconds.
   const seconds = 1_000_000_000;
@@ -119,7 +119,7 @@ export async function createFeed(
     inactive_threshold: 30 * seconds,
     flow_control: true,
     filter_subject: subjects,
-    idle_heartbeat: heartbeatMs * 1_000_000,
+    idle_heartbeat: heartbeatEveryMs * 1_000_000,
   };
   const body = { stream_name: stream, config };
   const answer = await request<{ name: string; num_pending: number }>(
@@ -152,7 +152,7 @@ async function request<T>(
   nullCode?: number,
 ): Promise<T | null> {
   const { data } = await connection.request(`$JS.API.${subject}`, JSON.stringify(body), {
-    timeout: requestMs,
+    timeout: requestTimeoutMs,
   });
   const answer = JSON.parse(Buffer.from(data).toString()) as T & { error?: ApiError };
   if (answer.error === undefined) return answer;

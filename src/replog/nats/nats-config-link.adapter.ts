@@ -44,7 +44,7 @@ const operationHeader = 'KV-Operation';
 const expectedHeader = 'Nats-Expected-Last-Subject-Sequence';
 /** Header that names the newest sequence of the whole stream. */
 const expectedNewestHeader = 'Nats-Expected-Last-Sequence';
-const requestMs = 2_500;
+const requestTimeoutMs = 2_500;
 const namePrefix = 'Divan configuration ';
 
 export class NatsConfigLink implements ConfigLink {
@@ -136,7 +136,7 @@ export class NatsConfigLink implements ConfigLink {
     headers.set(writesHeader, (writes ?? []).join(' '));
     if (json === null) headers.set(operationHeader, 'DEL');
     const subject = keySubject(this.#options.bucket, key);
-    const reply = await connection.request(subject, text, { headers, timeout: requestMs });
+    const reply = await connection.request(subject, text, { headers, timeout: requestTimeoutMs });
     return acknowledgement(Buffer.from(reply.data).toString());
   }
 

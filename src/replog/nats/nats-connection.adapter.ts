@@ -15,8 +15,8 @@ export interface OpenConnection {
   readonly servers: readonly ServerVersion[];
 }
 
-const connectMs = 3_000;
-const pingMs = 5_000;
+const connectTimeoutMs = 3_000;
+const pingEveryMs = 5_000;
 /** Unanswered pings after which the connection is lost. */
 const pingsMax = 2;
 
@@ -64,8 +64,8 @@ function optionsOf(
     servers: addresses,
     name: 'divan',
     reconnect: false,
-    timeout: connectMs,
-    pingInterval: pingMs,
+    timeout: connectTimeoutMs,
+    pingInterval: pingEveryMs,
     maxPingOut: pingsMax,
     ...(configured.user !== undefined && { user: configured.user, pass: configured.password ?? '' }),
     ...(configured.token !== undefined && { token: configured.token }),

@@ -16,7 +16,7 @@ interface NatsFeedOptions {
   recordOf(message: StoredMessage): StoredRecord;
 }
 
-const heartbeatMs = 2_000;
+const heartbeatEveryMs = 2_000;
 const silenceMaxMs = 5_000;
 /** Status of idle heartbeats and flow control. */
 const controlStatus = 100;
@@ -46,7 +46,7 @@ export class NatsFeed {
     });
     this.#restartSilence();
     try {
-      const { name, pending } = await createFeed(connection, stream, { inbox, subjects, heartbeatMs });
+      const { name, pending } = await createFeed(connection, stream, { inbox, subjects, heartbeatEveryMs });
       this.#consumer = name;
       if (pending === 0 && this.#count === 0) this.#complete();
     } catch (error) {

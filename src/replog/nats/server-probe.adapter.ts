@@ -4,7 +4,7 @@ import { deadline } from '#ports/deadline.ts';
 import { type NatsAddress, showAddress } from './nats-servers.ts';
 import type { ServerVersion } from './server-rules.ts';
 
-const probeMs = 1_000;
+const probeTimeoutMs = 1_000;
 const infoLengthMax = 32_768;
 
 export interface ServerInfo extends ServerVersion {
@@ -17,7 +17,7 @@ export function probe(address: NatsAddress): Promise<ServerInfo | null> {
   const { promise, resolve } = Promise.withResolvers<ServerInfo | null>();
   const socket = connect(address);
   let text = '';
-  deadline({ of: socket, limitMs: probeMs }, () => socket.destroy());
+  deadline({ of: socket, limitMs: probeTimeoutMs }, () => socket.destroy());
   socket.setEncoding('utf8');
   socket.on('data', (chunk) => {
     text += chunk;

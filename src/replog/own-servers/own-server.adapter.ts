@@ -19,13 +19,13 @@ export interface OwnServerOptions {
   readonly random: Random;
   readonly log: Log;
   /** The pause between checks whether the server stores; shorter in tests. */
-  readonly storeCheckMs?: number;
+  readonly storeCheckEveryMs?: number;
 }
 
-const storeCheckMs = 10_000;
-const startMs = 30_000;
-const stopMs = 10_000;
-const checkMs = 50;
+const storeCheckEveryMs = 10_000;
+const startTimeoutMs = 30_000;
+const stopTimeoutMs = 10_000;
+const checkEveryMs = 50;
 /** Characters of its last output that are kept. */
 const printedMax = 2_000;
 const pauseMinMs = 500;
@@ -92,7 +92,7 @@ export class OwnServer {
     this.#stopping?.abort(new Error('it stops'));
     if (child !== null && child.exitCode === null && child.signalCode === null) {
       child.stdin?.end();
-      const late = clock.after(stopMs, () => killGroup(child));
+      const late = clock.after(stopTimeoutMs, () => killGroup(child));
       await once(child, 'exit');
       late.cancel();
     }
@@ -160,7 +160,7 @@ export class OwnServer {
 
   /** Ends the server once it stores nothing any more. It would otherwise continue without a store, and the cluster could not lose another server. */
   #checkStore(child: ChildProcess, { advertised: host, port }: OwnServerSettings): PeriodicTask {
-    const { clock, log, storeCheckMs: everyMs = storeCheckMs } = this.#options;
+    const { clock, log, storeCheckEveryMs: everyMs = storeCheckEveryMs } = this.#options;
     const checks = new PeriodicTask({
       everyMs,
       clock,
@@ -178,12 +178,12 @@ export class OwnServer {
   /** Ends a server of this folder whose node was killed: two on one store would destroy it. */
   async #endEarlier(): Promise<void> {
     const { clock } = this.#options;
-    const untilMs = clock.monotonicMs() + stopMs;
+    const untilMs = clock.monotonicMs() + stopTimeoutMs;
     if (this.#pid === null) return;
     this.#kill('SIGTERM');
     while (this.#pid !== null) {
       if (clock.monotonicMs() > untilMs) this.#kill('SIGKILL');
-      await clock.sleep(checkMs);
+      await clock.sleep(checkEveryMs);
     }
   }
 
@@ -208,13 +208,13 @@ export class OwnServer {
 
   async #untilReached({ advertised: host, port }: OwnServerSettings): Promise<void> {
     const { clock } = this.#options;
-    const untilMs = clock.monotonicMs() + startMs;
+    const untilMs = clock.monotonicMs() + startTimeoutMs;
     while ((await probe({ host, port })) === null) {
       if (clock.monotonicMs() > untilMs)
         throw new Error(
           `the NATS server of this node does not answer at ${host}:${port}: ${this.#folder.lastLines}`,
         );
-      await clock.sleep(checkMs);
+      await clock.sleep(checkEveryMs);
     }
   }
 }

@@ -41,7 +41,7 @@ async function aServer(program = natsServerPath, clock: Clock = realClock) {
       clock,
       random: realRandom,
       log: silentLog,
-      storeCheckMs: 50,
+      storeCheckEveryMs: 50,
     });
   const server = newInstance();
   return {

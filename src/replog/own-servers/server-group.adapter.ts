@@ -30,7 +30,7 @@ interface Report {
   };
 }
 
-const reportMs = 5_000;
+const reportTimeoutMs = 5_000;
 /** The leader answers once most servers have the change. */
 const removalMs = 15_000;
 
@@ -48,7 +48,7 @@ export class NatsServerGroup {
   members(): Promise<GroupMember[]> {
     return this.#connected(async (connection) => {
       const answer = await connection.request('$SYS.REQ.SERVER.PING.JSZ', '{"leader_only":true}', {
-        timeout: reportMs,
+        timeout: reportTimeoutMs,
       });
       const { leader, peer, replicas } = answer.json<Report>().data?.meta_cluster ?? {};
       if (leader === undefined || peer === undefined) throw new Error('the NATS servers have no leader');

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 /** In a cluster of earlier versions, two changes that expect the same revision can both succeed. */
 const versionMin = '2.12';
-const versionMs = 10_000;
+const versionTimeoutMs = 10_000;
 
 const howToGet =
   `get version ${versionMin} or later from https://github.com/nats-io/nats-server/releases, and put it in a folder of PATH ` +
@@ -41,7 +41,7 @@ function isProgram(path: string): boolean {
 }
 
 async function versionOf(path: string): Promise<string> {
-  const answer = await promisify(execFile)(path, ['--version'], { timeout: versionMs }).catch(
+  const answer = await promisify(execFile)(path, ['--version'], { timeout: versionTimeoutMs }).catch(
     (error: Error) => ({ stdout: '', error }),
   );
   const version = /\bv(\d+\.\d+\.\d+\S*)/.exec(answer.stdout)?.[1];

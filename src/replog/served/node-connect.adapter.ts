@@ -17,7 +17,7 @@ export interface NodeCredentials {
   readonly key: string;
 }
 
-const connectMs = 3_000;
+const connectTimeoutMs = 3_000;
 
 /** `localAddress`: the address to connect from, if the other node admits only that. */
 export function connectToNode(
@@ -43,7 +43,7 @@ export function connectToNode(
     socket.destroy();
     reject(error);
   };
-  socket.setTimeout(connectMs, () => fail(new Error(`${host}:${port} does not answer`)));
+  socket.setTimeout(connectTimeoutMs, () => fail(new Error(`${host}:${port} does not answer`)));
   socket.once('error', fail);
   socket.once('close', () => reject(new Error(`${host}:${port} closed the connection`)));
   socket.once('secureConnect', () => {

@@ -24,7 +24,7 @@ interface CapturedBucket {
   documents: BucketDocuments | null;
 }
 
-const requestMs = 30_000;
+const requestTimeoutMs = 30_000;
 
 export class NodeReset {
   private readonly rest: ResetRest;
@@ -86,7 +86,7 @@ export class NodeReset {
       this.target.addresses.kv.replace(/^(couchbase:\/\/)?/, 'couchbase://'),
     );
     const host = hostname.replace(/^\[|\]$/g, '');
-    const address = { host, port: Number(port), timeoutMs: requestMs };
+    const address = { host, port: Number(port), timeoutMs: requestTimeoutMs };
     return { address, account: this.target.account, bucket };
   }
 

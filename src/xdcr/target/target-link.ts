@@ -35,8 +35,8 @@ export interface LinkOptions {
 }
 
 const timeoutMs = 30_000;
-const connectMs = 5_000;
-const retryMs = { first: 10, most: 1_000 } as const;
+const connectTimeoutMs = 5_000;
+const retryPauseMs = { first: 10, most: 1_000 } as const;
 /** About two seconds; then the owner of the link reports that the target takes nothing. */
 const attemptsUntilHeldUp = 8;
 /** About half a minute; then the link ends, and its owner reports why. */
@@ -175,7 +175,7 @@ export class TargetLink {
     const tls = encryptsData && authority !== undefined ? { authority, clientCertificate } : undefined;
     const connection = new TargetConnection({
       ...this.options,
-      address: { host, port, timeoutMs, connectMs, ...(tls !== undefined && { tls }) },
+      address: { host, port, timeoutMs, connectTimeoutMs, ...(tls !== undefined && { tls }) },
       account: { username, password, scram: tls === undefined },
       limit: this.limit,
       acknowledged: this.acknowledgedPositions,
@@ -213,7 +213,7 @@ export class TargetLink {
     }
     if (status === Status.notMyVbucket) this.refreshMap(this.options.failed);
     if (outgoing.attempts === attemptsUntilHeldUp) this.options.heldUp(status);
-    const delayMs = Math.min(retryMs.first * 2 ** Math.min(outgoing.attempts, 10), retryMs.most);
+    const delayMs = Math.min(retryPauseMs.first * 2 ** Math.min(outgoing.attempts, 10), retryPauseMs.most);
     this.options.clock.after(delayMs, () => this.send(outgoing));
   }
 

@@ -10,7 +10,7 @@ import { NodeProcess } from '../../support/node-process.ts';
 const docs = '/pools/default/buckets/travel/docs';
 /** The longest line that an import accepts. */
 const lineBytesMax = 10 << 20;
-/** Of the import that is cancelled: its lines, and the documents that are stored before. */
+/** The lines of the import that is cancelled, and the documents that it stores before. */
 const cancelledLines = 2_000;
 const storedBeforeCancel = 20;
 const listedDocuments = 3_000;

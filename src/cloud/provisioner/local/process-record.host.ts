@@ -13,7 +13,7 @@ export interface ProcessRecord {
 }
 
 const file = 'process.json';
-const pollMs = 25;
+const pollEveryMs = 25;
 /** SIGKILL follows SIGTERM after this time. */
 const killAfterMs = 10_000;
 
@@ -45,7 +45,7 @@ export async function endProcess(
     const waitedMs = clock.monotonicMs() - startedMs;
     if (waitedMs > 2 * killAfterMs) throw new Error(`process ${record.pid} does not end after SIGKILL`);
     if (waitedMs > killAfterMs) send(record, 'SIGKILL');
-    await clock.sleep(pollMs);
+    await clock.sleep(pollEveryMs);
   }
 }
 

@@ -7,15 +7,15 @@ import { launch, outputTail, readyFile, truncateLog } from './launch.host.ts';
 import { writeOwner } from './owner.host.ts';
 import { endProcess, isRunning, type ProcessRecord, runningProcess } from './process-record.host.ts';
 
-const pollMs = 25;
+const pollEveryMs = 25;
 /** Longer for child processes, whose end the system reports. */
-const watchChildMs = 10_000;
-const watchOtherMs = 1_000;
+const watchChildEveryMs = 10_000;
+const watchOtherEveryMs = 1_000;
 const startTimeoutMs = 120_000;
 const restartFirstMs = 500;
 const restartMaxMs = 30_000;
 /** After a run of this length the delay of restarts begins at its minimum again. */
-const stableMs = 60_000;
+const stableAfterMs = 60_000;
 
 export interface NodeProcessOptions {
   readonly spec: NodeSpec;
@@ -36,7 +36,7 @@ export class NodeProcess {
   private lastProblem: string | null = null;
   private starting: Promise<void> | null = null;
   private timer: Timer | null = null;
-  private watchMs = watchOtherMs;
+  private watchMs = watchOtherEveryMs;
   private logProblem: string | null = null;
   private unexpectedEnds = 0;
   private readyAtMs = 0;
@@ -99,7 +99,7 @@ export class NodeProcess {
       writeOwner(folder, { home, clusterId: this.spec.clusterId });
       const found = runningProcess(folder);
       this.record = found ?? this.launch();
-      this.watchMs = found === null ? watchChildMs : watchOtherMs;
+      this.watchMs = found === null ? watchChildEveryMs : watchOtherEveryMs;
       await this.untilReady(this.record);
     } catch (error) {
       // A node that was not ready in time would not be ready next time either.
@@ -131,7 +131,7 @@ export class NodeProcess {
       if (!this.shouldRun) throw new Error('the node was stopped before it was ready');
       if (!isRunning(record)) throw new Error(`the node ended before it was ready: ${outputTail(folder)}`);
       if (clock.monotonicMs() > deadlineMs) throw new Error(`the node was not ready in ${startTimeoutMs} ms`);
-      await clock.sleep(pollMs);
+      await clock.sleep(pollEveryMs);
     }
     if (!isRunning(record)) throw new Error(`the node ended as soon as it was ready: ${outputTail(folder)}`);
   }
@@ -161,7 +161,7 @@ export class NodeProcess {
     if (this.record !== record || this.state !== 'running') return;
     this.state = 'stopped';
     this.timer?.cancel();
-    if (this.options.clock.monotonicMs() - this.readyAtMs > stableMs) this.unexpectedEnds = 0;
+    if (this.options.clock.monotonicMs() - this.readyAtMs > stableAfterMs) this.unexpectedEnds = 0;
     this.restartLater(reason);
   }
 

@@ -17,7 +17,7 @@ const sliceSteps = 1000;
 const inlineSteps = 256;
 const inlineSlices = 4;
 /** Retry delay when nothing could be evicted: dirty items may be written by then. */
-const retryMs = 20;
+const retryPauseMs = 20;
 /** Interval of the checks while nothing is written. */
 const idleCheckMs = 10_000;
 /** A round of defragmentation starts once holes are more than this share of memory: under pressure, and without. */
@@ -166,7 +166,7 @@ export class MemoryKeeper {
 
   private retryLater(): void {
     this.isWorking = true;
-    this.options.clock.after(retryMs, () => {
+    this.options.clock.after(retryPauseMs, () => {
       this.evictor.retry();
       this.slice();
     });

@@ -10,7 +10,7 @@ import type { Sweeper } from '../../vbucket/sweeper.ts';
 const slotsPerSlice = 4000;
 const pauseMs = 1;
 /** Time for the flusher to write tombstones that a sweep has made. */
-const retryMs = 100;
+const retryPauseMs = 100;
 /** Keys read from a file at once, and the pause after them, which leaves most of the disk to clients. */
 const sweptKeysMax = 2000;
 const diskPauseMs = 40;
@@ -64,7 +64,8 @@ export class CollectionSweep {
     const { sweeper } = this.options;
     const outcome = sweeper.slice(slotsPerSlice);
     if (outcome === 'again') sweeper.restart();
-    if (outcome !== 'done') this.schedule(outcome === 'more' ? pauseMs : retryMs, () => this.sweepMemory());
+    if (outcome !== 'done')
+      this.schedule(outcome === 'more' ? pauseMs : retryPauseMs, () => this.sweepMemory());
     else if (this.options.disk && this.onDisk.size > 0) void this.sweepDisk(this.run);
   }
 

@@ -8,7 +8,7 @@ import type { HeavyPerformer } from '../heavy-queue.ts';
 import type { HeavyJob, HeavyResult } from '../jobs.ts';
 import { type HeavyReply, withBuffers } from './messages.ts';
 
-const idleMs = 30_000;
+const idleTimeoutMs = 30_000;
 
 export class HeavyThread implements HeavyPerformer {
   private readonly clock: Clock;
@@ -51,7 +51,7 @@ export class HeavyThread implements HeavyPerformer {
     const { answer } = this;
     this.answer = null;
     this.idle?.cancel();
-    this.idle = this.clock.after(idleMs, () => void this.end());
+    this.idle = this.clock.after(idleTimeoutMs, () => void this.end());
     if ('result' in reply) answer?.resolve(withBuffers(reply.result));
     else answer?.reject(new Error(reply.failure));
   }
