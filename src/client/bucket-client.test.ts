@@ -45,7 +45,7 @@ test('thousands of documents are stored and read at once, with replies in the or
     assert.deepEqual(await client.getMany(0, ['key 1']), [Status.keyNotFound], 'another collection');
   }));
 
-test('a failed write does not affect others, and CAS conditions are checked', () =>
+test('a failed write does not affect the other writes, and CAS conditions are checked', () =>
   withClient(async (client) => {
     const [first] = await client.storeMany(0, [storing('a', '1')]);
     const replies = await client.storeMany(0, [

@@ -128,7 +128,7 @@ async function unackedBytes(client: Awaited<ReturnType<typeof bucketClient>>): P
   return Number(figures[0]?.[1]);
 }
 
-test('a stream requested up to the latest change ends there', async () => {
+test('a stream that is requested up to the latest change ends with this change', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   await client.storeMany(0, [storing('a', '1')]);
@@ -142,7 +142,7 @@ test('a stream requested up to the latest change ends there', async () => {
   connection.close();
 });
 
-test('a client rolls back changes that the server does not have, and continues from there', async () => {
+test('a client rolls back the changes that the server does not have, and continues from the last common change', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   await client.storeMany(0, [storing('a', '1')]);

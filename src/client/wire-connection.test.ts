@@ -20,7 +20,12 @@ async function endsWithLimit(
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   try {
-    const connection = await WireConnection.open({ host: '127.0.0.1', port, timeoutMs, connectTimeoutMs: 5_000 });
+    const connection = await WireConnection.open({
+      host: '127.0.0.1',
+      port,
+      timeoutMs,
+      connectTimeoutMs: 5_000,
+    });
     const { socket } = connection as unknown as { socket: EventEmitter };
     await use(connection, () => once(socket, 'timeout'));
     const { message } = await connection.closed;

@@ -176,7 +176,7 @@ export interface Context {
   /** Address and port the client's connection arrived at. */
   readonly local: { readonly address: string; readonly port: number };
   readonly remoteAddress: string;
-  readonly tls: boolean;
+  readonly isTls: boolean;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly signal: AbortSignal;
 }

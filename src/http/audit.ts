@@ -12,7 +12,7 @@ export interface ChangeMade {
   /** The authenticated sender, if the request was made on behalf of `identity`. */
   readonly sender?: Identity;
   readonly remoteAddress: string;
-  readonly tls: boolean;
+  readonly isTls: boolean;
 }
 
 /** A request with wrong credentials or missing permissions. */

@@ -21,7 +21,7 @@ export function contextOf(
     host: hostName(request.headers.host) ?? urlHost(address),
     local: { address, port: socket.localPort ?? 0 },
     remoteAddress: remoteAddress(request),
-    tls: 'encrypted' in socket && socket.encrypted === true,
+    isTls: 'encrypted' in socket && socket.encrypted === true,
     headers: request.headers,
     get signal() {
       return options.end.signal;

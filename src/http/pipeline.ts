@@ -350,9 +350,9 @@ export class Pipeline {
     const onlyValidated = route.acceptsJustValidate !== undefined && query['just_validate'] === '1';
     const failed = answer.kind === 'stream' || answer.status >= 400;
     if (route.method === 'GET' || route.changesNothing || onlyValidated || failed) return;
-    const { identity, tls } = context;
+    const { identity, isTls } = context;
     const { sender } = exchange.caller ?? {};
-    const from = { identity, tls, remoteAddress: context.remoteAddress, ...(sender && { sender }) };
+    const from = { identity, isTls, remoteAddress: context.remoteAddress, ...(sender && { sender }) };
     const auditedBody = route.hasUserData ? undefined : body;
     this.#options.hooks.audit?.changed({ route, path, query, body: auditedBody, ...from });
   }

@@ -94,9 +94,12 @@ export class Sessions {
 }
 
 /** The value of the `Set-Cookie` header; without a token it removes the cookie. */
-export function sessionCookie(token: string | null, { port, tls }: { port: number; tls: boolean }): string {
+export function sessionCookie(
+  token: string | null,
+  { port, isTls }: { port: number; isTls: boolean },
+): string {
   const lifetime = token === null ? ['Max-Age=0'] : [];
-  const flags = ['Path=/', 'HttpOnly', 'SameSite=Strict', ...(tls ? ['Secure'] : []), ...lifetime];
+  const flags = ['Path=/', 'HttpOnly', 'SameSite=Strict', ...(isTls ? ['Secure'] : []), ...lifetime];
   return [`${cookieName(port)}=${token ?? ''}`, ...flags].join('; ');
 }
 

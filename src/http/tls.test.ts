@@ -57,7 +57,7 @@ function get(port: number, maxVersion: 'TLSv1.1' | 'TLSv1.3'): Promise<{ body: s
 
 test('the server has plain and TLS listeners, and replaces its certificate without a restart', async (t) => {
   const server = await createHttpServer({
-    routes: [bind(tlsRoute, (_, context) => reply.text(`${context.tls} ${context.local.port}`))],
+    routes: [bind(tlsRoute, (_, context) => reply.text(`${context.isTls} ${context.local.port}`))],
     authority: {
       isProvisioned: () => true,
       anonymous: {

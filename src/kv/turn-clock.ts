@@ -41,17 +41,17 @@ export class TurnClock implements Clock {
     return this.clock.monotonicMs();
   }
 
-  after(delayMs: number, fire: () => void): Timer {
-    return this.clock.after(delayMs, fire);
+  after(delayMs: number, callback: () => void): Timer {
+    return this.clock.after(delayMs, callback);
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     return this.clock.sleep(delayMs, signal);
   }
 
-  /** Calls `fire` in a later turn, after the tasks that were deferred earlier. */
-  soon(fire: () => void): void {
-    this.tasks.push(fire);
+  /** Calls `callback` in a later turn, after the tasks that were deferred earlier. */
+  soon(callback: () => void): void {
+    this.tasks.push(callback);
     this.schedule();
   }
 

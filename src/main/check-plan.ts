@@ -96,7 +96,7 @@ class PlanCheck {
       const { repository, name } = findBackup(restore, backupPassphrase());
       this.restored = repository.chain(repository.chosen(name ?? undefined))[0]?.buckets ?? [];
     } catch (error) {
-      if ((error as { explained?: boolean }).explained !== true) throw error;
+      if ((error as { isExplained?: boolean }).isExplained !== true) throw error;
       this.addProblem(this.inFile('restore'), undefined, (error as Error).message);
     }
   }

@@ -52,7 +52,7 @@ test(
     }),
 );
 
-test('a disk without space for a reserve is used without one', { skip: needs('mount') }, () =>
+test('a node starts without a reserve if the disk has no space for it', { skip: needs('mount') }, () =>
   onDisk(128 * kib, (folder, reserve, clock) => {
     reserve.useForStart();
     reserve.refill();

@@ -95,18 +95,25 @@ async function main([name, ...args]: string[]): Promise<void> {
     await command.run(args);
   } catch (error) {
     const usage = error instanceof UsageError;
-    const explained = usage || isExplained(error);
-    process.stderr.write(`divan: ${explained ? (error as Error).message : (error as Error).stack}\n`);
+    const hasReason = usage || isExplained(error);
+    process.stderr.write(`divan: ${hasReason ? (error as Error).message : (error as Error).stack}\n`);
     if (usage)
       process.stderr.write(`See divan ${name !== undefined && commands.has(name) ? `${name} ` : ''}--help\n`);
     process.exit(usage ? ExitStatus.usage : statusOf(error));
   }
 }
 
+/** What an error may have: those of this program whose text gives the reason are marked, those of the system name the failed call. */
+interface ExplainedError {
+  readonly isExplained: boolean;
+  readonly syscall: string;
+  readonly code: string;
+}
+
 /** Errors of the system or of a database are printed without a stack: their text names the file, the address or the disk. */
 function isExplained(error: unknown): boolean {
-  const { explained, syscall, code } = error as { explained?: boolean; syscall?: string; code?: string };
-  return explained === true || syscall !== undefined || code === 'ERR_SQLITE_ERROR';
+  const { isExplained: hasReason, syscall, code } = error as Partial<ExplainedError>;
+  return hasReason === true || syscall !== undefined || code === 'ERR_SQLITE_ERROR';
 }
 
 function statusOf(error: unknown): number {

@@ -19,7 +19,7 @@ export type ExitStatus = (typeof ExitStatus)[keyof typeof ExitStatus];
 export class CommandError extends Error {
   override name = 'CommandError';
   /** Marks errors whose message says everything: they are printed without a stack. */
-  readonly explained = true;
+  readonly isExplained = true;
   readonly status: ExitStatus;
 
   constructor(message: string, status: ExitStatus = ExitStatus.failure) {

@@ -19,7 +19,7 @@ function aPipe(room: number) {
   return { pipe, lines };
 }
 
-it('waits for the reader of a full pipe once, and not again with each line until the pipe takes one', () => {
+it('waits for the reader of a full pipe once, and then not again for each line until the pipe accepts a line', () => {
   const { pipe, lines } = aPipe(0);
   assert.throws(() => lines.write('one\n'), /no room/);
   const { waits } = pipe;

@@ -34,7 +34,7 @@ test('changes that waited for a move are made in the new store', async () => {
   assert.equal((await target.get('k'))?.value, 'v');
 });
 
-test('a move that fails before the last change leaves everything as it was', async () => {
+test('a move that fails before the last change leaves the present store in use', async () => {
   const full = () => Promise.reject(new Error('the servers are full'));
   const { founder, present, done } = await aMove({ content: full });
   const waiting = present.put('later', 1, 0);

@@ -48,7 +48,7 @@ class CompanionNodesAndCloud implements Companion {
 class CompanionCloud implements Companion {
   private readonly options: UpOptions;
   private child: ChildProcess | null = null;
-  private stopping = false;
+  private isStopping = false;
 
   constructor(options: UpOptions) {
     this.options = options;
@@ -64,13 +64,13 @@ class CompanionCloud implements Companion {
     this.child = child;
     const ready = await untilReady(child);
     child.on('exit', (code, signal) => {
-      if (!this.stopping) onLost(new Error(`the cloud ended with ${signal ?? code}`));
+      if (!this.isStopping) onLost(new Error(`the cloud ended with ${signal ?? code}`));
     });
     return ready;
   }
 
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.isStopping = true;
     if (this.child !== null) await stopChild(this.child);
   }
 }

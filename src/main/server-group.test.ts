@@ -42,7 +42,7 @@ async function copies(servers: NatsServers, files: NatsFiles): Promise<(string |
   }
 }
 
-test('a new server takes the place of a lost one', { skip: needs('nats-server') }, async () => {
+test('a new server replaces a lost one', { skip: needs('nats-server') }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-group-'));
   const ports = await freePorts(8);
   const places = [0, 1, 2, 3].map((at) => ({

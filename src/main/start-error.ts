@@ -3,7 +3,7 @@
 export class StartError extends Error {
   override name = 'StartError';
   /** Marks errors whose text says everything: they are reported without a stack. */
-  readonly explained = true;
+  readonly isExplained = true;
 }
 
 /** Waits for a listener to open; an error names the option of the port. */

@@ -60,7 +60,7 @@ test('the sampler collects each second again once clients work or read metrics',
   assert.deepEqual(seconds.recent.slice(-3), [90, 100, 101]);
 });
 
-test('the sampler continues after samples that could not be stored, and logs the first', async () => {
+test('the sampler continues after samples that could not be stored, and logs the first failure', async () => {
   const logged: string[] = [];
   const error = (event: string, fields?: object) => void logged.push(`${event} ${JSON.stringify(fields)}`);
   let done = 0;

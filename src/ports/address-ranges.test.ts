@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rangeIdentity } from './address-ranges.ts';
 
-test('all spellings of a range name one network, and other ranges name others', () => {
+test('all spellings of a range name the same network, and other ranges name other networks', () => {
   const networks = [
     ['10.0.0.0/8', '10.1.2.3/8', '10.0.0.0/08', '::ffff:10.9.0.0/104', '::FFFF:a00:0/104'],
     ['10.0.0.0/9'],

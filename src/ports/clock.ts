@@ -10,10 +10,10 @@ export interface Clock {
   wallMs(): number;
   /** Monotonic milliseconds (with fraction) since an arbitrary start. */
   monotonicMs(): number;
-  /** Calls `fire` once after `delayMs`. */
-  after(delayMs: number, fire: () => void): Timer;
-  /** Calls `fire` in the next turn of the event loop, after input and output. */
-  soon(fire: () => void): void;
+  /** Calls `callback` once after `delayMs`. */
+  after(delayMs: number, callback: () => void): Timer;
+  /** Calls `callback` in the next turn of the event loop, after input and output. */
+  soon(callback: () => void): void;
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ const checkEveryMs = 1_000;
 
 interface Entry {
   readonly dueMs: number;
-  readonly fire: () => void;
+  readonly callback: () => void;
 }
 
 export class SharedTimers {
@@ -22,11 +22,11 @@ export class SharedTimers {
     this.clock = clock;
   }
 
-  /** Calls `fire` once after `delayMs`. */
-  after(delayMs: number, fire: () => void): Timer {
+  /** Calls `callback` once after `delayMs`. */
+  after(delayMs: number, callback: () => void): Timer {
     const queue = this.queues.get(delayMs) ?? this.newQueue(delayMs);
-    if (queue === null) return this.clock.after(delayMs, fire);
-    const link = queue.add({ dueMs: this.clock.monotonicMs() + delayMs, fire });
+    if (queue === null) return this.clock.after(delayMs, callback);
+    const link = queue.add({ dueMs: this.clock.monotonicMs() + delayMs, callback });
     return { cancel: () => queue.remove(link) };
   }
 
@@ -47,7 +47,7 @@ export class SharedTimers {
         return;
       }
       queue.remove(link);
-      link.value.fire();
+      link.value.callback();
     }
     this.queues.delete(delayMs);
   }

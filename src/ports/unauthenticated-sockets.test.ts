@@ -86,7 +86,7 @@ test('an IPv6 network is one source', () => {
   assert.ok(unauthenticated.enter(from('2001:db8:1:3::1')));
 });
 
-test('a TLS handshake is closed after half a minute, whatever the client sends meanwhile', () => {
+test('a connection whose TLS handshake takes half a minute is closed, even if the client keeps sending', () => {
   const clock = new ManualClock();
   const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 9, total: 9 }), clock);
   const [slow, fast] = [from('10.0.0.1'), from('10.0.0.2')];

@@ -35,12 +35,12 @@ export const markAuthenticated = (socket: Socket): void => bySocket.get(socket)?
 const endsOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
   `${remoteAddress}:${remotePort}:${localPort}`;
 
-function once(act: () => void): () => void {
+function once(callback: () => void): () => void {
   let isDone = false;
   return () => {
     if (isDone) return;
     isDone = true;
-    act();
+    callback();
   };
 }
 

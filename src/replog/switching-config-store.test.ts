@@ -15,7 +15,7 @@ configStoreSuite('one that another can replace', {
   },
 });
 
-it('changes wait while the store is held, and are made at its release in the store that has replaced the first one', async () => {
+it('changes wait while the store is held, and are made at its release in the store that has replaced the held one', async () => {
   const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
   const store = new SwitchingConfigStore(before);
   store.hold();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readU32, readU48, writeU32, writeU48 } from './bytes.ts';
 
-test('every number is read as it was written, up to the largest', () => {
+test('every number that was written is read with the same value, up to the largest', () => {
   const buffer = Buffer.alloc(8);
   for (const value of [0, 1, 0xff, 0x1234_5678, 0x8000_0000, 2 ** 32 - 1]) {
     writeU32(buffer, 1, value);

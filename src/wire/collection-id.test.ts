@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collectionIdBytes, readCollectionId, writeCollectionId } from './collection-id.ts';
 
-test('an id is read as it was written, in the shortest form', () => {
+test('an id is written in the shortest form and read with the same value', () => {
   for (const id of [
     0, 1, 8, 0x7f, 0x80, 0x3fff, 0x4000, 0x1fffff, 0x200000, 0xfffffff, 0x10000000, 0xffffffff,
   ]) {

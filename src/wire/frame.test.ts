@@ -113,7 +113,7 @@ test('the reader waits for the rest of every truncated frame', () => {
   }
 });
 
-test('random bytes give the same frames whole and in two parts, whatever follows them in the buffer', () => {
+test('random bytes give the same frames whole and in two parts, with any bytes after them in the buffer', () => {
   let seed = 12345;
   const random = () => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) / 2 ** 32;
   for (let round = 0; round < 3000; round++) {

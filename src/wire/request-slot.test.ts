@@ -11,7 +11,7 @@ function bothEnds() {
   return { asking, answering: new RequestSlot(asking.memory), ask };
 }
 
-test('a request is answered, and the slot is free for the next one', () => {
+test('a request is answered, and the slot is free for the next request', () => {
   const { asking, answering, ask } = bothEnds();
   for (const text of ['first', 'b', 'the third request'])
     assert.equal(

@@ -33,13 +33,13 @@ describe('backups of random histories', () => {
     rmSync(scratch, { recursive: true, force: true });
   });
 
-  const backup = (node: BackupNode, folder: string, rest: Partial<BackupRequest> = {}) =>
+  const backup = (node: BackupNode, folder: string, overrides: Partial<BackupRequest> = {}) =>
     runBackup(
-      { folder, buckets: ['b'], isFull: false, purges: false, ...rest },
+      { folder, buckets: ['b'], isFull: false, purges: false, ...overrides },
       { node, clock: realClock, random: realRandom, signal, progress: () => {} },
     );
 
-  const restore = (node: BackupNode, folder: string, rest: Partial<RestoreRequest> = {}) =>
+  const restore = (node: BackupNode, folder: string, overrides: Partial<RestoreRequest> = {}) =>
     runRestore(
       {
         folder,
@@ -51,7 +51,7 @@ describe('backups of random histories', () => {
         withIndexes: true,
         resumes: false,
         awaitsDisk: false,
-        ...rest,
+        ...overrides,
       },
       { node, clock: realClock, signal, progress: () => {} },
     );

@@ -11,7 +11,7 @@ interface Metadata {
   definitions: Record<string, unknown>[];
 }
 
-test('a node with the index service advertises its port and answers there', async () => {
+test('a node with the index service advertises the port of the service and answers requests to it', async () => {
   await using node = await NodeProcess.start({ args: ['--services', 'kv,index,n1ql', '--bucket', 'travel'] });
   const { rest, index = '' } = node.ready.node;
   const { nodesExt } = (await (await read(`${rest}/pools/default/nodeServices`)).json()) as {

@@ -70,7 +70,7 @@ test('the node refuses wrong statements before anything starts, and names their 
   for (const { folder } of [wrong, number, without]) assert.equal(existsSync(folder), false);
 });
 
-test('a failed statement ends the start with the text of the service; the next start continues with it', async () => {
+test('a failed statement ends the start with the text of the service; the next start continues with this statement', async () => {
   const before = ['UPDATE travel.s.c SET n = n + 1', 'CREATE INDEX by_n ON travel.s.c(n)'];
   const { status, stderr, folder } = start('failing', [...before, 'SELECT * FROM nowhere', 'SELECT 1']);
   assert.equal(status, 1, stderr);

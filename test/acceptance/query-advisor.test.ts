@@ -84,7 +84,7 @@ interface TaskRow {
   readonly tasks_cache: Readonly<Record<string, string>>;
 }
 
-test('a session of ADVISOR advises on the statements that ran in it', async () => {
+test('a session of ADVISOR advises on the statements that ran during it', async () => {
   const call = async (given: object) => (await advice(given)) as unknown;
   const { session } = (await call({ action: 'start', duration: '1h', profile: 'Administrator' })) as {
     session: string;

@@ -129,7 +129,7 @@ describe('a rebalance of two nodes', () => {
     assert.deepEqual(await members(first), [`${names[0]} active`, `${names[1]} inactiveAdded`]);
   });
 
-  it('removes a dead node after its failover, and creates its shards, empty, on the other one', async () => {
+  it('removes a dead node after its failover, and creates its shards, empty, on the other node', async () => {
     await rebalanceFully(first);
     const bucket = { name: 'b', ramQuotaMB: '100', bucketType: 'membase', replicaNumber: '0' };
     assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);

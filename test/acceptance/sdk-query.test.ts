@@ -212,7 +212,7 @@ describe('the SDK’s queries', () => {
     await assert.rejects(indexes.dropIndex('b', 'by_n'), /not.*found/i);
   });
 
-  it('check the roles of users, and name the missing one', async () => {
+  it('check the roles of users, and name the missing role', async () => {
     await cluster.users().upsertGroup({ name: 'readers', roles: ['data_reader[b]'] });
     await cluster.users().upsertUser({
       username: 'reader',

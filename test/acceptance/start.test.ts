@@ -184,7 +184,7 @@ test('an interrupted first start resumes only with its credentials', async () =>
   assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
 });
 
-test('no generated password of an interrupted first start is kept beside the given one', async () => {
+test('a first start with a given password keeps no generated password of an interrupted one', async () => {
   const dataDir = join(scratch, 'given');
   // A first start with a generated password that was interrupted before the node had it.
   const folder = DataFolder.open(dataDir, realRandom);

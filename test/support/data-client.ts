@@ -44,28 +44,28 @@ export const words = (...values: number[]): Buffer => {
   return bytes;
 };
 
-export const get = (name: string, rest: Partial<RequestParts> = {}): RequestParts => ({
+export const get = (name: string, overrides: Partial<RequestParts> = {}): RequestParts => ({
   opcode: Opcode.get,
   key: keyOf(name),
-  ...rest,
+  ...overrides,
 });
 
 export const set = (
   name: string,
   value: string | Buffer,
-  rest: Partial<RequestParts> = {},
+  overrides: Partial<RequestParts> = {},
 ): RequestParts => ({
   opcode: Opcode.set,
   key: keyOf(name),
   extras: words(0, 0),
   value: Buffer.from(value),
-  ...rest,
+  ...overrides,
 });
 
-export const remove = (name: string, rest: Partial<RequestParts> = {}): RequestParts => ({
+export const remove = (name: string, overrides: Partial<RequestParts> = {}): RequestParts => ({
   opcode: Opcode.delete,
   key: keyOf(name),
-  ...rest,
+  ...overrides,
 });
 
 /** Framing of a durable write: durability level 1 (majority), acknowledged once a majority of the copies have it in memory. */

@@ -4,7 +4,7 @@ import type { Clock, Timer } from '#ports/clock.ts';
 export class ManualClock implements Clock {
   #nowMs: number;
   #wallAheadMs = 0;
-  #timers = new Set<{ atMs: number; fire: () => void }>();
+  #timers = new Set<{ atMs: number; callback: () => void }>();
 
   constructor(startMs = 1_700_000_000_000) {
     this.#nowMs = startMs;
@@ -18,14 +18,14 @@ export class ManualClock implements Clock {
     return this.#nowMs;
   }
 
-  after(delayMs: number, fire: () => void): Timer {
-    const timer = { atMs: this.#nowMs + delayMs, fire };
+  after(delayMs: number, callback: () => void): Timer {
+    const timer = { atMs: this.#nowMs + delayMs, callback };
     this.#timers.add(timer);
     return { cancel: () => void this.#timers.delete(timer) };
   }
 
-  soon(fire: () => void): void {
-    setImmediate(fire);
+  soon(callback: () => void): void {
+    setImmediate(callback);
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
@@ -61,7 +61,7 @@ export class ManualClock implements Clock {
       if (!due) break;
       this.#timers.delete(due);
       this.#nowMs = due.atMs;
-      due.fire();
+      due.callback();
     }
     this.#nowMs = until;
   }

@@ -49,9 +49,9 @@ let count = 0;
 /** A definition in bucket `b` of the tests' data service, of collection `orders` unless it says otherwise. */
 export function aDefinition(
   keys: readonly (string | Partial<IndexKey>)[],
-  rest: Partial<IndexDefinition> & { bucketUuid?: string; collectionId?: number } = {},
+  overrides: Partial<IndexDefinition> & { bucketUuid?: string; collectionId?: number } = {},
 ): IndexDefinition {
-  const { bucketUuid = 'b0', collectionId = 8, ...changes } = rest;
+  const { bucketUuid = 'b0', collectionId = 8, ...changes } = overrides;
   const id = (++count).toString(16).padStart(16, '0');
   return {
     id,

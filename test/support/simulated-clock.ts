@@ -6,7 +6,7 @@ import type { Clock, Timer } from '#ports/clock.ts';
 interface Waiting {
   readonly atMs: number;
   readonly order: number;
-  readonly fire: () => void;
+  readonly callback: () => void;
 }
 
 export class SimulatedClock implements Clock {
@@ -27,14 +27,14 @@ export class SimulatedClock implements Clock {
     return this.#nowMs;
   }
 
-  after(delayMs: number, fire: () => void): Timer {
-    const waiting = { atMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, fire };
+  after(delayMs: number, callback: () => void): Timer {
+    const waiting = { atMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, callback };
     this.#waiting.add(waiting);
     return { cancel: () => void this.#waiting.delete(waiting) };
   }
 
-  soon(fire: () => void): void {
-    this.after(0, fire);
+  soon(callback: () => void): void {
+    this.after(0, callback);
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
@@ -90,7 +90,7 @@ export class SimulatedClock implements Clock {
   #call(waiting: Waiting): void {
     this.#waiting.delete(waiting);
     this.#nowMs = waiting.atMs;
-    waiting.fire();
+    waiting.callback();
   }
 
   #next(): Waiting | null {

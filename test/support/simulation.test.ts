@@ -169,7 +169,7 @@ describe('configuration store with faults', () => {
     assert.ok(clock.monotonicMs() <= 10_500);
   });
 
-  it('refuses calls while it is down, and returns an older state that was restored meanwhile', async () => {
+  it('refuses calls while it is down, and then returns the older state that was restored', async () => {
     const clock = new SimulatedClock();
     const server = new MemoryConfigStore();
     const random = randomFrom(4);

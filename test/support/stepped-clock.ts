@@ -4,8 +4,8 @@ import { ManualClock } from './manual-clock.ts';
 export class SteppedClock extends ManualClock {
   #soon: (() => void)[] = [];
 
-  override soon(fire: () => void): void {
-    this.#soon.push(fire);
+  override soon(callback: () => void): void {
+    this.#soon.push(callback);
   }
 
   /** Simulates work that takes this long. */

@@ -11,8 +11,8 @@ export class TurnEndingClock extends ManualClock {
     return super.monotonicMs() + turnLimits.turnMs * this.readings++;
   }
 
-  override soon(fire: () => void): void {
+  override soon(callback: () => void): void {
     this.turns++;
-    super.soon(fire);
+    super.soon(callback);
   }
 }

@@ -19,9 +19,9 @@ test('the file of an interrupted backup is read in turns of the thread, and no f
   const cancelled = new AbortController();
   let turns = 0;
   const clock = {
-    soon: (fire: () => void) => {
+    soon: (callback: () => void) => {
       turns++;
-      realClock.soon(fire);
+      realClock.soon(callback);
     },
   };
   const { vbuckets, bytes } = await readPartialFile(data, { clock, signal: cancelled.signal });

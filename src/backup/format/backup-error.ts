@@ -4,7 +4,7 @@
 export class BackupError extends Error {
   override name = 'BackupError';
   /** The text suffices: commands print it without a stack. */
-  readonly explained = true;
+  readonly isExplained = true;
 }
 
 /** The bucket that the options name does not exist: in the backup, or on the node. */

@@ -7,7 +7,7 @@ import { type BackupManifest, parseManifest } from './manifest.ts';
 
 const parse = (manifest: unknown): BackupManifest => parseManifest(JSON.stringify(manifest), 'manifest.json');
 
-test('a manifest is read as it was written', () => {
+test('a manifest that was written is read with the same content', () => {
   assert.deepEqual(parse(aManifest()), aManifest());
 });
 

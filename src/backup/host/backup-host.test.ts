@@ -46,7 +46,7 @@ it('the host has no thread before its first job, and none from five minutes afte
   await assert.rejects(info(), /the node stops/);
 });
 
-it('the host rejects a job with the reason of its failure, and runs the next', async () => {
+it('the host rejects a job with the reason of its failure, and runs the next job', async () => {
   const host = new BackupHost({ clock: new ManualClock(0), log: silentLog });
   try {
     await assert.rejects(host.run({ kind: 'info', folder: `${folder}/none` }, signal), /none/);

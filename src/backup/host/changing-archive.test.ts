@@ -42,7 +42,7 @@ function removeMeanwhile(t: TestContext, name: string): void {
 const checking = (folder: string): Job => ({ kind: 'check', folder });
 
 describe('a job that reads an archive without its lock', () => {
-  it('shows the backups as they are after one was removed meanwhile', async (t) => {
+  it('shows the backups that are left if one is removed while they are read', async (t) => {
     using archive = anArchive();
     const [first, ...others] = archive.names;
     const share = t.mock.method(Repository, 'share');

@@ -11,7 +11,7 @@ class SteppingClock extends ManualClock {
 }
 const { signal } = new AbortController();
 
-it('a wait for the disk continues as long as changes are written, and fails a minute after the last one', async () => {
+it('a wait for the disk continues while changes are written, and fails a minute after the last change was written', async () => {
   const clock = new SteppingClock(0);
   /** The changes in memory; one is written every 50 seconds while there are more than `stuckAt`. */
   let left = 0;

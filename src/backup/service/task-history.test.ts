@@ -59,9 +59,9 @@ describe('the history of tasks', () => {
     const clock = {
       ...realClock,
       wallMs: () => nowMs,
-      soon: (fire: () => void) => {
+      soon: (callback: () => void) => {
         turns++;
-        setImmediate(fire);
+        setImmediate(callback);
       },
     };
     const settings = () => ({ history_rotation_period: 1, history_rotation_size: 5 });

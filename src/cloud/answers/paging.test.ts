@@ -12,7 +12,7 @@ test('links to the neighbouring pages, with the other query parameters', () => {
   assert.equal(hrefs.next, 'http://cloud:8080/v2/projects?sortBy=name.desc&page=3&perPage=10');
 });
 
-test('an empty list has one page, and a page beyond the end has a link to the last one', () => {
+test('an empty list has one page, and a page beyond the end has a link to the last page', () => {
   assert.deepEqual(cursorOf({ page: 1, perPage: 10 }, 0, url).pages, {
     page: 1,
     perPage: 10,
@@ -22,7 +22,7 @@ test('an empty list has one page, and a page beyond the end has a link to the la
   assert.equal(cursorOf({ page: 9, perPage: 10 }, 35, url).pages.previous, 4);
 });
 
-test('every page but the one with the last item has a link to the next', () => {
+test('every page except the one with the last item has a link to the next page', () => {
   assert.equal(cursorOf({ page: 1, perPage: 10 }, 10, url).pages.next, undefined);
   assert.equal(cursorOf({ page: 1, perPage: 10 }, 11, url).pages.next, 2);
 });

@@ -63,7 +63,7 @@ test('the service of database users limits the access entries of all users toget
   await assert.rejects(users.create(cluster, { ...other, access: [entry] }), /would have 40000 entries/);
 });
 
-test('the removal of access keeps what another server stores meanwhile', async (t) => {
+test('the removal of access keeps the changes that another server stores at the same time', async (t) => {
   const { store, cluster, clock, unconfirmed, server } = await aUsersService(t);
   const access = (...names: string[]) =>
     names.map((bucketName) => ({ bucketName, bucketAccess: ['data_reader' as const] }));

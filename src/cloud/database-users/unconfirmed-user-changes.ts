@@ -50,7 +50,7 @@ export class UnconfirmedUserChanges {
   private readonly task: PeriodicTask;
   /** Refusals of the node by cluster and user; empty in a new process. `notBeforeMs`: monotonic time of the next attempt. */
   private readonly refused = new Map<string, { notBeforeMs: number; pauseMs: number; refusals: number }>();
-  private stopped = false;
+  private isStopped = false;
 
   constructor(options: UnconfirmedUserChangesOptions) {
     this.options = options;
@@ -106,12 +106,12 @@ export class UnconfirmedUserChanges {
   }
 
   start(confirm: Confirm): void {
-    this.stopped = false;
+    this.isStopped = false;
     this.task.start(() => this.confirmDue(confirm));
   }
 
   stop(): Promise<void> {
-    this.stopped = true;
+    this.isStopped = true;
     return this.task.stop();
   }
 
@@ -167,7 +167,7 @@ export class UnconfirmedUserChanges {
     confirm: Confirm,
   ): Promise<void> {
     for (const change of changes)
-      if (this.stopped || (await this.confirmOne(change, confirm)) === 'unanswered') return;
+      if (this.isStopped || (await this.confirmOne(change, confirm)) === 'unanswered') return;
   }
 
   private async confirmOne(

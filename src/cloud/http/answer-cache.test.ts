@@ -52,7 +52,7 @@ test('the cache of answers does not cache refusals', async () => {
   assert.equal(await get('/cached'), 1);
 });
 
-test('the cache of answers sends a cached answer exactly as a computed one', async () => {
+test('the cache of answers sends a cached answer with the same bytes as a computed answer', async () => {
   const { api } = anApi();
   const headersOf = async (method: 'GET' | 'HEAD') => {
     const { statusCode, body, headers } = await api.inject({ method, url: '/cached' });

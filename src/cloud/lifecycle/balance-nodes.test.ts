@@ -32,7 +32,7 @@ async function balanced(progress: (minutes: number) => number | null): Promise<v
 
 const aRow = { address: '' };
 
-test('a rebalance is waited for as long as it makes progress, and given up after half an hour without any', async () => {
+test('the operation waits for a rebalance while it makes progress, and fails after half an hour without progress', async () => {
   await balanced((minutes) => (minutes < 600 ? Math.floor(minutes / 20) : null));
   await assert.rejects(
     balanced(() => 0.5),

@@ -46,11 +46,11 @@ export class Worker {
   private readonly options: WorkerOptions;
   private readonly running = new Map<string, Run>();
   private timer: Timer | null = null;
-  private polling = false;
-  private pollRequested = false;
-  private storeUnreadable = false;
+  private isPolling = false;
+  private isPollRequested = false;
+  private isStoreUnreadable = false;
   private prunedAtMs = Number.NEGATIVE_INFINITY;
-  private stopped = false;
+  private isStopped = false;
 
   constructor(options: WorkerOptions) {
     this.options = options;
@@ -70,21 +70,21 @@ export class Worker {
 
   /** Polls now instead of at the next interval. */
   wake(): void {
-    this.pollRequested = true;
-    if (this.stopped || this.polling) return;
+    this.isPollRequested = true;
+    if (this.isStopped || this.isPolling) return;
     this.timer?.cancel();
-    this.polling = true;
+    this.isPolling = true;
     void this.poll().then((waitMs) => {
-      this.polling = false;
-      if (this.stopped) return;
-      if (this.pollRequested) this.wake();
+      this.isPolling = false;
+      if (this.isStopped) return;
+      if (this.isPollRequested) this.wake();
       else this.timer = this.options.clock.after(waitMs, () => this.wake());
     });
   }
 
   /** Aborts the running steps; their operations resume at the next start. */
   async stop(): Promise<void> {
-    this.stopped = true;
+    this.isStopped = true;
     this.timer?.cancel();
     const runs = [...this.running.values()];
     for (const { cancellation } of runs) cancellation.abort(new Error('the cloud stops'));
@@ -94,17 +94,17 @@ export class Worker {
   /** Resolves with the milliseconds until the next poll. If the database is unavailable, logs that once and retries at each poll. */
   private async poll(): Promise<number> {
     try {
-      while (this.pollRequested && !this.stopped) {
-        this.pollRequested = false;
+      while (this.isPollRequested && !this.isStopped) {
+        this.isPollRequested = false;
         await this.startDue();
       }
       await this.prune();
-      this.storeUnreadable = false;
+      this.isStoreUnreadable = false;
       return await this.untilNext();
     } catch (error) {
-      if (!this.storeUnreadable)
+      if (!this.isStoreUnreadable)
         this.options.log.error('operations.unreadable', { reason: (error as Error).message });
-      this.storeUnreadable = true;
+      this.isStoreUnreadable = true;
       return pollEveryMs;
     }
   }
@@ -127,7 +127,7 @@ export class Worker {
   private async startDue(): Promise<void> {
     const { operations, home, owner } = this.options;
     for (const operation of await operations.due(home, owner)) {
-      if (this.stopped) return;
+      if (this.isStopped) return;
       if (this.running.has(operation.id) || this.cancelOlderRun(operation)) continue;
       if (this.running.size >= concurrentMax) continue;
       if (await this.withDiskReserve(operation, () => operations.claim(operation.id, owner)))

@@ -20,7 +20,7 @@ export class PostgresState implements StoreState {
   private readonly onLost: (error: Error) => void;
   private connection: Promise<Connection> | null = null;
   private connections = 0;
-  private closed = false;
+  private isClosed = false;
   private next: Promise<string> | null = null;
   private reading: Promise<unknown> = Promise.resolve();
 
@@ -38,7 +38,7 @@ export class PostgresState implements StoreState {
 
   async close(): Promise<void> {
     const { connection } = this;
-    this.closed = true;
+    this.isClosed = true;
     this.connection = null;
     await connection?.then(({ client }) => client.end()).catch(this.onLost);
   }
@@ -55,7 +55,7 @@ export class PostgresState implements StoreState {
     const isFresh = this.connection === null;
     const read = isFresh ? this.queryOnce() : this.queryOnce().catch(() => this.queryOnce());
     return read.catch((error: Error) => {
-      throw this.closed ? error : unanswered(error);
+      throw this.isClosed ? error : unanswered(error);
     });
   }
 
@@ -87,7 +87,7 @@ export class PostgresState implements StoreState {
   }
 
   private async connect(number: number): Promise<Connection> {
-    if (this.closed) throw new Error('the database is closed');
+    if (this.isClosed) throw new Error('the database is closed');
     const client = new pg.Client(this.config);
     client.on('error', (error) => this.lose(number, error));
     await client.connect();

@@ -20,7 +20,7 @@ function aStore() {
 
 const returning = (text: string) => async () => text;
 
-test('the cache computes a value once in a version, and again in the next', async () => {
+test('the cache computes a value once for a version, and again for the next version', async () => {
   const cache = aCache();
   const { store, now } = aStore();
   assert.equal(await cache.getOrCompute(await now(), 'k', returning('first')), 'first');

@@ -31,7 +31,7 @@ test("reports a change of a bucket's state", () => {
   assert.equal(samples.connections(), 3);
 });
 
-test('a report that was requested earlier and arrives later does not replace a newer one', () => {
+test('a report that was requested earlier but arrives later does not replace a newer report', () => {
   const samples = new Samples();
   const reported = (items: number) => aKvReport({ buckets: [aBucketReport({ items })] });
   samples.updateOne('u', reported(2), { monotonicMs: 20, requestedMs: 15 });

@@ -65,7 +65,7 @@ test('changes that no client made are in reports after 20 ms', async () => {
   assert.equal(taken.length, 2);
 });
 
-test('a report of all buckets serves readers of one, and not the other way round', async () => {
+test('a report of all buckets also serves readers of one bucket, but a report of one bucket serves no others', async () => {
   const { reports, taken, end } = someReports();
   void reports.read('b');
   await end();

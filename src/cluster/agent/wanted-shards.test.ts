@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { mapOnOneNode } from '../topology/vbucket-map.ts';
 import { wantedShards } from './wanted-shards.ts';
 
-test('a node serves the shards for which the map names it active or replica, and no others', () => {
+test('a node serves only the shards for which the map names it active or replica', () => {
   const shards = [
     { epoch: 4, chain: [0, 1] },
     { epoch: 7, chain: [1, 0] },

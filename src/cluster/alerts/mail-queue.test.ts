@@ -69,7 +69,7 @@ describe('the queue of mails', () => {
     assert.deepEqual([tried.length, queue.size], [3, 0]);
   });
 
-  it('discards a mail after a permanent failure, and continues with the next', async () => {
+  it('discards a mail after a permanent failure, and continues with the next mail', async () => {
     const { queue, tried, lost } = aQueue((mail) => (mail === 'a' ? unknownUser : sentOutcome));
     queue.add('a');
     queue.add('b');

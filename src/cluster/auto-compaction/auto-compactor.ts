@@ -43,7 +43,7 @@ export class AutoCompactor {
   /** By bucket: since when it waits for a rebalance. */
   readonly #waitsSinceMs = new Map<string, number>();
   #timer: Timer | null = null;
-  #stopped = false;
+  #isStopped = false;
 
   constructor(deps: AutoCompactorDeps) {
     this.#deps = deps;
@@ -55,12 +55,12 @@ export class AutoCompactor {
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#isStopped = true;
     this.#timer?.cancel();
   }
 
   #schedule(): void {
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     const delayMs = this.#attempts.anyRunning ? checkEveryMs.busy : checkEveryMs.idle;
     this.#timer = this.#deps.clock.after(
       delayMs,
@@ -82,7 +82,7 @@ export class AutoCompactor {
 
   async #checkBucket(bucket: StoredBucket): Promise<void> {
     const measured = this.#deps.data.measured(bucket.uuid);
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     if (measured?.state !== 'ready') this.#attempts.ended(bucket.uuid, { isDue: false, freeBytes: 0 });
     else if (bucket.type === 'ephemeral') await this.#purge(bucket);
     else if (bucket.type === 'native') await this.#checkFiles(bucket, measured);

@@ -404,7 +404,7 @@ describe('editing a bucket', () => {
     }
   });
 
-  it('changes the fields sent and keeps the rest', async () => {
+  it('changes the fields that are sent and keeps the others', async () => {
     const { service } = await aService();
     const before = await service.create({ ...values, maxTTL: '60', replicaIndex: '0' }, false);
     const form = {

@@ -92,7 +92,7 @@ test('figures are those of the moment of the answer', async () => {
   }
 });
 
-test('a bucket that was deleted and created again is another one', async () => {
+test('a bucket that was deleted and created again has no record of the earlier bucket', async () => {
   const node = await aBucket();
   const before = await recordOf(node);
   await node.request(path, { method: 'DELETE' });

@@ -223,7 +223,7 @@ describe('certificates', () => {
       for (const { service } of [first, second, third]) await service.stop();
     }));
 
-  it('removes the certificates of nodes that left with the next certificate, and no others', () =>
+  it('removes only the certificates of nodes that left, when it stores the next certificate', () =>
     withFolder(async (folder) => {
       const { service, certificates, store, view } = await aService(folder);
       await service.start();

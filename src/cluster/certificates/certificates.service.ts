@@ -84,7 +84,7 @@ export class CertificatesService implements ChangeNotifier {
   /** The state that `#current` was derived from. */
   #currentSource = '';
   /** Whether a certificate is generated now, or the service has not started. */
-  #busy = true;
+  #isBusy = true;
   #started: Promise<void> = Promise.resolve();
   #running: Promise<void> = Promise.resolve();
   /** Set while certificates of nodes that left are to be removed. */
@@ -107,7 +107,7 @@ export class CertificatesService implements ChangeNotifier {
     this.#following = [clientAuth.onChange(() => this.#changed())];
     if (store.state.authorities.length === 0) await this.#import();
     await this.#renew();
-    this.#busy = false;
+    this.#isBusy = false;
     const renewing = [view, suites()].map((source) => source.onChange(() => this.#renewIfStale()));
     this.#following = [...this.#following, ...renewing, view.onChange(() => this.#removeDepartedLater())];
     this.#removeDepartedLater();
@@ -223,7 +223,7 @@ export class CertificatesService implements ChangeNotifier {
   #changed(): void {
     const { store, view, clientAuth } = this.#deps;
     const node = store.state.nodes[view.self.uuid];
-    if (!this.#busy) this.#removeDepartedLater();
+    if (!this.#isBusy) this.#removeDepartedLater();
     // Another node has regenerated the certificates: this node generates a new one, and uses its old one until then.
     if (!node) this.#renewIfStale();
     if (!node) return;
@@ -251,8 +251,8 @@ export class CertificatesService implements ChangeNotifier {
   }
 
   #renewIfStale(): void {
-    if (this.#busy || !this.#isStale()) return;
-    this.#busy = true;
+    if (this.#isBusy || !this.#isStale()) return;
+    this.#isBusy = true;
     this.#running = this.#renewLogged();
   }
 
@@ -262,7 +262,7 @@ export class CertificatesService implements ChangeNotifier {
     } catch (error) {
       this.#deps.log.error('certificates.renewal_failed', { reason: (error as Error).message });
     }
-    this.#busy = false;
+    this.#isBusy = false;
   }
 
   /** A certificate that an operator provided is never stale, whatever the node's name. */

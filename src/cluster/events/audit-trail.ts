@@ -25,7 +25,7 @@ export class AuditTrail implements Audit {
     this.#deps = deps;
   }
 
-  changed({ route, path, query, body, identity, sender, remoteAddress, tls }: ChangeMade): void {
+  changed({ route, path, query, body, identity, sender, remoteAddress, isTls }: ChangeMade): void {
     const sent = { ...redacted(query), ...redacted(body) };
     this.#deps.events.record(changeByRoute(route.id), {
       operation: route.id,
@@ -34,7 +34,7 @@ export class AuditTrail implements Audit {
       user: identity.name,
       domain: identity.domain,
       from: remoteAddress,
-      encrypted: tls,
+      encrypted: isTls,
       ...(sender && { real_user: sender.name }),
       ...(Object.keys(sent).length > 0 && { sent }),
     });

@@ -87,7 +87,7 @@ describe('a journal in a folder', () => {
     assert.throws(() => fstatSync(closed), { code: 'EBADF' });
   });
 
-  it('continues with a new line after a truncated one', async (t) => {
+  it('continues with a new line after a truncated line', async (t) => {
     const folder = aFolder(t);
     const journal = aJournal(t, folder);
     journal.append('whole');

@@ -100,7 +100,7 @@ describe('a support bundle', () => {
     assert.ok(!files.has('rest/settings/rbac/users.json'));
   });
 
-  it('is redacted on request, with a random or a given salt, or if a setting says so', async (t) => {
+  it('is redacted on request, with a random or a given salt, or with the setting for that', async (t) => {
     const { request, collected } = await collecting(t);
     const form = { password: 'password', roles: 'ro_admin', name: 'Jane Kent' };
     await request('/settings/rbac/users/local/jane', { method: 'PUT', form });
@@ -203,7 +203,7 @@ describe('a support bundle', () => {
 });
 
 describe('the folder of bundles', () => {
-  it('keeps the last five, and removes a cancelled one', async (t) => {
+  it('keeps the last five bundles, and removes the bundle of a cancelled collection', async (t) => {
     const { folder, collected, clock } = await collecting(t);
     for (let round = 0; round < 7; round++) {
       clock.advance(1_000);

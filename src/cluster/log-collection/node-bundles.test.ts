@@ -31,7 +31,7 @@ test('another node writes its bundle, and says why it cannot', async () => {
   await assert.rejects(failed, /ENOSPC/);
 });
 
-test('a bundle of another node is cancelled there', async () => {
+test('a cancelled bundle of another node is cancelled on that node', async () => {
   let writing: AbortSignal | null = null;
   const bundles = twoNodes((_, signal) => {
     writing = signal;

@@ -128,7 +128,7 @@ test('the description of the REST API contains every route that is served, and n
   assert.deepEqual(described.sort(), served.sort());
 });
 
-test('the node answers every read as it is described', async (t) => {
+test('the node answers every read as the API description says', async (t) => {
   const node = await aFullNode();
   const reads = node.manager.routes.map(({ route }) => route).filter(({ method }) => method === 'GET');
   const wrong: string[] = [];
@@ -138,7 +138,7 @@ test('the node answers every read as it is described', async (t) => {
   assert.deepEqual(wrong, []);
 });
 
-test('the node answers every read of a community node as it is described, or refuses it', async () => {
+test('a community node answers every read as the API description says, or refuses it', async () => {
   const node = await aFullNode({ edition: 'community' });
   const reads = node.manager.routes.map(({ route }) => route).filter(({ method }) => method === 'GET');
   const wrong: string[] = [];

@@ -305,7 +305,7 @@ describe('automatic failover', () => {
     assert.equal(await aborting.failed(), 'd');
   });
 
-  it('lets a failover end before it plans another one', async () => {
+  it('lets a failover end before it plans another failover', async () => {
     const { clock, kill, change, view, reports, failed } = await cluster('a b c d e', { maxCount: 3 }, 2);
     const running = { id: 'running', kind: 'failover' as const, nodes: ['a', 'b', 'c', 'd'], failing: ['e'] };
     kill('e');

@@ -119,7 +119,7 @@ describe('the lease of the orchestrator', () => {
     assert.ok(rest.every(({ lease }) => lease.holder !== null && lease.holder !== removed.node));
   });
 
-  it('has one holder at a time, and rising terms, whatever the store does', async (t) => {
+  it('has one holder at a time, and rising terms, whichever calls of the store fail or are late', async (t) => {
     const random = aSeed(t);
     const { clock, server, all } = await nodes('a b c', random);
     const terms = new Map<number, string>();

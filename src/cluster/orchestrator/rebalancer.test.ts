@@ -299,7 +299,7 @@ describe('the rebalancer', () => {
     await checkMaps(map, ['a', 'b', 'c']);
   });
 
-  it('makes no attempt after the last one, and none in another cluster', async () => {
+  it('makes no attempt after the last attempt of the settings, and none in another cluster', async () => {
     const { clock, orchestrator, change, down, retrySettings, state, ended } = await cluster('a b c', 'a b');
     Object.assign(retrySettings, { enabled: true, afterTimePeriod: 5, maxAttempts: 1 });
     await orchestrator(1);

@@ -35,7 +35,7 @@ class FailingStore extends MemoryConfigStore {
   }
 }
 
-test('a founder that cannot read its store closes the connection and serves the next one', async () => {
+test('a founder that cannot read its store closes the connection, and serves the next connection', async () => {
   const channels: TestChannel[] = [];
   const interNode = new InterNode({
     store: new FailingStore(),
@@ -58,7 +58,7 @@ test('a founder that cannot read its store closes the connection and serves the 
   await interNode.stop();
 });
 
-test('the connection to a node that left the cluster is closed, although that node had none to this one', async () => {
+test('the connection to a node that left the cluster is closed, even if that node had no connection to this node', async () => {
   const channel = new TestChannel();
   const cluster = { uuid: 'cluster', nodes: [{ uuid: 'a' }, { uuid: 'b', ports: { distTLS: 1 } }] };
   let changed = (): void => {};

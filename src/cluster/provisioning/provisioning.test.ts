@@ -8,7 +8,7 @@ const unprovisioned = () => aManager({ provisioned: false });
 const post = (form: Sent['form'] = {}): Sent => ({ form: form as Record<string, string>, as: null });
 
 describe('a new node', () => {
-  it('answers open routes without credentials, and 401 to the rest', async () => {
+  it('answers open routes without credentials, and 401 to all other routes', async () => {
     const { request } = await unprovisioned();
     for (const url of ['/pools', '/versions', '/nodes/self', '/pools/default/nodeServices', '/ui/']) {
       assert.equal((await request(url, { as: null })).status, 200, url);

@@ -127,7 +127,7 @@ describe('sample buckets', () => {
     await node.manager.stop();
   });
 
-  it('are not loaded into a bucket of the same name that somebody created meanwhile', async () => {
+  it('are not loaded into a bucket of the same name that another request created first', async () => {
     const store = new HookedStore();
     const node = await aManager({ store });
     const create = { form: { name: sample, ramQuotaMB: 100 } };

@@ -40,13 +40,13 @@ export function uiRoutes(deps: UiDeps): BoundRoute[] {
   ];
 }
 
-function checkEnabled({ security }: UiDeps, { tls }: Context): void {
+function checkEnabled({ security }: UiDeps, { isTls }: Context): void {
   const { disableUIOverHttp, disableUIOverHttps } = security.state;
-  if (tls ? disableUIOverHttps : disableUIOverHttp) throw nodeRefusals.pageDisabled();
+  if (isTls ? disableUIOverHttps : disableUIOverHttp) throw nodeRefusals.pageDisabled();
 }
 
-const cookieHeader = (token: string | null, { local, tls }: Context) => ({
-  'Set-Cookie': sessionCookie(token, { port: local.port, tls }),
+const cookieHeader = (token: string | null, { local, isTls }: Context) => ({
+  'Set-Cookie': sessionCookie(token, { port: local.port, isTls }),
 });
 
 const accepted = ({ headers }: Context): string => String(headers['accept-encoding']);

@@ -133,7 +133,7 @@ it('keeps 50 sessions of a user; one more ends the oldest session of the same us
 
 it('marks the cookie of a TLS port as secure', () => {
   assert.equal(
-    sessionCookie('token', { port: 18091, tls: true }),
+    sessionCookie('token', { port: 18091, isTls: true }),
     'divan-session-18091=token; Path=/; HttpOnly; SameSite=Strict; Secure',
   );
 });

@@ -6,7 +6,7 @@ import { checkedPermissions } from './checked-permissions.ts';
 function slowChecks() {
   let nowMs = 0;
   const turns: (() => void)[] = [];
-  const clock = { monotonicMs: () => nowMs, soon: (fire: () => void) => void turns.push(fire) };
+  const clock = { monotonicMs: () => nowMs, soon: (callback: () => void) => void turns.push(callback) };
   const asked: string[] = [];
   const may = (permission: string): boolean => {
     nowMs++;

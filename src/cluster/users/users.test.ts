@@ -379,7 +379,7 @@ test('pages through users with links to the other pages', async () => {
   });
 });
 
-test('the node shows callers their identity, and before there is an administrator an anonymous one with the role of one', async () => {
+test('the node shows callers their identity, and before there is an administrator an anonymous identity with the role of an administrator', async () => {
   const unprovisioned = await aNode({ provisioned: false });
   assert.deepEqual(await unprovisioned.call('GET', '/whoami', '', 'any:thing'), {
     status: 200,

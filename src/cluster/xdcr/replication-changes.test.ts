@@ -84,7 +84,7 @@ class LateStore extends MemoryConfigStore {
   }
 }
 
-test('a change does not wait for this node to receive the changes of others', async () => {
+test('a change does not wait for this node to receive the changes of other nodes', async () => {
   const store = new LateStore();
   const { post, request } = await aNodeWithTarget({}, { store });
   await post(referencesPath, reference);

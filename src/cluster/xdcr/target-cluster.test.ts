@@ -50,7 +50,7 @@ const problemOf = async (account: TargetAccount): Promise<string> => {
   return found.message;
 };
 
-test('the source node accepts a certificate of the given authority that names the host, and no other one', async () => {
+test('the source node accepts only a certificate of the given authority that names the host', async () => {
   using authority = new OpensslAuthority('/CN=Theirs');
   using other = new OpensslAuthority('/CN=Another');
   using good = await aCluster(authority.issue('/CN=node', { names }));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VbucketSet } from './vbucket-set.ts';
 
-test('a set has each vbucket once, whatever was added, deleted and cleared', () => {
+test('a set has each vbucket at most once, after any additions, deletions and clears', () => {
   const set = new VbucketSet();
   for (const vb of [5, 1023, 0, 5, 7]) set.add(vb);
   assert.deepEqual([...set.values()], [5, 1023, 0, 7]);

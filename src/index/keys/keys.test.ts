@@ -86,7 +86,7 @@ test('keys with several components are ordered by the first one that differs, ea
   );
 });
 
-test('a key decodes to its values, and a skip passes exactly one', () => {
+test('a key is decoded to its values, and a skip passes exactly one value', () => {
   fc.assert(
     fc.property(fc.array(optional, { maxLength: 4 }), fc.boolean(), (tuple, isDescending) => {
       const key = keyOf(
@@ -142,7 +142,7 @@ test('a damaged key with more levels than documents have throws a KeyFormatError
   assert.ok(Array.isArray(new KeyReader().reset(deepest).read()));
 });
 
-test('a key above the limit is refused, whatever makes it long, and the next key is accepted', () => {
+test('a key above the limit is refused, whichever part makes it long, and the next key is accepted', () => {
   const writer = new KeyWriter(100);
   let nested: Value = [];
   for (let level = 0; level < 5_000; level++) nested = [nested];

@@ -11,7 +11,7 @@ const component = fc.oneof(
   fc.string({ maxLength: 3 }),
 ) as fc.Arbitrary<Value>;
 
-test('a row has the values of its key, whatever rows came before', () => {
+test('a row is decoded to the values of its key, independent of the rows decoded before', () => {
   const rows = fc.array(fc.tuple(component, component), { maxLength: 20 });
   const directions = fc.tuple(fc.boolean(), fc.boolean());
   const positions = fc.constantFrom([0], [1], [0, 1], [1, 0]);

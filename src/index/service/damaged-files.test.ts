@@ -49,7 +49,7 @@ async function startedIndexes(
   return indexes;
 }
 
-test('a file that becomes damaged while another index is dropped is replaced, and no group uses the old one', async (t) => {
+test('a file that becomes damaged while another index is dropped is replaced, and no group uses the damaged file', async (t) => {
   const indexes = await startedIndexes(t);
   const [kept, dropped] = [aDefinition(['`a`']), aDefinition(['`b`'])];
   await indexes.setIndexes([kept]);

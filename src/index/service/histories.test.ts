@@ -63,7 +63,7 @@ const newDefinitions = (): IndexDefinition[] => [
   ]),
 ];
 
-test('an index after a random history equals a newly built one', async () => {
+test('an index that followed a random history equals a newly built index', async () => {
   const seed = printedSeed(console.log);
   await fc.assert(
     fc.asyncProperty(steps, (history) => run(history)),

@@ -83,7 +83,7 @@ test('a change of the wanted indexes that waits for files to close opens no file
   assert.equal(opened, 1);
 });
 
-test('the files of indexes are opened without reading the sizes of the others, of which there may be thousands', async () => {
+test('the file of an index is opened without reading the sizes of other files, of which there may be thousands', async () => {
   await using service = await startService();
   let sizesRead = 0;
   const readBeforeOpening: number[] = [];

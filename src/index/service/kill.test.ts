@@ -17,7 +17,7 @@ const orders = 8;
 const kills = Number(process.env.RUNS ?? 5);
 const documents = 20_000;
 
-test('an index whose process is killed repeatedly equals a newly built one', async (t) => {
+test('an index whose process is killed repeatedly equals a newly built index', async (t) => {
   const random = aSeed(t);
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);

@@ -92,7 +92,9 @@ const half = (change: Change): Change => ({
   bytes: change.bytes.subarray(0, change.bytes.length >> 1),
 });
 
-test('a process that ends at any write leaves the last acknowledged state, or the next one', { skip }, () => {
+test('a process that ends at any write leaves the last acknowledged state or the state of that write', {
+  skip,
+}, () => {
   const image = new Image();
   for (const [at, change] of changes.entries()) {
     for (const last of change.kind === 'w' ? [half(change), change] : [change]) {

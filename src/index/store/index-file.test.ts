@@ -318,7 +318,7 @@ test('the pages of a reader show one snapshot until it is refreshed, in both dir
   file.close();
 });
 
-test('pages of any size have the same rows, whatever bytes keys and ids have', () => {
+test('pages of any size have the same rows, for keys and ids of any bytes', () => {
   const key = fc.uint8Array({ minLength: 1, maxLength: 600, size: 'max' });
   const some = fc.tuple(
     fc.string({ unit: 'binary', maxLength: 40, size: 'max' }),

@@ -299,7 +299,7 @@ test('a damaged file makes only its own vbuckets unavailable', async () => {
   await after.bucket.stop();
 });
 
-test('a flushed document is still gone after a restart, and later ones are still there', async () => {
+test('after a restart a bucket has the documents stored since its flush, and none from before', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   b.store('k', { vb: 5 });
@@ -368,7 +368,7 @@ test('a dropped collection is removed from memory and disk, its durable writes o
   assert.equal(b.clock.pending, timersAtRest, 'the removal of its documents has ended');
 });
 
-test('changes made during a commit are written by the next one', async () => {
+test('changes made during a commit are written by the next commit', async () => {
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   hold();

@@ -168,7 +168,7 @@ test('a list for a copy does not take the place of those that other copies still
   const documents = 400;
   const value = 'v'.repeat(2_000);
   for (const vb of [0, 1]) for (let i = 0; i < documents; i++) b.store(`k${i}`, { vb, value });
-  const work = new SlicedWork({ soon: (fire) => setImmediate(fire) });
+  const work = new SlicedWork({ soon: (callback) => setImmediate(callback) });
   const high = (vb: number): number => b.bucket.changes.highSeqno(vb);
   const lists = new MemoryBackfill(partsOf(b).vbuckets, work, high, true, documents + 50);
   const first = await lists.wholePage(0, 0);

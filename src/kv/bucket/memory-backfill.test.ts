@@ -14,8 +14,8 @@ const documentCount = 30_000;
 /** Deferred tasks wait until the test runs them. */
 class TurnClock extends ManualClock {
   readonly turns: (() => void)[] = [];
-  override soon(fire: () => void): void {
-    this.turns.push(fire);
+  override soon(callback: () => void): void {
+    this.turns.push(callback);
   }
 }
 

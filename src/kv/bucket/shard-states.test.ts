@@ -21,7 +21,7 @@ function findReplica(b: BucketUnderTest, key: string, vb: number): DocumentResul
   return b.bucket.documents.findReplica(vb, bytes, 0, bytes.length, b.view);
 }
 
-test('a bucket answers as the active only where the vbucket is active, and as a replica only where it is one', async () => {
+test('a bucket answers as the active only for active vbuckets, and as a replica only for replica vbuckets', async () => {
   const b = await onDisk(new MemoryDisk());
   for (const vb of [1, 2, 3, 4]) assert.equal(b.store('k', { vb }), Status.success);
   assert.equal(findReplica(b, 'k', 1), Status.notMyVbucket);

@@ -94,7 +94,7 @@ test('only administrators evict, and only in buckets with a disk', async () => {
   assert.equal((await evict(await service.ready({ user: 'writer' }), 'k')).status, Status.noAccess);
 });
 
-test('a random document of a small collection is found among many others', async () => {
+test('a random document of a small collection is found among the documents of large collections', async () => {
   await using service = await startService();
   const client = await service.ready();
   for (let vb = 0; vb < 60; vb++) {

@@ -18,17 +18,17 @@ const u32 = (...words: number[]) => {
   for (const [index, word] of words.entries()) buffer.writeUInt32BE(word, index * 4);
   return buffer;
 };
-const set = (name: string, value: string | Buffer, rest: Partial<RequestParts> = {}): RequestParts => ({
+const set = (name: string, value: string | Buffer, overrides: Partial<RequestParts> = {}): RequestParts => ({
   opcode: Opcode.set,
   key: key(name),
   extras: u32(0xcafe, 0),
   value: Buffer.from(value),
-  ...rest,
+  ...overrides,
 });
-const get = (name: string, rest: Partial<RequestParts> = {}): RequestParts => ({
+const get = (name: string, overrides: Partial<RequestParts> = {}): RequestParts => ({
   opcode: Opcode.get,
   key: key(name),
-  ...rest,
+  ...overrides,
 });
 const cas = (value: bigint) => ({ casHi: Number(value >> 32n), casLo: Number(value & 0xffffffffn) });
 const bodyOf = async (connection: KvConnection, name: string) =>
@@ -275,7 +275,7 @@ test('the reply for a vbucket that the node does not serve is NOT_MY_VBUCKET wit
   assert.equal((JSON.parse(reply.value.toString()) as { name: string }).name, 'b');
 });
 
-test('counters on a locked document are refused, whatever its value', async () => {
+test('counters on a locked document are refused, for any value of the document', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('n', '{}'));

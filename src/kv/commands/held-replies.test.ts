@@ -14,12 +14,12 @@ import { ownMemoryBytes } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 
 const key = Buffer.from('\0k');
-const set = (value: Buffer, rest: Partial<RequestParts> = {}): RequestParts => ({
+const set = (value: Buffer, overrides: Partial<RequestParts> = {}): RequestParts => ({
   opcode: Opcode.set,
   key,
   extras: Buffer.alloc(8),
   value,
-  ...rest,
+  ...overrides,
 });
 const noop = { opcode: Opcode.noop };
 

@@ -83,7 +83,7 @@ test('a smaller document is copied: its memory is used again', async () => {
   assert.equal(bare.sent.filter(isShared).length, 0);
 });
 
-test('heavy work reads a large document where it is, and a long result is sent from there', async () => {
+test('heavy work reads a large document in the memory of the bucket, and a long result is sent from its own memory', async () => {
   await using bare = await aBareConnection({ keepsSent: true });
   const value = json('5', ownMemoryBytes);
   await store(bare, value);

@@ -116,7 +116,7 @@ test('a scan omits documents that were deleted after it was created', async () =
   assert.deepEqual(await remainingKeys(client, id), ['b']);
 });
 
-test('a continued scan ends after its time also where all documents were deleted meanwhile', async () => {
+test('a continued scan ends at its time limit also if all documents have been deleted since it began', async () => {
   // Each reading of the clock takes a millisecond.
   const clock = new (class extends ManualClock {
     private readings = 0;
@@ -141,9 +141,9 @@ test('a continued scan ends after its time also where all documents were deleted
 test('scans that a client sends at once take several turns of the thread', async () => {
   const clock = new (class extends ManualClock {
     turns = 0;
-    override soon(fire: () => void): void {
+    override soon(callback: () => void): void {
       this.turns++;
-      super.soon(fire);
+      super.soon(callback);
     }
   })();
   // Each scan takes an identifier, and with it the time of a turn.

@@ -93,7 +93,7 @@ test('an unknown user gets the same challenge each time, and fails at the final 
   assert.equal((await client.plain('nobody', 'x')).status, Status.authError);
 });
 
-test('users without privileges do not learn whether a bucket exists, whatever its name', async () => {
+test('users without privileges do not learn whether a bucket of any name exists', async () => {
   const users = [aUser('nobody', 'password', { node: 0, buckets: {} })];
   await using service = await startService(aDesired({ users }));
   const client = await service.connect();
@@ -335,7 +335,7 @@ test('privileges change at once; a deleted user or one with a new password gets 
   assert.equal(await client.next(), null);
 });
 
-test('connections on a removed bucket are closed, and no others', async () => {
+test('only the connections that use a removed bucket are closed', async () => {
   const both = [aBucket('b'), aBucket('c')];
   await using service = await startService(aDesired({ buckets: both }));
   const onB = await service.ready();

@@ -180,7 +180,7 @@ test('each connection is listed with the domain of its user', async () => {
   );
 });
 
-test('change stream connections are listed one by one, and added up by the prefix of their names', async () => {
+test('change stream connections are listed, and summed by the prefix of their names', async () => {
   await using service = await startService();
   const client = await service.ready();
   await client.ask(set('k'));
@@ -237,9 +237,9 @@ test('a long group is written in several turns, and other clients are served bet
   let turns = 0;
   const clock = {
     ...realClock,
-    soon: (fire: () => void) => {
+    soon: (callback: () => void) => {
       turns++;
-      realClock.soon(fire);
+      realClock.soon(callback);
     },
   };
   await using service = await startService(undefined, { clock });
@@ -290,9 +290,9 @@ test('one value shows whether a vbucket has another history than before', async 
 
 test('a group of statistics ends with its connection, also while the client keeps its side open', async () => {
   let turns = 0;
-  const soon = (fire: () => void) => {
+  const soon = (callback: () => void) => {
     turns++;
-    realClock.soon(fire);
+    realClock.soon(callback);
   };
   await using service = await startService(undefined, { clock: { ...realClock, soon } });
   const client = await service.ready();

@@ -32,14 +32,14 @@ function lookup(specs: readonly LookupSpec[], docFlags = 0): RequestParts {
 function mutation(
   specs: readonly MutationSpec[],
   docFlags = 0,
-  rest: Partial<RequestParts> = {},
+  overrides: Partial<RequestParts> = {},
 ): RequestParts {
   const parts = specs.map(([opcode, path, value = '', flags = 0]) => {
     const head = Buffer.from([opcode, flags, 0, path.length, 0, 0, 0, value.length]);
     return Buffer.concat([head, Buffer.from(path + value)]);
   });
   const extras = docFlags === 0 ? noExtras : Buffer.from([docFlags]);
-  return { opcode: Op.multiMutation, key, extras, value: Buffer.concat(parts), ...rest };
+  return { opcode: Op.multiMutation, key, extras, value: Buffer.concat(parts), ...overrides };
 }
 
 /** Status and value of each path. */

@@ -36,14 +36,14 @@ function metaExtras({ flags = 5, expiry = 0, rev = 1, cas = casBase, options, nm
   fixed.writeUInt32BE(expiry, 4);
   fixed.writeBigUInt64BE(BigInt(rev), 8);
   fixed.writeBigUInt64BE(cas, 16);
-  const rest: Buffer[] = [];
+  const optional: Buffer[] = [];
   if (options !== undefined) {
     const word = Buffer.alloc(4);
     word.writeUInt32BE(options);
-    rest.push(word);
+    optional.push(word);
   }
-  if (nmeta !== undefined) rest.push(Buffer.from([nmeta >> 8, nmeta & 0xff]));
-  return Buffer.concat([fixed, ...rest]);
+  if (nmeta !== undefined) optional.push(Buffer.from([nmeta >> 8, nmeta & 0xff]));
+  return Buffer.concat([fixed, ...optional]);
 }
 
 const write = (
@@ -51,13 +51,13 @@ const write = (
   name: string,
   meta: Meta,
   value: string | Buffer = '',
-  rest: Partial<RequestParts> = {},
+  overrides: Partial<RequestParts> = {},
 ): RequestParts => ({
   opcode,
   key: key(name),
   extras: metaExtras(meta),
   value: Buffer.from(value),
-  ...rest,
+  ...overrides,
 });
 
 async function metaOf(client: KvConnection, name: string) {

@@ -29,7 +29,7 @@ test('a malformed frame is answered with EINVAL, then the connection is closed',
   assert.equal(await client.next(), null);
 });
 
-test('frames above 64 KiB of unauthenticated clients are refused, and above 30 MiB of others', async () => {
+test('frames above 64 KiB are refused from unauthenticated clients, and above 30 MiB from authenticated ones', async () => {
   await using service = await startService();
   const unauthenticated = await service.connect();
   const large = encodeRequest(set(Buffer.alloc(connectionLimits.unauthenticatedFrameBytesMax)));
@@ -59,7 +59,7 @@ test('replies are the same however requests are split into chunks', async () => 
   }
 });
 
-test('a client that does not accept its replies is not read from until it does', async () => {
+test('requests of a client that does not accept its replies are not read until it accepts them', async () => {
   await using service = await startService();
   const client = await service.ready();
   const value = Buffer.from(Uint32Array.from({ length: 256 * 1024 }, (_, at) => at).buffer);
@@ -174,9 +174,9 @@ test('many pipelined requests of a client run in several turns, in order', async
     ...realClock,
     // Each reading of the clock advances it by a millisecond, so the time slice ends after some of them.
     monotonicMs: () => ++nowMs,
-    soon: (fire: () => void) => {
+    soon: (callback: () => void) => {
       turns++;
-      realClock.soon(fire);
+      realClock.soon(callback);
     },
   };
   await using service = await startService(undefined, { clock });

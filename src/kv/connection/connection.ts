@@ -59,7 +59,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** Since when the client has time to log in: it was opened, or began to log in again. */
   private unauthenticatedSinceMs: number;
   /** A frame was put back into the reader: it runs once held replies are sent. */
-  private waiting = false;
+  private isWaiting = false;
   /** There is no memory for the frame that is arriving. */
   private isWaitingForRoom = false;
   private readonly room: FrameRoom;
@@ -78,7 +78,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** When the client last sent or accepted bytes, or when the connection last had no reason to wait for the client; recorded by the sweep. */
   private activeAtMs: number;
   private closingAtMs = -1;
-  private closed = false;
+  private isClosed = false;
 
   constructor(host: ConnectionHost, transport: Transport, peer: string) {
     this.host = host;
@@ -91,7 +91,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   }
 
   get isGone(): boolean {
-    return this.closed;
+    return this.isClosed;
   }
 
   detachFrame(received: Frame): Buffer {
@@ -105,7 +105,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** Processes received bytes; the caller may then reuse their memory. Returns whether to continue reading. */
   received(chunk: Buffer, start: number, end: number): boolean {
     // Closing connections are still read, to detect that the client closes its side.
-    if (this.closed || this.closingAtMs >= 0) return true;
+    if (this.isClosed || this.closingAtMs >= 0) return true;
     this.isUsed = true;
     this.host.traffic.readBytes += end - start;
     this.host.tick();
@@ -130,10 +130,10 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
 
   /** Sends the resolved replies, then runs the requests that waited for them. */
   resume(): void {
-    if (this.closed) return;
+    if (this.isClosed) return;
     this.isPausing = false;
     this.finishReady();
-    this.waiting = false;
+    this.isWaiting = false;
     this.isWaitingForRoom = false;
     this.proceed();
   }
@@ -173,7 +173,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   }
 
   replyResolved(heldReply: HeldReply): void {
-    if (this.closed) return;
+    if (this.isClosed) return;
     if (this.stalledAtMs >= 0) heldReply.releaseFetched();
     this.ready.push(heldReply);
     if (this.ready.length === 1) this.host.wake(this);
@@ -197,14 +197,14 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   }
 
   send(write: () => void): void {
-    if (this.closed || this.closingAtMs >= 0) return;
+    if (this.isClosed || this.closingAtMs >= 0) return;
     write();
     this.flush();
   }
 
   /** Sends a message that is not a reply. Clients that do not accept their replies do not get it. */
   push(bytes: Buffer): void {
-    if (this.closed || this.closingAtMs >= 0 || this.stalledAtMs >= 0) return;
+    if (this.isClosed || this.closingAtMs >= 0 || this.stalledAtMs >= 0) return;
     this.host.traffic.writtenBytes += bytes.length;
     this.writtenBytes += bytes.length;
     this.transport.write(bytes, bytes.length);
@@ -244,7 +244,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
 
   /** A client with a held reply or a change stream, or that is reading a reply, is not idle. */
   private isIdle(nowMs: number, idleMs: number, isReading: boolean): boolean {
-    const isWaiting = this.heldCount > 0 || this.waiting || this.streamer !== null;
+    const isWaiting = this.heldCount > 0 || this.isWaiting || this.streamer !== null;
     if (this.isUsed || isWaiting || isReading) this.usedAtMs = nowMs;
     this.isUsed = false;
     return idleMs > 0 && nowMs - this.usedAtMs >= idleMs;
@@ -263,7 +263,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
 
   /** The socket is closed. */
   gone(): void {
-    this.closed = true;
+    this.isClosed = true;
     this.room.end();
     this.streamer?.gone();
     this.host.discard(this);
@@ -289,7 +289,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   }
 
   private get isBlocked(): boolean {
-    return this.waiting || this.isPausing || this.isWaitingForRoom || this.stalledAtMs >= 0;
+    return this.isWaiting || this.isPausing || this.isWaitingForRoom || this.stalledAtMs >= 0;
   }
 
   private proceed(): void {
@@ -328,7 +328,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
       if (verdict !== AfterFrame.wait) this.room.arrivedRan(this.held);
       if (verdict === AfterFrame.wait) {
         reader.unread(frame);
-        this.waiting = true;
+        this.isWaiting = true;
       } else if (verdict === AfterFrame.close) {
         this.close();
         break;
@@ -356,8 +356,8 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
 
   /** The time starts with each frame, and continues while the connection pauses within one. */
   private notePartialFrame(hasRun: boolean): void {
-    if (hasRun || this.reader.unreadBytes === 0 || this.waiting) this.partialFrameSinceMs = -1;
-    if (this.reader.unreadBytes === 0 || this.waiting || this.isPausing) return;
+    if (hasRun || this.reader.unreadBytes === 0 || this.isWaiting) this.partialFrameSinceMs = -1;
+    if (this.reader.unreadBytes === 0 || this.isWaiting || this.isPausing) return;
     if (this.partialFrameSinceMs < 0) this.partialFrameSinceMs = this.host.nowMs();
   }
 
@@ -367,7 +367,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     traffic.writtenBytes += output.bytes;
     this.writtenBytes += output.bytes;
     this.session.user?.meter?.sent(output.bytes);
-    const isReusable = this.closed || this.write(output);
+    const isReusable = this.isClosed || this.write(output);
     output.clear(!isReusable);
     this.noteStall();
   }

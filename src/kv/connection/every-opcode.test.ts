@@ -121,7 +121,7 @@ test(`every opcode is answered in every shape of its frame (seed ${seed})`, {
   assert.deepEqual(failures, []);
 });
 
-test('an unauthenticated client reaches no command that requires a login, whatever it sends', async () => {
+test('an unauthenticated client executes no command that requires a login, with any frame', async () => {
   await using service = await startService();
   for (const opcode of opcodes) {
     const command = commandTable[opcode];

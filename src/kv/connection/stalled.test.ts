@@ -112,7 +112,7 @@ test('a client has time for the rest of a frame once it has accepted its replies
   assert.equal(socket.isDestroyed, true);
 });
 
-test('held replies wait while the client does not accept them, and are sent once it does', () => {
+test('held replies wait while the client accepts nothing, and are sent once it reads again', () => {
   const { connection, socket } = aConnection();
   const request = { frame: { opcode: 0, opaque: 0 }, command: { quiet: null }, startedMs: -1 };
   const [replies, replyBytes] = [40, 1 << 20];

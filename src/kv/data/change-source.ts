@@ -18,8 +18,8 @@ export interface Follower {
 export interface EventProgress {
   /** Some vbuckets lack events, which will raise their seqnos. */
   readonly isBehind: boolean;
-  /** Calls `act` once no vbucket lacks events, and at the latest after `limitMs` or when the bucket stops. */
-  whenRecordedOrAfter(limitMs: number, act: () => void): void;
+  /** Calls `callback` once no vbucket lacks events, and at the latest after `limitMs` or when the bucket stops. */
+  whenRecordedOrAfter(limitMs: number, callback: () => void): void;
   /**
    * The scope of a collection that the vbucket has according to its history, if that is newer than the manifest of this uid: a copy may get
    * documents of a collection before its node gets the manifest. Else undefined.

@@ -65,11 +65,11 @@ export class BackfillCalls {
   }
 }
 
-/** Returns a function that calls `act` when it is called for the `count`th time. */
-function lastOf(count: number, act: () => void): () => void {
+/** Returns a function that calls `callback` when it is called for the `count`th time. */
+function lastOf(count: number, callback: () => void): () => void {
   let left = count;
   return () => {
-    if (--left === 0) act();
+    if (--left === 0) callback();
   };
 }
 

@@ -13,7 +13,7 @@ function aGatedDisk() {
   return { gate, disk: new MemoryDisk({ sync: () => gate.promise }) };
 }
 
-test('the next commit fails on request, and later ones of that file, but not of others', async () => {
+test('a test can make the next commit fail; later commits of that file fail too, those of other files do not', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
   await engine.open(files);

@@ -276,8 +276,8 @@ class MemoryEngine implements DiskEngine {
     this.buckets.delete(bucketUuid);
     for (const handle of handles.values()) {
       await handle.lastWrite;
-      handle.stored.clean = clean && handle.failure === null && !handle.isFull;
-      handle.stored.closedBy = handle.stored.clean ? (by ?? null) : null;
+      handle.stored.isClean = clean && handle.failure === null && !handle.isFull;
+      handle.stored.closedBy = handle.stored.isClean ? (by ?? null) : null;
     }
   }
 
@@ -356,8 +356,8 @@ function openAll({ files, stored, handles }: OpenBucket): OpenResult {
     }
     const path = pathOf(files, file);
     handles.set(file, { stored: data, path, failure: null, isFull: false, lastWrite: Promise.resolve() });
-    result.opened.push({ file, clean: data.clean, closedBy: data.closedBy, vbuckets: data.records() });
-    data.clean = false;
+    result.opened.push({ file, clean: data.isClean, closedBy: data.closedBy, vbuckets: data.records() });
+    data.isClean = false;
     data.closedBy = null;
   });
   return result;

@@ -43,7 +43,7 @@ interface StoredVbucket {
 
 export class MemoryFile {
   /** The process that last had the file open closed it without a failure. */
-  clean = true;
+  isClean = true;
   /** The boot ids of that process, as it gave them when it closed the file; null: not closed cleanly, or none given. */
   closedBy: string | null = null;
   /** Why the file can no longer be read. */

@@ -14,7 +14,7 @@ function selected(row: readonly unknown[]): unknown[] {
 const state = aState({ vb: 5, endSeqno: 7, manifestUid: 2 });
 const row = selected(vbRow(state));
 
-test('a row is read as it was written: snapshot, epoch and phase of the copy too', () => {
+test('a row that was written is read with the same fields, also snapshot, epoch and phase of a copy', () => {
   assert.deepEqual(readVbRow(row), recordOf(state));
   assert.deepEqual(stateOf(recordOf(state)), { ...state, startSeqno: 0 });
 });

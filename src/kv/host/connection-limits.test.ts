@@ -76,7 +76,7 @@ describe('a data service that does not know its users yet', () => {
 });
 
 describe('the limit on idle time', () => {
-  it('closes connections without requests, and no others', async () => {
+  it('closes only connections without requests', async () => {
     const clock = new ManualClock();
     const desired = aDesired(limits({ idleSeconds: 10 }));
     await using started = await startService(desired, { clock });

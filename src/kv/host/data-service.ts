@@ -123,7 +123,7 @@ export class DataService implements KvAdmin {
   private readonly nodeClients: NodeClients;
   /** Null while this node is the only one. */
   private replication: Replication | null = null;
-  private stopping = false;
+  private isStopping = false;
   /** While false no client is admitted: its login would be refused, which clients take as final. */
   private knowsUsers = false;
   /** The last call of `apply`; calls are applied one after the other. */
@@ -199,7 +199,7 @@ export class DataService implements KvAdmin {
     const replication = () => this.replication;
     this.bucketOptions = { clock, countWork, random, log, now: this.now, disk, folder, lock, replication };
     this.bucketOptions.inTurn = (act) => {
-      this.last = this.last.then(() => (this.stopping ? undefined : act())).catch(() => {});
+      this.last = this.last.then(() => (this.isStopping ? undefined : act())).catch(() => {});
     };
     return await this.listen(options);
   }
@@ -254,7 +254,7 @@ export class DataService implements KvAdmin {
   }
 
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.isStopping = true;
     this.clients.endTimeoutSweeps();
     const closed = this.listener.close();
     await this.last;
@@ -313,7 +313,7 @@ export class DataService implements KvAdmin {
   }
 
   private async follow(desired: KvDesired): Promise<KvReport> {
-    if (this.stopping) throw new Error('the data service is stopping');
+    if (this.isStopping) throw new Error('the data service is stopping');
     this.tick();
     const { directory } = this;
     this.clients.follow(desired.limits ?? defaultLimits);

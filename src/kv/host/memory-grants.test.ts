@@ -54,7 +54,7 @@ class SharedBucket {
       clock: {
         wallMs: () => b.clock.wallMs(),
         processMs,
-        after: (delayMs, fire) => b.clock.after(delayMs, fire),
+        after: (delayMs, callback) => b.clock.after(delayMs, callback),
       },
       collectGarbage: () => this.garbageCollections++,
     });

@@ -129,7 +129,7 @@ test('a client with one request is served between those of a client with many', 
   assert.ok(many.answered.length < 20, `${many.answered.length}`);
 });
 
-test('a large request that arrives in many reads shares the time of the turn with those of others', async () => {
+test('a large request that arrives in many reads shares the time of each turn with requests of other clients', async () => {
   const { clock, host, senders } = aThread();
   const bytes = encodeRequest({
     opcode: Opcode.set,

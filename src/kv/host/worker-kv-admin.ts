@@ -43,7 +43,7 @@ export class WorkerKvAdmin implements KvAdmin {
   private readonly waiting = new Map<number, Deferred<unknown>>();
   private lastId = 0;
   private lost: Error | null = null;
-  private stopping = false;
+  private isStopping = false;
 
   constructor(options: WorkerKvAdminOptions) {
     this.options = options;
@@ -109,7 +109,7 @@ export class WorkerKvAdmin implements KvAdmin {
   }
 
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.isStopping = true;
     try {
       if (!this.lost) await this.call('stop', []);
     } finally {
@@ -169,7 +169,7 @@ export class WorkerKvAdmin implements KvAdmin {
     this.lost = reason;
     for (const answer of this.waiting.values()) answer.reject(reason);
     this.waiting.clear();
-    if (!this.stopping) this.options.onLost(reason);
+    if (!this.isStopping) this.options.onLost(reason);
   }
 }
 

@@ -52,7 +52,7 @@ for (const withoutSharedBuffer of [false, true])
     }
   });
 
-test('a client that accepts its small replies late gets them whole and in order, and the node reads no more of its requests meanwhile', async () => {
+test('a client that accepts its small replies late gets them whole and in order, and until then the node reads none of its requests', async () => {
   await using service = await startService(aDesired({ tls }));
   const [slow, other] = [await aClient(service), await aClient(service)];
   const value = (opaque: number): Buffer => Buffer.alloc(4000, opaque % 251);

@@ -61,7 +61,7 @@ test('the work of a table that grows is stated: the bytes of the new table', () 
   }
 });
 
-test('a large table is rehashed incrementally, and finds, changes and walks all entries meanwhile', () => {
+test('a large table finds, changes and walks all entries while it is rehashed incrementally', () => {
   const heap = new Heap();
   const index = new KeyIndex(heap, 1);
   const model = new Map<string, number>();

@@ -3,8 +3,8 @@
 // looks at `isHeld`.
 import { SequenceLock } from '#base/sequence-lock.ts';
 
-/** Calls `act` once the calls on the stack have returned, before the thread handles its next input. */
-export type AtTurnEnd = (act: () => void) => void;
+/** Calls `callback` once the calls on the stack have returned, before the thread handles its next input. */
+export type AtTurnEnd = (callback: () => void) => void;
 
 /** After a reader has asked, this many turns with changes end with a release. Then the reader has to ask again. */
 const turnsPerReader = 64;

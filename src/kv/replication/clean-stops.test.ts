@@ -21,7 +21,7 @@ test('an active that stopped cleanly serves again at once, with all that it had,
   all.end();
 });
 
-test('where all members stopped cleanly the active does not wait for the others', async (t) => {
+test('the active does not wait for the other members if all of them stopped cleanly', async (t) => {
   const all = new Restarts(aSeed(t), ['a', 'b', 'c']);
   const { clock } = all.cluster;
   await all.begin();

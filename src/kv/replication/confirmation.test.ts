@@ -92,7 +92,7 @@ it('a promoted process waits until the vbuckets that it removes are removed', ()
   assert.equal(confirms({ isDropping: true }, 60_000), false);
 });
 
-it('a process that continues the active of the epoch confirms at once, and one that was promoted waits for the promises of the earlier one', () => {
+it('a process that continues the active of the epoch confirms at once, and a process that was promoted waits for the promises to the earlier active', () => {
   const continues = ['b 1', 'b 0'];
   for (const boot of continues) {
     const inSync = [

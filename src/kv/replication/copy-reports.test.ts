@@ -74,7 +74,7 @@ test('a report that was sent early is not sent again when its time has come', ()
   assert.deepEqual(sent, [got(1, row(0, 3))]);
 });
 
-test('what was not reported before the connection was lost is not sent on the next one', () => {
+test('positions that were not reported before the connection was lost are not sent on the next connection', () => {
   const { clock, reports, columns, sent } = aCopy();
   const plain = { shard: 0, epoch: 1, vb: 0, isAwaited: false };
   reports.add('a', plain, 1);

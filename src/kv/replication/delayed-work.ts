@@ -21,8 +21,8 @@ export class DelayedWork {
     this.clock = clock;
   }
 
-  add(act: () => void): void {
-    if (this.waiting.push(act) > 1) return;
+  add(callback: () => void): void {
+    if (this.waiting.push(callback) > 1) return;
     const ms = this.isBusy ? delayMs.busy : delayMs.quiet;
     this.clock.after(ms, () => this.run(ms));
   }
@@ -31,12 +31,12 @@ export class DelayedWork {
     const due = this.waiting;
     this.waiting = [];
     this.isBusy = due.length >= busyPerMs * ms;
-    this.act(due, 0);
+    this.runFrom(due, 0);
   }
 
-  private act(due: readonly (() => void)[], from: number): void {
+  private runFrom(due: readonly (() => void)[], from: number): void {
     const to = from + perTurn;
-    for (const act of due.slice(from, to)) act();
-    if (to < due.length) this.clock.soon(() => this.act(due, to));
+    for (const callback of due.slice(from, to)) callback();
+    if (to < due.length) this.clock.soon(() => this.runFrom(due, to));
   }
 }

@@ -41,7 +41,7 @@ test('a request that was put back keeps its age: after a second it is not return
   assert.deepEqual(shardsIn(early), [1]);
 });
 
-test('the request of the later active is kept, in whatever order the requests arrive', () => {
+test('the request of the later active is kept, in any order in which the requests arrive', () => {
   for (const epochs of [
     [1, 2],
     [2, 1],

@@ -90,7 +90,7 @@ const activeAt = (epoch: number, ...members: string[]): ShardSpec => ({
   inSync: [self, ...members.map((node) => ({ node, boot: `${node} 1` }))],
 });
 
-test('an active of an earlier epoch is refused with the later one', async () => {
+test('an active of an earlier epoch is refused, and the refusal names the later epoch', async () => {
   const { sent, received, replication, b } = await replicated(copyAt(3));
   received('c', open(2));
   assert.deepEqual(

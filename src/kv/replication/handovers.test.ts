@@ -32,7 +32,7 @@ test('two handovers begin in one check, the next ones when the successors have c
   assert.deepEqual(begun(), [0, 1]);
 });
 
-test('a handover does not wait for an abandoned one, and waits about a second for a successor that does not confirm', () => {
+test('a handover does not wait for an abandoned handover, and waits about a second for a successor that does not confirm', () => {
   const clock = new ManualClock();
   const handovers = new Handovers(clock);
   handovers.beginCheck();

@@ -143,7 +143,7 @@ test('a copy is emptied and filled again if it has too many writes, if deletions
   }
 });
 
-test('a copy whose process ends during the rollback is rolled back by the next one', async (t) => {
+test('a copy whose process ends during the rollback is rolled back by the next process', async (t) => {
   let release = (): void => {};
   const { cluster, b, c, disks } = await aDivergedCopy(t, (a) => {
     a.store('lost', 0);
@@ -200,7 +200,7 @@ test('a copy that lacks keys which its active has changed again joins only once 
   for (const node of [b, c]) node.crash();
 });
 
-test('a copy whose active does not answer stays as it is, and the next active rolls it back', async (t) => {
+test('a copy whose active does not answer keeps its changes until the next active rolls it back', async (t) => {
   const { cluster, b, c } = await aDivergedCopy(t, (a) => {
     a.store('lost', 0);
   });

@@ -79,7 +79,7 @@ test('the failure of a single-path lookup is its overall status', () => {
   assert.deepEqual(lookedUpSingle(tombstone, Op.get, 'none', xattr, DocFlag.accessDeleted), ['c0', '']);
 });
 
-test('a lookup reports a missing document, and finds a tombstone only if the request says so', () => {
+test('a lookup reports a missing document, and finds a tombstone only with the flag access_deleted', () => {
   const specs: Spec[] = [
     [Op.get, '_sys.a', xattr],
     [Op.get, 'user', xattr],
@@ -132,7 +132,7 @@ test('xattrs are read by key and path', () => {
   assert.deepEqual(lookedUp(aDocument(), [[Op.exists, 'x', xattr]]), ['cc', 'c0']);
 });
 
-test('binary xattrs are decoded if the operation says so', () => {
+test('binary xattrs are decoded if the operation has the flag for binary values', () => {
   const doc = aDocumentWithXattrs({
     x: '{"b":"cb-content-base64-encoded:AP8=","s":"text","bad":"cb-content-base64-encoded:*"}',
   });

@@ -66,7 +66,7 @@ test('nothing is stored if one operation fails, and the first one that failed is
   assert.equal(single.status, Status.subdocPathExists);
 });
 
-test('a mutation needs a document, unless it may create one', () => {
+test('a mutation of a missing document fails, unless its flags allow it to create the document', () => {
   const put: [number, string, string][] = [[Op.dictUpsert, 'a.b', '1']];
   assert.equal(aMutation(noDocument, put).status, Status.keyNotFound);
   assert.equal(aMutation(noDocument, put, { docFlags: accessDeleted }).status, Status.keyNotFound);
@@ -335,7 +335,7 @@ test('bodies and xattrs above their limits are refused, and accepted at the limi
   assert.equal(put('x', bodyBytesMax - otherBytes + 1), Status.tooBig);
 });
 
-test('the new value is never a view of the stored one', () => {
+test('the new value is never a view of the stored value', () => {
   const doc = aDocumentWithXattrs({ x: '1' });
   const outcome = aMutation(doc, [[Op.delete, 'x', '', xattr]]);
   doc.value.fill(0);

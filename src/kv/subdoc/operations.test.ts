@@ -240,7 +240,7 @@ test('push_last and push_first add one value or several', () => {
   ]);
 });
 
-test('array_insert puts values before an element or after the last', () => {
+test('array_insert puts values before an element or after the last element', () => {
   checkChanges(Op.arrayInsert, false, [
     ['[]', '[0]', '1', '[1]'],
     ['[1, 2]', '[0]', '0', '[0,1, 2]'],

@@ -143,7 +143,7 @@ test('missing and superfluous paths and values are refused, in multi-path and si
   assert.equal(single(Op.get, 0, 'a'.repeat(1024), ''), 'ok');
 });
 
-test('each operation may have its own path flags and no others', () => {
+test('each operation may have only its own path flags', () => {
   const rows: [number, number][] = [
     [Op.get, xattr | binary],
     [Op.exists, xattr],

@@ -5,7 +5,7 @@ import { withXattrs } from '../../../test/support/a-bucket.ts';
 import { validateValue } from './validate-value.ts';
 import { bodyBytesMax, xattrBytesMax } from './xattrs.ts';
 
-test('a body at its limit may have system xattrs up to theirs; user xattrs count with the body', () => {
+test('a body of the maximum size may have system xattrs up to their own limit; user xattrs count towards the body', () => {
   const faultOf = (xattrs: Record<string, string>) => {
     const value = Buffer.concat([withXattrs(xattrs, ''), Buffer.alloc(bodyBytesMax)]);
     return validateValue(value, 0, value.length, Datatype.xattr).fault;

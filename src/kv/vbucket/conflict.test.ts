@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { incomingWins, type Version } from './conflict.ts';
 
-const version = (rev: number, cas: number, rest: Partial<Version> = {}): Version => ({
+const version = (rev: number, cas: number, overrides: Partial<Version> = {}): Version => ({
   rev,
   casHi: 7,
   casLo: cas,
   expiry: 0,
   flags: 0,
   hasXattrs: false,
-  ...rest,
+  ...overrides,
 });
 /** The incoming version, the stored one, and whether the incoming one wins by revisions, by time, each also as a deletion. */
 const cases: [string, Version, Version, [boolean, boolean, boolean, boolean]][] = [

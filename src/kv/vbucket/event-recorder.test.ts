@@ -105,7 +105,7 @@ test('the events of 1,200 collections are recorded in slices, and those of a vbu
   );
 });
 
-test('every vbucket is brought to the newest of the manifests that arrived meanwhile', async () => {
+test('every vbucket records the newest of the manifests that arrive while others are recorded', async () => {
   const { b, clock } = await aStartedBucket();
   b.bucket.applyManifest(manifestOf('1', count));
   await clock.turn();

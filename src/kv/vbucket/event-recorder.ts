@@ -96,25 +96,25 @@ export class EventRecorder {
     return this.waiting.size > 0;
   }
 
-  /** Calls `act` once all events are recorded: the documents of a dropped collection are removed after the event of its drop. */
-  whenRecorded(act: () => void): void {
-    if (this.isBehind) this.afterwards.push(act);
-    else act();
+  /** Calls `callback` once all events are recorded: the documents of a dropped collection are removed after the event of its drop. */
+  whenRecorded(callback: () => void): void {
+    if (this.isBehind) this.afterwards.push(callback);
+    else callback();
   }
 
   /**
-   * Calls `act` once all events are recorded, and at the latest after `limitMs` or when the bucket stops: memory may have no room for
+   * Calls `callback` once all events are recorded, and at the latest after `limitMs` or when the bucket stops: memory may have no room for
    * events for a long time.
    */
-  whenRecordedOrAfter(limitMs: number, act: () => void): void {
+  whenRecordedOrAfter(limitMs: number, callback: () => void): void {
     if (!this.isBehind) {
-      act();
+      callback();
       return;
     }
     const end = (): void => {
       timer.cancel();
       this.waits.delete(end);
-      act();
+      callback();
     };
     const timer = this.options.clock.after(limitMs, end);
     this.waits.add(end);
@@ -222,7 +222,7 @@ export class EventRecorder {
     if (this.waiting.size > 0) return;
     this.targets = [];
     if (!this.recorded.includes(null)) this.stored = null;
-    for (const act of this.afterwards.splice(0)) act();
+    for (const callback of this.afterwards.splice(0)) callback();
     for (const end of this.waits) end();
   }
 

@@ -36,7 +36,7 @@ test('a new entry drops the entries above its seqno', () => {
   assert.deepEqual(logs.entries(0), [entry(99, 20), entry(20, 20), entry(10, 10), entry(0, 0)]);
 });
 
-test('entries without changes make room for others, the oldest of them first', () => {
+test('entries without changes are removed to make room for new entries, the oldest first', () => {
   const logs = new FailoverLogs(1);
   logs.push(0, entry(0, 0));
   logs.push(0, entry(1, 10));
@@ -46,7 +46,7 @@ test('entries without changes make room for others, the oldest of them first', (
   assert.deepEqual(uuids, [...newest, 1, 0]);
 });
 
-test('a log is decoded as it was encoded: each entry as big-endian uuid and seqno', () => {
+test('a log is decoded to the entries that were encoded: each as big-endian uuid and seqno', () => {
   const logs = new FailoverLogs(3);
   logs.push(1, entry(1, 0));
   logs.push(1, entry(0xffffffff, 2 ** 42 + 3));

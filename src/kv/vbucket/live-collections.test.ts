@@ -11,7 +11,7 @@ const ids: [number, string][] = [
   [0xffffffff, 'ffffffff0f'],
 ];
 
-test('a collection is found by the id in front of a key, whatever the length of the id', () => {
+test('a collection is found by the id in front of a key, for ids of any length', () => {
   const collections = new LiveCollections();
   collections.apply(ids.map(([id]) => ({ id, maxTtl: 0 })));
   const slots = ids.map(([id, hex]) => {
@@ -25,7 +25,7 @@ test('a collection is found by the id in front of a key, whatever the length of 
   assert.equal(collections.slotOf(Buffer.from('89276b', 'hex'), 0), -1);
 });
 
-test('dropped collections are reported, and a new one begins without the counts of an old one', () => {
+test('dropped collections are reported, and a new collection begins without the counts of a dropped one', () => {
   const collections = new LiveCollections();
   collections.apply([8, 9, 2000].map((id) => ({ id, maxTtl: 0 })));
   const slot = collections.slotOf(Buffer.from([9]), 0);

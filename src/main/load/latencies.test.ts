@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Latencies } from './latencies.ts';
 
-test('a percentile is at most five percent above the true one', () => {
+test('a computed percentile is at most five percent above the exact one', () => {
   const latencies = new Latencies();
   for (let n = 1; n <= 1_000; n++) latencies.add(n / 10);
   for (const [share, exact] of [

@@ -30,7 +30,7 @@ export interface QueryTarget {
 export class QueryError extends Error {
   override name = 'QueryError';
   /** Marks errors whose text says everything: they are reported without a stack. */
-  readonly explained = true;
+  readonly isExplained = true;
 }
 
 /** The server that answered is no query service; no statement ran. */

@@ -56,7 +56,7 @@ describe('JSON lines', () => {
     check(lines, '', []);
   });
 
-  it('reports a line that is too long, and goes on with the next', () => {
+  it('reports a line that is too long, and reads the next line', () => {
     const text = Buffer.concat([Buffer.alloc(recordBytesMax + 1, 'x'), Buffer.from('\n{}\n')]);
     assert.deepEqual(recordsIn(lines, text, 1 << 20).map(seenOf), [
       [1, 'is longer than 21 MiB'],
@@ -76,7 +76,7 @@ describe('a JSON list', () => {
     check(list, '[]', []);
   });
 
-  it('gives a broken element as it is, and reads the next one', () => {
+  it('passes on the bytes of a broken element, and reads the next element', () => {
     check(list, '[{"a": },{"b": ]},{"c":1}]', [
       [1, '{"a": }'],
       [1, '{"b": ]}'],
@@ -126,7 +126,7 @@ describe('CSV', () => {
     ]);
   });
 
-  it('reports broken rows and reads the next one', () => {
+  it('reports broken rows and reads the rows after them', () => {
     check(csv, '"a"b,c\nd,e\n', [
       [1, 'there is text after a closing quote'],
       [2, ['d', 'e']],

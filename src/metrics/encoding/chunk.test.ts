@@ -25,7 +25,7 @@ test('a sample that repeats the interval and the value takes two bits', () => {
   assert.ok(bytes < 16 + 120 / 4 + 8, `${bytes} bytes`);
 });
 
-test('every double is read as it was written, NaN and infinities included', () => {
+test('every double that was written is read with the same value, NaN and infinities included', () => {
   const values = [
     0,
     -0,

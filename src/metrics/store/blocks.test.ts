@@ -22,9 +22,9 @@ test('a search for few of many series lets other work of the thread run', async 
   // Each look at the clock is a millisecond later.
   const clock = {
     monotonicMs: () => nowMs++,
-    soon(fire: () => void) {
+    soon(callback: () => void) {
       turns++;
-      setImmediate(fire);
+      setImmediate(callback);
     },
   };
   const bounds = { spanMs: 1_000, retention: { ageMs: 1e9, bytes: 1e9 }, samplesMax: 1e9 };

@@ -29,9 +29,9 @@ class BusyClock extends ManualClock {
     return super.monotonicMs();
   }
 
-  override soon(fire: () => void): void {
+  override soon(callback: () => void): void {
     this.turns++;
-    super.soon(fire);
+    super.soon(callback);
   }
 }
 
@@ -46,7 +46,7 @@ function aStore(
   return new TimeSeriesStore({ files, clock, log });
 }
 
-test('a series continues from five-minute to ten-second samples in whatever order its labels are', async (t) => {
+test('a series continues from five-minute to ten-second samples with its labels in any order', async (t) => {
   const folder = aFolder(t);
   const before = aStore(folder);
   await before.open();

@@ -44,7 +44,7 @@ test('a long statement takes linear time', async () => {
     await assertGrowth(1, 2_000, (parts) => withoutPasswords(part.repeat(parts)));
 });
 
-test('a statement is shown as it was sent only if it cannot call CURL()', () => {
+test('a statement is shown unchanged only if it cannot call CURL()', () => {
   const options = '{"user": "a:pl4nted"}';
   for (const shown of [
     `SELECT ABS(1), (SELECT 1), COUNT(*) FROM t WHERE x IN (1) AND t.o = ${options}`,

@@ -114,7 +114,7 @@ const isError = (text: RegExp) => (error: Error) => {
   return true;
 };
 
-test('a call answers the JSON of the server, whatever its status', async () => {
+test('a call returns the JSON of the answer, for any status', async () => {
   assert.deepEqual(await callCurl('/echo?a=1'), { method: 'GET', url: '/echo?a=1', body: '' });
   assert.deepEqual(await callCurl('/echo', { data: ['a=1', 'b=ü'] }), {
     method: 'POST',
@@ -177,7 +177,7 @@ test('only what the allowlist permits is read, also with errors that are not sho
   assert.equal(requests, before);
 });
 
-test('no call reaches this machine, by its addresses or by a name that resolves to one, at any time', async () => {
+test('no call reaches this machine, by its addresses or by a name that resolves to one of them, at any time', async () => {
   const curl = aFunction({});
   const port = portOf(server);
   const before = requests;

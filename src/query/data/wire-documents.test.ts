@@ -25,13 +25,18 @@ const orders: Keyspace = {
 const { signal } = new AbortController();
 const readOptions = { signal };
 
-const write = (kind: DocumentWrite['kind'], id: string, text = '', rest: Partial<DocumentWrite> = {}) => ({
+const write = (
+  kind: DocumentWrite['kind'],
+  id: string,
+  text = '',
+  overrides: Partial<DocumentWrite> = {},
+) => ({
   kind,
   id,
   bytes: Buffer.from(text),
   cas: 0n,
   expiration: 0,
-  ...rest,
+  ...overrides,
 });
 
 async function withDocuments(use: (documents: WireDocuments, clients: BucketClients) => Promise<void>) {
@@ -83,7 +88,7 @@ test('above the limit of connections the least recently used one is closed', asy
   }
 });
 
-test('calls at the same time share one connection, and once it has closed the next one', () =>
+test('calls at the same time share one connection, and after it has closed they share the next one', () =>
   withDocuments(async (_documents, clients) => {
     const connected = async () => new Set(await Promise.all([1, 2, 3, 4].map(() => clients.clientOf('b'))));
     const [first, ...others] = await connected();
@@ -119,7 +124,7 @@ test('each write has its own outcome', () =>
     assert.match(failed?.status === 'failed' ? failed.reason : '', /longer than 250 bytes/);
   }));
 
-test('names of attributes are not paths into others', () =>
+test('the name of an attribute is not read as a path into another attribute', () =>
   withDocuments(async (documents) => {
     const a = new Map([['a', Buffer.from('{"b":1}')]]);
     const inA = new Map([['a.b', Buffer.from('2')]]);

@@ -50,7 +50,7 @@ test('a result that is nested too deeply is an error of the call', async () => {
   });
 });
 
-test('the stack in an error is short, even if the function throws a very long one', async () => {
+test('the stack in an error is shortened if the function throws an error with a very long stack', async () => {
   const stack = `at f (functions/l.js:1:1)${'x'.repeat(100_000)}\n`.repeat(100);
   const call = replying({ kind: 'thrown', exception: '"x"', stack });
   await assert.rejects(call(), (error: SqlError) => JSON.stringify(error.reason).length < 5_000);

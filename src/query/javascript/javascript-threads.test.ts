@@ -123,7 +123,7 @@ test('an aborted job fails at once and is interrupted; a thread that does not re
   threads.stop();
 });
 
-test('an aborted job that waits for a thread never reaches one', async () => {
+test('a job that is aborted while it waits for a thread never runs', async () => {
   const { worker, run, threads } = aPool();
   const running = run();
   const ending = new AbortController();

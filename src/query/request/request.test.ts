@@ -253,7 +253,7 @@ test('a value is read the same way in a small and in a large body', () => {
   assert.deepEqual([...named.values()], [2 ** 53, 0, '\ufffd']);
 });
 
-test('a large body is refused for the reasons of a small one', () => {
+test('a large body is refused for the same reasons as a small body', () => {
   const deep = '['.repeat(2_001) + ']'.repeat(2_001);
   const list = `[${'1,'.repeat(50_000)}1]`;
   for (const request of [

@@ -356,7 +356,7 @@ test('a stopping service ends its requests and refuses new ones', async () => {
   assert.equal((await answerOf({ statement: 'ROWS 1' })).errors?.[0]?.code, 1180);
 });
 
-test('a node that is not active in its cluster sends clients to another one', async () => {
+test('a node that is not active in its cluster sends clients to another node', async () => {
   const { service, answerOf } = aQueryService();
   const node = service.deps.node();
   const nodesOf = (...areThis: boolean[]) =>

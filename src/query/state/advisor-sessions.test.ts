@@ -60,7 +60,7 @@ test('a session that has all its runs collects nothing more', () => {
   assert.equal(sessions.areCollecting, false);
 });
 
-test('a new session takes the place of an ended one, and is refused while all run', () => {
+test('a new session replaces an ended one, and is refused while all sessions run', () => {
   const { sessions } = someSessions();
   const all = Array.from({ length: sessionsMax }, () => sessions.start(options));
   assert.equal(sessions.start(options), null);

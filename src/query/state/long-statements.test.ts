@@ -45,7 +45,7 @@ test('users take turns', async () => {
   assert.deepEqual(planned, ['a1', 'a2', 'b1', 'a3', 'b2']);
 });
 
-test('a statement that is cancelled gives its turn to the next', async () => {
+test('a statement that is cancelled gives its turn to the next statement', async () => {
   const { clock, queue, plan, planned } = aQueue();
   const cancellation = new AbortController();
   const first = plan(1, 100);

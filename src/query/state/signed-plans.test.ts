@@ -4,7 +4,7 @@ import { SignedPlans } from './signed-plans.ts';
 
 const plans = new SignedPlans(Buffer.alloc(32, 1));
 
-test('a signed plan of the longest statement is verified, whatever its characters are', () => {
+test('a signed plan of the longest statement is verified, with any characters', () => {
   for (const character of ['a', '"', '\u0001', '日']) {
     const plan = { name: 'p', text: character.repeat(1_048_576), queryContext: '' };
     assert.deepEqual(plans.verify(plans.sign(plan)), plan);

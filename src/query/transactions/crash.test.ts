@@ -163,7 +163,7 @@ describe('a commit that crashes', () => {
     assert.equal(await stateOf(collection, 'elsewhere'), 'after');
   });
 
-  test('reports a failed commit, an ambiguous one, and one that is committed but not applied', async () => {
+  test('reports a failed commit, an ambiguous commit, and a commit that is decided but not applied', async () => {
     const failure = new DataPortError('the connection ended');
     const dataFor = (left: number) => new BreakingData(parts, left, false, failure);
     const outcomes = await outcomesOf(parts, collection, 'ended', dataFor);

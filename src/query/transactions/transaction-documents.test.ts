@@ -84,7 +84,7 @@ test('a document is read again if the attempt that has staged a change of it has
   assert.equal(found?.cas, 6n);
 });
 
-test('a staged change of another attempt that has committed is read as it was staged', async () => {
+test('a staged change of another attempt that has committed is read as the document', async () => {
   const txn = (staged: string) =>
     Buffer.from(`{"id":{"atmpt":"other"},"op":{"type":"insert","stgd":${staged}}}`);
   const { transaction } = aTransaction();
@@ -116,7 +116,7 @@ test('a staged change of another attempt that has committed has the expiration t
   }
 });
 
-test('a transaction combines several changes of a document into one', async () => {
+test('a transaction combines several changes of a document into one staged change', async () => {
   const { write, changes, endStatement } = aTransaction();
   await endStatement(
     write('insert', 'n1'),

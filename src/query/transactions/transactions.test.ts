@@ -35,7 +35,7 @@ function transactionsOf(data: Partial<TransactionData>, clock: ManualClock): Tra
   return new Transactions({ clock, log: silentLog, ending });
 }
 
-test('other requests get the place of a COMMIT that waits, which is answered even if it does not get its place back', async () => {
+test('other requests get the place of a COMMIT that waits; the COMMIT is answered even if it does not get the place back', async () => {
   const clock = new ManualClock();
   const reply: StoreReply = { status: Status.success, cas: 1n, token: null, failedPartStatus: 0 };
   const written = deferred<StoreReply[]>();

@@ -108,7 +108,7 @@ const allFaults = {
 };
 
 describe('mirrored configuration store', () => {
-  it('makes each acknowledged change once, whatever is lost, late, doubled, refused and stale', async (t) => {
+  it('makes each acknowledged change once, although calls and answers are lost, late, doubled, refused or stale', async (t) => {
     const random = aSeed(t);
     const rounds = Number(process.env['DIVAN_TEST_ROUNDS'] ?? 60);
     let unknown = 0;
@@ -176,7 +176,7 @@ describe('mirrored configuration store', () => {
     assert.equal(await clock.until(store.put('b', 2, 0)), 5);
   });
 
-  it('refuses a state that is older than the last one, and continues once the newer one is available again', async () => {
+  it('refuses a state that is older than the last one that it has seen, and continues once that is available again', async () => {
     const simulation = new Simulation(4);
     const { clock, servers } = simulation;
     const seen = new SeenHeadInMemory();
@@ -218,7 +218,7 @@ describe('mirrored configuration store', () => {
     assert.match(reasons.join(), /its newest revision is 3, and was 4/);
   });
 
-  it('takes the state of a later founder over as a whole, also an older one, and never returns to the earlier one', async () => {
+  it('takes over the whole state of a later founder, also if that state is older, and never returns to the earlier founder', async () => {
     const simulation = new Simulation(8);
     const { clock, servers } = simulation;
     servers.term = { epoch: 1, founder: 'a' };
@@ -283,7 +283,7 @@ describe('mirrored configuration store', () => {
     assert.equal(store.problem, null);
   });
 
-  it('does not return to the founder if it is fenced while it looks for records that are missing there', async () => {
+  it('does not return to a founder that is fenced while the mirror looks for records that are missing at the founder', async () => {
     const simulation = new Simulation(9);
     const { clock, servers } = simulation;
     servers.term = { epoch: 1, founder: 'a' };
@@ -307,7 +307,7 @@ describe('mirrored configuration store', () => {
     assert.match(store.problem ?? '', /another member of the cluster is taking the configuration over/);
   });
 
-  it('follows its first founder even if it was fenced before it knew one', async () => {
+  it('follows its first founder even if the mirror was fenced before it knew a founder', async () => {
     const simulation = new Simulation(10);
     const { clock, servers } = simulation;
     servers.term = { epoch: 2, founder: 'b' };

@@ -46,7 +46,7 @@ test('a founder that has stopped serving closes the connection of a node that it
   assert.equal(state.isClosed, true);
 });
 
-test('a write that waits while changes are held gets its write ids, also when the node repeats it meanwhile', async () => {
+test('a write that waits while changes are held gets its write ids, also when the node repeats the write before the release', async () => {
   const { store, send, answerTo } = await aFounder();
   store.hold();
   const write = { ask: 'write', key: 'count', json: '1', writes: ['first'], expectedRevision: 0 } as const;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lowerCase, upperCase } from './letter-case.ts';
 
-test('letters change their case one by one', () => {
+test('each letter changes its case by itself, without its neighbours', () => {
   const cases: [text: string, upper: string, lower: string][] = [
     ['Straße 12', 'STRAßE 12', 'straße 12'],
     ['ΟΔΟΣ οδός', 'ΟΔΟΣ ΟΔΌΣ', 'οδοσ οδός'],

@@ -35,7 +35,7 @@ for (const { title, document, key, predicate } of cases)
     assert.deepEqual(await query(datastore, statement), ['k']);
   });
 
-test('an ANY within another uses a nested array key, whatever the names of its variables are', async () => {
+test('an ANY within another ANY uses a nested array key, with variables of any names', async () => {
   const datastore = new MemoryDatastore();
   const t = datastore.add('t');
   datastore.put(t, 'k', { a: [{ b: [{ v: 5 }] }] });

@@ -229,7 +229,7 @@ test('ADVISE handles an OR of many sides in bounded time', async () => {
   assert.ok((await advised(`SELECT * FROM shop WHERE price = 1 AND ${ors}`)).plain[0]?.includes('`price`'));
 });
 
-test('the rule of a recommendation counts NOT BETWEEN as two ranges, and LIKE with a constant prefix as one', async () => {
+test('the rule of a recommendation counts NOT BETWEEN as two ranges, and LIKE with a constant prefix as one range', async () => {
   const rule = async (condition: string): Promise<unknown> => {
     const { recommended_indexes: found } = await advise(`SELECT * FROM shop WHERE ${condition}`);
     return typeof found === 'string' ? found : found.indexes?.[0]?.recommending_rule;

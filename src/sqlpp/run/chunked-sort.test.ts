@@ -9,7 +9,7 @@ import { sortedInChunks } from './chunked-sort.ts';
 const itemsOf = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ key: (at * 7_919) % 101, at }));
 
-test('items are sorted as by Array.sort, whatever their number', async () => {
+test('any number of items is sorted as by Array.sort', async () => {
   const run = { yieldIfDue: () => undefined };
   const compare = (a: { key: number }, b: { key: number }): number => a.key - b.key;
   for (const count of [0, 1, 100, sortedAtOnce, sortedAtOnce + 1, 3 * sortedAtOnce, 5 * sortedAtOnce + 17]) {

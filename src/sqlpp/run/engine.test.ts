@@ -155,7 +155,7 @@ test('RETURNING returns the changed documents', async () => {
   );
 });
 
-test('an INSERT reports a failed row and continues with the others', async () => {
+test('an INSERT reports a failed row and continues with the other rows', async () => {
   const errors: Error[] = [];
   const statement = 'INSERT INTO t (KEY, VALUE) VALUES ("t1", {}), ("new", {}) RETURNING RAW META().id';
   assert.deepEqual(await query(aStore(), statement, { errors }), ['new']);

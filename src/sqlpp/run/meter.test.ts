@@ -89,7 +89,7 @@ test('changes of documents and subqueries are profiled too', async () => {
   assert.equal(projects.filter((node) => node['#stats']).length, 2);
 });
 
-test('a profiled run reads documents and indexes by the same calls as another one', async () => {
+test('a profiled run reads documents and indexes by the same calls as a run without a profile', async () => {
   const datastore = aStore();
   await query(datastore, 'CREATE INDEX by_a ON t(a)');
   const calls: string[] = [];

@@ -107,7 +107,7 @@ for (const [text, pausesMin] of statements)
     assert.ok(paused.pauses >= pausesMin, `${paused.pauses} pauses`);
   });
 
-test('aggregates that sort their values pause meanwhile', async () => {
+test('aggregates pause while they sort their values', async () => {
   const statementOf = (aggregates: string) => `SELECT RAW [${aggregates}] FROM t UNNEST t.numbers x`;
   const sorting = 'ARRAY_AGG(x % 1013), MEDIAN(x), ARRAY_AGG(DISTINCT -x)[0]';
   const [whole, paused] = [

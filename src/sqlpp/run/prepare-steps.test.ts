@@ -51,7 +51,7 @@ test('a statement has steps for its phases, its many expressions and its subquer
   }
 });
 
-test('planning a GROUP BY does not compare each of its keys with all others', (t) => {
+test('planning a GROUP BY does not compare each of its keys with all other keys', (t) => {
   const count = 200;
   const keys = times(count, (at) => `f${at}`, ', ');
   // The texts by which expressions are compared contain their names as JSON.

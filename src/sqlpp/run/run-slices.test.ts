@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RunSlices } from './run-slices.ts';
 
-test('what was evaluated again for one row does not postpone the pauses of the next', () => {
+test('a repeated evaluation of one row does not postpone the pauses of the next row', () => {
   let nowMs = 0;
   const context = { monotonicMs: () => nowMs, pause: async () => {}, signal: new AbortController().signal };
   const slices = new RunSlices(context, undefined);

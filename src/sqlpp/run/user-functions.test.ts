@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { prepareOn, query } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 
-test('a namespace without a scope names the global function, whatever the query context has', async () => {
+test('a namespace without a scope names the global function, in any query context', async () => {
   // A global function has no bucket and no scope.
   const bodyOf = (path: readonly string[]) => (path.join('.') === '..f' ? '"global"' : '"of the scope"');
   const found = { parameters: [], isVariadic: false, language: 'inline' } as const;

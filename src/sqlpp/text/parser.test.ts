@@ -286,7 +286,7 @@ test('the tree contains all hints, invalid ones with their problem', () => {
   );
 });
 
-test('a call of an unknown function is parsed as a call of a user-defined one', () => {
+test('a call of an unknown function is parsed as a call of a user-defined function', () => {
   assert.equal(parseExpression('LOWER(a)').kind, 'call');
   assert.equal(parseExpression('replace(a, b, c)').kind, 'call');
   assert.equal(parseExpression('mine(a)').kind, 'user call');

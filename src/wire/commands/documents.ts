@@ -4,8 +4,8 @@ import { type CommandSpec, defineCommand } from '../define-command.ts';
 const reading = { session: 'bucket', privilege: { all: ['read'] }, reorderable: true } as const;
 const keyOnly = { key: 'document' } as const;
 
-const get = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
-  defineCommand({ ...reading, opcode, name, request: keyOnly, doc: 'Reads a document.', ...rest });
+const get = (opcode: number, name: string, overrides: Partial<CommandSpec> = {}) =>
+  defineCommand({ ...reading, opcode, name, request: keyOnly, doc: 'Reads a document.', ...overrides });
 
 export const Get = get(0x00, 'GET');
 export const GetQuietly = get(0x09, 'GETQ', { quiet: 'miss' });
@@ -13,7 +13,7 @@ export const GetWithKey = get(0x0c, 'GETK');
 export const GetWithKeyQuietly = get(0x0d, 'GETKQ', { quiet: 'miss' });
 export const GetReplica = get(0x83, 'GET_REPLICA', { doc: 'Reads a document from a replica vbucket.' });
 
-const getAndTouch = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
+const getAndTouch = (opcode: number, name: string, overrides: Partial<CommandSpec> = {}) =>
   defineCommand({
     ...reading,
     opcode,
@@ -22,7 +22,7 @@ const getAndTouch = (opcode: number, name: string, rest: Partial<CommandSpec> = 
     request: { key: 'document', extras: [4] },
     durability: true,
     doc: 'Reads a document and sets its expiry.',
-    ...rest,
+    ...overrides,
   });
 export const GetAndTouch = getAndTouch(0x1d, 'GAT');
 export const GetAndTouchQuietly = getAndTouch(0x1e, 'GATQ', { quiet: 'miss' });
@@ -56,7 +56,7 @@ export const GetMetaQuietly = defineCommand({ ...GetMeta, opcode: 0xa1, name: 'G
 
 const writing = { session: 'bucket', durability: true, reorderable: true } as const;
 
-const store = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
+const store = (opcode: number, name: string, overrides: Partial<CommandSpec> = {}) =>
   defineCommand({
     ...writing,
     opcode,
@@ -65,7 +65,7 @@ const store = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
     request: { key: 'document', extras: [8], value: 'optional', cas: 'optional', typedValue: true },
     preserveTtl: true,
     doc: 'Stores a document.',
-    ...rest,
+    ...overrides,
   });
 const adding = {
   privilege: { any: ['insert', 'upsert'] },
@@ -82,7 +82,7 @@ export const AddQuietly = store(0x12, 'ADDQ', { ...adding, quiet: 'success' });
 export const Replace = store(0x03, 'REPLACE', replacing);
 export const ReplaceQuietly = store(0x13, 'REPLACEQ', { ...replacing, quiet: 'success' });
 
-const remove = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
+const remove = (opcode: number, name: string, overrides: Partial<CommandSpec> = {}) =>
   defineCommand({
     ...writing,
     opcode,
@@ -90,12 +90,12 @@ const remove = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =
     privilege: { all: ['delete'] },
     request: { key: 'document', cas: 'optional' },
     doc: 'Deletes a document, leaving a tombstone.',
-    ...rest,
+    ...overrides,
   });
 export const Delete = remove(0x04, 'DELETE');
 export const DeleteQuietly = remove(0x14, 'DELETEQ', { quiet: 'success' });
 
-const counter = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
+const counter = (opcode: number, name: string, overrides: Partial<CommandSpec> = {}) =>
   defineCommand({
     ...writing,
     opcode,
@@ -104,14 +104,14 @@ const counter = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) 
     request: { key: 'document', extras: [20] },
     preserveTtl: true,
     doc: 'Adds to or subtracts from a decimal counter.',
-    ...rest,
+    ...overrides,
   });
 export const Increment = counter(0x05, 'INCR');
 export const IncrementQuietly = counter(0x15, 'INCRQ', { quiet: 'success' });
 export const Decrement = counter(0x06, 'DECR');
 export const DecrementQuietly = counter(0x16, 'DECRQ', { quiet: 'success' });
 
-const concat = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
+const concat = (opcode: number, name: string, overrides: Partial<CommandSpec> = {}) =>
   defineCommand({
     ...writing,
     opcode,
@@ -120,7 +120,7 @@ const concat = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =
     request: { key: 'document', value: 'optional', cas: 'optional', typedValue: true },
     preserveTtl: true,
     doc: 'Appends or prepends bytes to a document’s value.',
-    ...rest,
+    ...overrides,
   });
 export const Append = concat(0x0e, 'APPEND');
 export const AppendQuietly = concat(0x19, 'APPENDQ', { quiet: 'success' });
@@ -136,7 +136,7 @@ export const Touch = defineCommand({
   doc: 'Sets the expiry of a document.',
 });
 
-const withMeta = (opcode: number, name: string, rest: Partial<CommandSpec> = {}) =>
+const withMeta = (opcode: number, name: string, overrides: Partial<CommandSpec> = {}) =>
   defineCommand({
     session: 'bucket',
     opcode,
@@ -150,7 +150,7 @@ const withMeta = (opcode: number, name: string, rest: Partial<CommandSpec> = {})
       typedValue: true,
     },
     doc: 'Stores a version from another cluster with its metadata, if it wins conflict resolution against the stored one.',
-    ...rest,
+    ...overrides,
   });
 const addingWithMeta = { doc: 'As SET_WITH_META, for a document that must not exist yet.' } as const;
 const deletingWithMeta = {

@@ -154,7 +154,7 @@ test('a checkpoint that could not be stored is not stored any more once another 
   );
 });
 
-test('a save that is slow stores no checkpoints of vbuckets that another node has got meanwhile', async () => {
+test('a slow save stores no checkpoints of vbuckets that have become active on another node since it began', async () => {
   const saved: number[] = [];
   const slow = Promise.withResolvers<void>();
   const store = {

@@ -10,7 +10,7 @@ const layout = (actives: ClusterLayout['actives']): ClusterLayout => ({
   actives,
 });
 
-test('a node replicates the vbuckets that are active on it, and shares the network limit with the others', () => {
+test('a node replicates the vbuckets that are active on it, and shares the network limit with the other source nodes', () => {
   assert.equal(ownVbuckets(null, 'b').length, 1024);
   assert.equal(sendingNodes(null, 'b'), 1);
   const three = layout({ b: ['a', 'c', null, 'a'], other: ['c'] });

@@ -76,7 +76,7 @@ test('records of transactions are not sent, documents with similar keys are', ()
     assert.equal(sent({ key }) === null, isLeftOut, key);
 });
 
-test('a document with a staged change is sent without the change, or not at all if the settings say so', () => {
+test('a document with a staged change is sent without the change, or not at all with the setting for that', () => {
   const datatype = Datatype.json | Datatype.xattr;
   const both = withXattrs({ own: '{"a":1}', txn: '{"id":1}' }, '{"v":1}');
   const own = withXattrs({ own: '{"a":1}' }, '{"v":1}');
@@ -130,7 +130,7 @@ test('documents that the filter expression does not match are not sent, deletion
   assert.deepEqual([counts.get('docs_unable_to_filter'), counts.get('docs_filtered')], [1, 3]);
 });
 
-test('only those deletions and expirations whose keys the expression matches are sent, if the settings say so', () => {
+test('only those deletions and expirations whose keys the expression matches are sent, with the settings for that', () => {
   const filterExpression = 'META().id = "k"';
   for (const [kind, leavesOut, applies, counter] of [
     ['deletion', 'filterDeletion', 'filterDeletionsWithExpression', 'deletion_filtered'],

@@ -30,7 +30,7 @@ test('the map of a bucket comes from a node of the cluster, and not from one tha
   assert.equal(bucketUuid, 'stayed');
 });
 
-test('no map is read while all addresses are those of other clusters or of nodes without one', async () => {
+test('no map is read while all addresses belong to other clusters or to nodes without a map', async () => {
   const reading = readTargetMap(clusters({ left: [], stayed: 'other' }), access, 'b');
   await assert.rejects(reading, { message: 'stayed:8091: the node belongs to another cluster now' });
 });

@@ -20,7 +20,7 @@ function sentIn(seconds: number, limit: SendLimit, clock: ManualClock, messageBy
   return sent;
 }
 
-test('no more bytes are sent than the limit allows, whatever the size of the messages', () => {
+test('no more bytes are sent than the limit allows, for messages of any size', () => {
   for (const [rate, messageBytes] of [
     [mib, 10_000],
     [mib, 100],

@@ -12,7 +12,7 @@ import { type OutgoingVersion, setTargetCollection } from './outgoing.ts';
 import { TargetLink } from './target-link.ts';
 import type { TargetMap } from './target-map.ts';
 
-test('only a version that waits for a newer map ends the link when no node answers with one', async () => {
+test('the link ends when no node answers with a newer map, but only if a version waits for that', async () => {
   const failures: string[] = [];
   const maps: Promise<TargetMap>[] = [
     Promise.resolve({ bucketUuid: 'b', hosts: [], nodes: [], actives: [-1] }),
@@ -162,7 +162,7 @@ async function positioned({ nodes }: DataNodes, some: readonly number[], atSecon
   }
 }
 
-test('a vbucket that the target has moved away from the node of the map has no position, and the others have theirs', async () => {
+test('a vbucket that the target has moved to another node than its map says has no position; other vbuckets have one', async () => {
   await using nodes = await DataNodes.start();
   assert.deepEqual(await positioned(nodes, [0, 1, 3]), [0, 1, 3]);
   await nodes.move(1, 'a');

@@ -12,7 +12,7 @@ const backup = (
   date: string,
   type: string,
   items: number | undefined,
-  rest: Partial<Backup> = {},
+  overrides: Partial<Backup> = {},
 ): Backup => ({
   date,
   type,
@@ -29,7 +29,7 @@ const backup = (
       },
     },
   ],
-  ...rest,
+  ...overrides,
 });
 const backups = [
   backup('2026-01-01', 'FULL', 1_000),

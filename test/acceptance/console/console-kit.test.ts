@@ -13,7 +13,7 @@ test('the scale of a chart contains zero and all values, also negative ones', ()
   assert.deepEqual(heights([0, 0]), [0, 0]);
 });
 
-test('a negative size has the unit of the positive one', () => {
+test('a negative size has the same unit as the positive size', () => {
   assert.deepEqual([size(3 << 20), size(-3 << 20), size(-20_480)], ['3.0 MiB', '-3.0 MiB', '-20 KiB']);
 });
 

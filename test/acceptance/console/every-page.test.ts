@@ -61,7 +61,7 @@ describe('every page of the console', { skip: needs('chromium') }, () => {
     });
   }
 
-  it('is reached by the keyboard alone, and a document is stored by it', async () => {
+  it('can be reached with the keyboard alone, and a document can be stored with it', async () => {
     await using opened = await openPage(browser, node.ready.node.rest);
     const { page } = opened;
     const { keyboard } = page;

@@ -156,7 +156,7 @@ test('a copy replaces a newer version of its own by that of the active, without 
   assert.deepEqual(await versionOf(copy, 'a', 0, true), await versionOf(active, 'a', 0, false));
 });
 
-test('a copy has its snapshot and its phase after a restart, and continues from there', async () => {
+test('a copy has its snapshot and its phase after a restart, and continues from its position', async () => {
   const active = await anActive();
   const disk = new MemoryDisk();
   const copy = await aCopy(onDisk(disk));

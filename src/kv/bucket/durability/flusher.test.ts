@@ -174,7 +174,7 @@ test('changes that a silent member has not received do not wait for a later flus
   assert.ok((columns.highSeqno[copied] as number) - documents.persistedSeqno(copied) <= 16 * 100);
 });
 
-test('a write that a client awaits on disk does not wait for two seconds behind a batch of others', async () => {
+test('a write that a client awaits on disk does not wait two seconds for a batch of other writes', async () => {
   const b = await aBucket();
   const { columns, documents } = b.bucket;
   const [copied, awaited] = [vb + 8, vb + 24];
@@ -326,7 +326,7 @@ test('a flush that ends while the states of vbuckets are encoded leaves their ch
   assert.equal(persisted(b), 2);
 });
 
-test('a bucket that stops writes what a write of states has encoded meanwhile', async () => {
+test('a bucket that is stopped writes the cuts that a write of states has encoded meanwhile', async () => {
   const disk = new MemoryDisk();
   const engine = disk.engine();
   const b = new BucketUnderTest({ storage: { disk: engine, files }, priority: 'low' });

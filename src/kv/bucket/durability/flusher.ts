@@ -25,7 +25,7 @@ export class Flusher {
   private readonly options: FlusherOptions;
   private readonly files: FileState[];
   private readonly encoder: BatchEncoder;
-  private paused = true;
+  private isPaused = true;
   private readonly batches: BatchWriter;
   /** The calls of `writeStatesNow` that have not ended. */
   private readonly stateWrites = new Set<Promise<unknown>>();
@@ -72,7 +72,7 @@ export class Flusher {
   }
 
   resume(): void {
-    this.paused = false;
+    this.isPaused = false;
     for (const file of this.files) {
       // A client began to wait during the pause. A full disk is tried again after a delay.
       if (file.isUrgent && !file.isFull) this.commitSoon(file);
@@ -83,7 +83,7 @@ export class Flusher {
 
   /** Prevents new commits, and waits for those under way. */
   async pause(): Promise<void> {
-    this.paused = true;
+    this.isPaused = true;
     for (const file of this.files) {
       this.stopTimer(file);
       file.urgentRelease.pause();
@@ -187,7 +187,7 @@ export class Flusher {
   }
 
   private startDelay(file: FileState): void {
-    if (this.paused || file.failure !== null) return;
+    if (this.isPaused || file.failure !== null) return;
     file.changes = 0;
     const ms = file.isFull ? fullRetryMs : delayMs[this.options.priority];
     file.timer = this.options.clock.after(ms, () => this.delayEnded(file));
@@ -237,7 +237,7 @@ export class Flusher {
   private commitSoon(file: FileState): void {
     file.isUrgent = true;
     file.defersReplicated = false;
-    if (this.paused || file.running !== null || file.isFull) return;
+    if (this.isPaused || file.running !== null || file.isFull) return;
     this.stopTimer(file);
     this.options.clock.soon(() => this.run(file));
   }
@@ -245,7 +245,7 @@ export class Flusher {
   private run(file: FileState): void {
     this.stopTimer(file);
     file.delays = 0;
-    if (this.paused || file.failure !== null || file.running !== null) return;
+    if (this.isPaused || file.failure !== null || file.running !== null) return;
     file.running = this.commitWhileNeeded(file).finally(() => {
       file.running = null;
       if (!this.hasWork(file)) {
@@ -263,7 +263,7 @@ export class Flusher {
   private async commitWhileNeeded(file: FileState): Promise<void> {
     do {
       await (file.isUrgent ? this.commitInTurn(file) : this.commitNext(file, false));
-    } while (!this.paused && file.failure === null && !file.isFull && this.continues(file));
+    } while (!this.isPaused && file.failure === null && !file.isFull && this.continues(file));
   }
 
   private continues(file: FileState): boolean {

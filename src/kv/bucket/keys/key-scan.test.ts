@@ -15,8 +15,8 @@ const texts = (keys: ListedKeys): string[] => Array.from(keys, (key) => key.toSt
 /** Keeps tasks for the next turn of the event loop until the test runs them. */
 class HeldTurnsClock extends ManualClock {
   readonly turns: (() => void)[] = [];
-  override soon(fire: () => void): void {
-    this.turns.push(fire);
+  override soon(callback: () => void): void {
+    this.turns.push(callback);
   }
 }
 

@@ -29,7 +29,7 @@ test('a walk visits entries that a removal moves to slots that the walk has pass
   assert.deepEqual(visited.sort(), [10, 11, 12, 14]);
 });
 
-test('a walk visits entries that begin at the last slot and continue at the first', () => {
+test('a walk visits entries that occupy the last slot and the first ones', () => {
   const table = new Table({ 7: [17, 7], 0: [10, 7], 1: [11, 0] });
   const visited: number[] = [];
   const walk = new KeyWalk(table, 0, (address) => visited.push(address));

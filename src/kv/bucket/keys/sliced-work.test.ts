@@ -6,13 +6,13 @@ import { SlicedWork } from './sliced-work.ts';
 
 test('of many callers that wait for a turn, each turn serves a few, in their order', async () => {
   const soon: (() => void)[] = [];
-  const work = new SlicedWork({ soon: (fire) => void soon.push(fire) });
+  const work = new SlicedWork({ soon: (callback) => void soon.push(callback) });
   const served: number[] = [];
   for (let caller = 0; caller < 10; caller++) void work.turn().then(() => served.push(caller));
   const perTurn: number[] = [];
-  for (let fire = soon.shift(); fire !== undefined; fire = soon.shift()) {
+  for (let callback = soon.shift(); callback !== undefined; callback = soon.shift()) {
     const before = served.length;
-    fire();
+    callback();
     await setImmediate();
     perTurn.push(served.length - before);
   }

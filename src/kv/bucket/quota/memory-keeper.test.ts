@@ -9,9 +9,9 @@ import { MemoryDisk } from '../../disk/memory-engine.ts';
 class CountingClock extends ManualClock {
   turns = 0;
 
-  override soon(fire: () => void): void {
+  override soon(callback: () => void): void {
     this.turns++;
-    super.soon(fire);
+    super.soon(callback);
   }
 }
 

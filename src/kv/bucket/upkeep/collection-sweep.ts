@@ -104,9 +104,9 @@ export class CollectionSweep {
     }
   }
 
-  private schedule(delayMs: number, act: () => void): void {
+  private schedule(delayMs: number, callback: () => void): void {
     this.timer?.cancel();
-    this.timer = this.options.clock.after(delayMs, act);
+    this.timer = this.options.clock.after(delayMs, callback);
   }
 }
 

@@ -70,12 +70,12 @@ export class ExpiryPager {
     });
   }
 
-  private schedule(delayMs: number, act: () => void): void {
+  private schedule(delayMs: number, callback: () => void): void {
     this.timer?.cancel();
     this.timer = this.options.clock.after(delayMs, () => {
       if (this.isStopped) return;
       this.options.tick();
-      act();
+      callback();
     });
   }
 

@@ -9,7 +9,7 @@ import { cutsOf } from '../../../../test/support/cuts.ts';
 import { DamagedFileError } from '../../data/disk-engine.ts';
 import { sqliteEngine } from './sqlite-engine.ts';
 
-test('a damaged row fails the page that has it, and no other that is read with it', async (t) => {
+test('a damaged row makes the read of its page fail, but not those of the pages that are read with it', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'divan-damage-'));
   t.after(() => rm(folder, { recursive: true }));
   const files = { folder: join(folder, 'bucket'), bucketUuid: 'd'.repeat(32), incarnation: 1, fileCount: 1 };

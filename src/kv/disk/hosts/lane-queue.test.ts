@@ -25,7 +25,7 @@ test('small commits are taken before large ones, and nothing else changes its pl
   assert.deepEqual(orderOf([]), []);
 });
 
-test('a large commit is overtaken by eight others', () => {
+test('a large commit is overtaken by eight other requests', () => {
   const small = Array.from({ length: 10 }, (_, i) => commit(i + 1, 1));
   assert.deepEqual(orderOf([commit(0, 1_000), ...small]), [1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10]);
 });

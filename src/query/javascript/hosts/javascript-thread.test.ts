@@ -86,7 +86,7 @@ for (const [aim, libraries] of Object.entries(hostile))
     assert.equal(threads.count, 1);
   });
 
-test('the whole memory of the engine has a limit too, because the engine does not count all of it', () => {
+test('the whole memory of the engine has a limit of its own, because the engine does not count all of its memory', () => {
   // The growing names of bound functions leave gaps in its memory: without the limit the test before took two gigabytes.
   assert.ok(process.memoryUsage().rss < 1 << 30, `${process.memoryUsage().rss} bytes`);
 });
