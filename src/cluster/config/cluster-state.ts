@@ -284,6 +284,8 @@ export interface ShardPlacement {
    * changes, and reports that it has stopped.
    */
   readonly successor?: number;
+  /** Where a failover has lost the shard: ids of the nodes that had copies. One that is recovered with its files continues the shard. */
+  readonly lastHolders?: readonly string[];
 }
 
 /**

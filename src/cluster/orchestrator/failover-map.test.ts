@@ -112,8 +112,21 @@ describe('failover of a map', () => {
 
   it('leaves a shard without any copy empty', () => {
     const { shard, lost } = failedOver({ epoch: 2, chain: [0, -1] }, 'a');
-    assert.deepEqual([shard, lost], [{ epoch: 3, chain: [-1, -1] }, [0]]);
+    assert.deepEqual([shard, lost], [{ epoch: 3, chain: [-1, -1], lastHolders: ['a'] }, [0]]);
     assert.deepEqual(failedOver(placement, 'a b c').lost, [0]);
+    const partly: ShardPlacement = {
+      epoch: 2,
+      chain: [1, 0, 2],
+      inSync: [
+        [1, 'boot b'],
+        [2, 'boot c'],
+      ],
+    };
+    assert.deepEqual(
+      failedOver(partly, 'a b c').shard.lastHolders,
+      ['b', 'c', 'a'],
+      'members of the set first',
+    );
   });
 
   it('may promote incoming copies during a move, and drops those of failed nodes', () => {

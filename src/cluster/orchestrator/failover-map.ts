@@ -3,6 +3,7 @@
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import { isInSync, lastActiveAfter, lastActiveOf } from '../topology/promoted-shard.ts';
 import { paddedChain } from '../topology/vbucket-map.ts';
+import { holdersOf } from './returned-shards.ts';
 
 /** How many changes a copy of a shard has. The furthest copy lacks the fewest of the writes that were not durable. */
 export interface ShardPosition {
@@ -58,7 +59,8 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
     }
     if (live.length === 0) {
       lost.push(index);
-      return { epoch: shard.epoch + 1, chain: shard.chain.map(() => -1) };
+      const chain = shard.chain.map(() => -1);
+      return { epoch: shard.epoch + 1, chain, lastHolders: holdersOf(map, shard) };
     }
     const lacks = (node: number): boolean => options.lacks?.(map.nodes[node] ?? '', index) ?? false;
     const inSync = live.filter((node) => isInSync(shard, node) && !lacks(node));

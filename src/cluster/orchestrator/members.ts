@@ -31,3 +31,9 @@ export function isNeeded({ nodes }: ClusterState, plan: RebalancePlan, id: strin
   const handsOver = plan.kind === 'gracefulFailover' && plan.failing?.includes(id);
   return plan.nodes.includes(id) || handsOver || (isActive && plan.ejected.includes(id));
 }
+
+/** Ids of the nodes that return with their files: by delta recovery. */
+export function returningNodes({ nodes }: ClusterState, plan: RebalancePlan): string[] {
+  const returning = nodes.filter(({ keepsCopies, uuid }) => keepsCopies && plan.nodes.includes(uuid));
+  return returning.map(({ uuid }) => uuid);
+}

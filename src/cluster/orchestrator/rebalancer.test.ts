@@ -68,20 +68,6 @@ describe('the rebalancer', () => {
     assert.equal((await server.get<BucketsState>(bucketsKey))?.value.endedPlan, balance.id);
   });
 
-  it('begins lost shards anew on the only node that is left, and leaves the others as they are', async () => {
-    const { server, orchestrator, change, untilEnded, map, state } = await cluster('a', 'a');
-    const entry = (await server.get<BucketMap>(mapKey('first'))) ?? assert.fail('no map');
-    const kept = entry.value.shards.map(({ epoch }) => ({ epoch, chain: [0, -1] }));
-    const lost = { epoch: 4, chain: [-1, -1] };
-    await server.put(mapKey('first'), { ...entry.value, shards: [lost, ...kept.slice(1)] }, entry.revision);
-    await orchestrator(0);
-    await change({ balance: plan({ nodes: ['a'], term: 0 }) });
-    await untilEnded();
-    assert.equal((await state()).lastBalance?.outcome, 'completed');
-    const after = (await map('first')).shards.map(({ epoch, chain }) => ({ epoch, chain }));
-    assert.deepEqual(after, [{ epoch: 5, chain: [0] }, ...kept.slice(1)]);
-  });
-
   it('takes the next steps as soon as a data service has changed the map', async () => {
     const { clock, server, orchestrator, change } = await cluster('a b', 'a');
     await change({ balance: plan({ nodes: ['a', 'b'] }) });

@@ -26,10 +26,11 @@ import { losesVbuckets } from './auto-failover-rules.ts';
 import { EndReports, withEnd } from './end-reports.ts';
 import { withoutPlan } from './ended-plan.ts';
 import { type CopyStates, failoverMap, withoutNodes } from './failover-map.ts';
-import { dataNodes, isDataNode, isNeeded } from './members.ts';
+import { dataNodes, isDataNode, isNeeded, returningNodes } from './members.ts';
 import { aloneTerm } from './orchestrator-lease.ts';
 import { reportedPlan } from './rebalance-report.ts';
 import { type RetrySettings, withRetry } from './rebalance-retry.ts';
+import { withReturned } from './returned-shards.ts';
 import {
   advance,
   endMoves,
@@ -295,7 +296,8 @@ export class Rebalancer {
     if (map.forward?.plan === plan.id) return map;
     if (plan.failing) return startMoves(map, withoutNodes(map, plan.failing), plan.id);
     const nodes = dataNodes(cluster).filter(({ id }) => plan.nodes.includes(id));
-    return startMoves(map, planMap({ nodes, replicas: replicaNumber, current: map }), plan.id);
+    const current = withReturned(map, returningNodes(cluster, plan));
+    return startMoves(current, planMap({ nodes, replicas: replicaNumber, current }), plan.id);
   }
 
   #isOverdue(): boolean {
