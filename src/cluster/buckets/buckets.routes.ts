@@ -88,10 +88,10 @@ function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): B
     const totals = hasTotals(query) ? storageTotals(all, view.buckets) : null;
     return records.textOf(inputOf(bucket, all), totals, query['skipMap'] === 'true');
   };
-  const streamed = (name: string, context: Context) => {
-    const bucket = view.liveBucket(name);
+  const streamed = (uuid: string, context: Context) => {
+    const bucket = view.liveBucketOf(uuid);
     if (!bucket) return null;
-    return records.streamedText(inputOf(bucket, snapshots.allStable(context, bucket.uuid)));
+    return records.streamedText(inputOf(bucket, snapshots.allStable(context, uuid)));
   };
   return [
     bind(contract.ListBuckets, async ({ query }, context) => {
@@ -108,8 +108,8 @@ function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): B
       return reply.jsonText(textOf(service.find(nameIn(params)), all, query));
     }),
     bind(contract.StreamBucket, ({ params }, context) => {
-      const { name } = service.find(nameIn(params));
-      return reply.jsonTexts((signal) => textStream([view, data], () => streamed(name, context), signal));
+      const { uuid } = service.find(nameIn(params));
+      return reply.jsonTexts((signal) => textStream([view, data], () => streamed(uuid, context), signal));
     }),
     bind(contract.RandomKey, async ({ params }) => {
       const key = await data.randomKey(service.find(nameIn(params)).name);

@@ -111,6 +111,11 @@ export class ClusterView {
     return this.liveBuckets().find((bucket) => bucket.name === name);
   }
 
+  /** The bucket of this uuid: another of the same name is another bucket. */
+  liveBucketOf(uuid: string): StoredBucket | undefined {
+    return this.liveBuckets().find((bucket) => bucket.uuid === uuid);
+  }
+
   manifest(bucketUuid: string): ManifestState {
     const entry = this.#entries.get(manifestKey(bucketUuid));
     return entry === undefined ? initialManifest() : (entry.value as ManifestState);

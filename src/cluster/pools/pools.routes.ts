@@ -5,6 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { AlertList } from '../alerts/alert-list.ts';
 import type { AlertKind } from '../alerts/alert-settings.ts';
 import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
+import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { Product } from '../config/product.ts';
@@ -134,25 +135,27 @@ const anyOf = (...sources: Pick<ClusterView, 'onChange'>[]): Pick<ClusterView, '
 function bootstrapRoutes({ view, data }: PoolRoutesDeps): BoundRoute[] {
   const configs = new TextsUntilChange(view);
   const services = new TextsUntilChange(view);
-  const terse = (name: string | undefined) => {
-    const bucket = view.liveBucket(name ?? '');
-    return bucket ? configs.text(bucket.name, () => mappedText(terseBucketConfig(view, bucket))) : null;
-  };
+  const terse = (bucket: StoredBucket): string =>
+    configs.text(bucket.uuid, () => mappedText(terseBucketConfig(view, bucket)));
   const servicesText = () => services.text('', () => JSON.stringify(nodeServices(view)));
-  const found = (name: string | undefined) => {
-    const config = terse(name);
-    if (config === null) throw generalRefusals.notFound();
-    return config;
+  const found = (name: string | undefined): StoredBucket => {
+    const bucket = view.liveBucket(name ?? '');
+    if (bucket === undefined) throw generalRefusals.notFound();
+    return bucket;
   };
   return [
     bind(contract.GetNodeServices, () => reply.jsonText(servicesText())),
     bind(contract.StreamNodeServices, () =>
       reply.jsonTexts((signal) => textStream([view], servicesText, signal)),
     ),
-    bind(contract.GetTerseBucket, ({ params }) => reply.jsonText(found(params['bucket']))),
+    bind(contract.GetTerseBucket, ({ params }) => reply.jsonText(terse(found(params['bucket'])))),
     bind(contract.StreamTerseBucket, ({ params }) => {
-      found(params['bucket']);
-      return reply.jsonTexts((signal) => textStream([view, data], () => terse(params['bucket']), signal));
+      const { uuid } = found(params['bucket']);
+      const read = () => {
+        const bucket = view.liveBucketOf(uuid);
+        return bucket === undefined ? null : terse(bucket);
+      };
+      return reply.jsonTexts((signal) => textStream([view, data], read, signal));
     }),
   ];
 }
