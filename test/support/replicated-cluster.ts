@@ -1,19 +1,16 @@
 // Nodes in one process, over simulated time and connections, with a map that they share: data services without their listeners.
-import type { EvictionPolicy, Manifest, ShardSpec } from '#kv/admin.ts';
+import type { ShardSpec } from '#kv/admin.ts';
 import { Bucket } from '#kv/bucket/bucket.ts';
-import { DurabilityLevel, emptyItemView } from '#kv/data/documents.ts';
+import { type Documents, DurabilityLevel } from '#kv/data/documents.ts';
 import type { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import type { BucketReplication } from '#kv/replication/bucket-replication.ts';
 import type { BucketReplicationOptions } from '#kv/replication/bucket-replication-options.ts';
-import type { RollbackLimits } from '#kv/replication/copy-rollbacks.ts';
 import { Replication } from '#kv/replication/replication.ts';
 import type { WarmingBucket } from '#kv/replication/warming-bucket.ts';
-import { Now } from '#kv/vbucket/now.ts';
 import { type Log, silentLog } from '#ports/log.ts';
-import { snappyInflate } from '#wire/snappy.ts';
-import { Datatype, Status } from '#wire/status.ts';
-import { aRequest, type Change, keyOf } from './a-bucket.ts';
+import type { Status } from '#wire/status.ts';
 import { portOf } from './faulty-config-store.ts';
+import { NodeDocuments } from './node-documents.ts';
 import type { Random } from './random.ts';
 import { RecordingLog } from './recording-log.ts';
 import { SharedMap } from './shared-map.ts';
@@ -37,13 +34,6 @@ export interface NodeHost {
   readonly promiseMs: number;
   readonly vbucketCount: number;
   readonly shardCount: number;
-  readonly expiryPagerSeconds?: number;
-  readonly bucket?: {
-    readonly policy: EvictionPolicy;
-    readonly compresses: boolean;
-    manifestOf(node: string): Manifest;
-  };
-  readonly rollbackLimits?: RollbackLimits;
   readonly log?: Log;
   readonly map: {
     /** A process's access to the map. */
@@ -89,17 +79,15 @@ export class ReplicatedCluster implements NodeHost {
   }
 }
 
-export class ReplicatedNode {
+export class ReplicatedNode extends NodeDocuments {
+  protected readonly clock: SimulatedClock;
   readonly cluster: NodeHost;
   readonly name: string;
   readonly boot: string;
   readonly bucket: Bucket;
-  readonly now = new Now();
   readonly replication: Replication;
   /** By token: the outcomes of the durable writes that are no longer pending. */
   readonly resolved = new Map<number, Status>();
-  readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
-  readonly view = emptyItemView();
   /** Called synchronously when the outcome of a durable write is known. */
   onResolved: (token: number, status: Status) => void = () => {};
   #shards: BucketReplication | null = null;
@@ -115,9 +103,10 @@ export class ReplicatedNode {
   mapDelayMs = 0;
 
   constructor(cluster: NodeHost, name: string, boot: string, disk?: MemoryDisk) {
-    const { clock, expiryPagerSeconds, map, names, random, replicaNumber, shardCount, vbucketCount } =
-      cluster;
+    const { clock, map, names, random, replicaNumber, shardCount, vbucketCount } = cluster;
+    super();
     this.cluster = cluster;
+    this.clock = clock;
     this.name = name;
     this.boot = boot;
     const rules = {
@@ -125,7 +114,7 @@ export class ReplicatedNode {
       maxTtl: 0,
       durabilityMinLevel: DurabilityLevel.none,
       replicaNumber,
-      compresses: cluster.bucket?.compresses ?? false,
+      compresses: false,
     };
     const shards = Array.from(
       { length: shardCount },
@@ -140,11 +129,6 @@ export class ReplicatedNode {
       vbucketCount,
       shards,
       clock,
-      ...(expiryPagerSeconds !== undefined && { expiryPagerSeconds }),
-      ...(cluster.bucket && {
-        evictionPolicy: cluster.bucket.policy,
-        manifest: cluster.bucket.manifestOf(name),
-      }),
       ...(disk && { storage: { disk: disk.engine(), files } }),
       filesOpened: (stoppedBoots) => this.#filesOpened(stoppedBoots),
     });
@@ -159,7 +143,6 @@ export class ReplicatedNode {
       links,
       clock,
       log: cluster.log ?? silentLog,
-      ...(cluster.rollbackLimits && { rollbackLimits: cluster.rollbackLimits }),
       tick: () => this.tick(),
       change: async (change) => {
         if (!this.#hasMap) return { kind: 'unknown', reason: 'the node is cut off from the map' };
@@ -181,6 +164,10 @@ export class ReplicatedNode {
       promiseMs: cluster.promiseMs,
       keepsCopies,
     });
+  }
+
+  get documents(): Documents {
+    return this.bucket.documents;
   }
 
   /** `earlier`: whether an earlier process of the node may have made promises for the bucket. */
@@ -243,52 +230,5 @@ export class ReplicatedNode {
     } finally {
       this.crash();
     }
-  }
-
-  tick(): void {
-    const { clock } = this.cluster;
-    this.now.set(clock.wallMs(), clock.monotonicMs());
-  }
-
-  store(key: string, vb: number, change: Change = {}) {
-    this.tick();
-    return this.bucket.documents.store(aRequest(key, { vb, ...change }), this.result);
-  }
-
-  remove(key: string, vb: number, change: Change = {}) {
-    this.tick();
-    return this.bucket.documents.remove(aRequest(key, { vb, ...change }), this.result);
-  }
-
-  read(key: string, vb: number): string | Status {
-    this.tick();
-    const bytes = keyOf(key);
-    const { documents } = this.bucket;
-    const isActive = documents.isActive(vb);
-    const find = isActive ? documents.findAny.bind(documents) : documents.findReplica.bind(documents);
-    const status = find(vb, bytes, 0, bytes.length, this.view) as Status;
-    if (status !== Status.success) return status;
-    const { casHi, casLo, datatype, isDeleted, expiry, flags, rev, seqno } = this.view;
-    const withoutCompression = datatype & ~Datatype.snappy;
-    return JSON.stringify([
-      this.#value(),
-      casHi,
-      casLo,
-      rev,
-      seqno,
-      isDeleted,
-      withoutCompression,
-      expiry,
-      flags,
-    ]);
-  }
-
-  /** The value in the view, not compressed. */
-  #value(): string {
-    const { buffer, datatype, valueEnd, valueStart } = this.view;
-    if ((datatype & Datatype.snappy) === 0) return buffer.toString('latin1', valueStart, valueEnd);
-    const inflated = snappyInflate(buffer, valueStart, valueEnd, 2 ** 20);
-    if (inflated === null) throw new Error('a value is not compressed, although its datatype says so');
-    return inflated.toString('latin1');
   }
 }

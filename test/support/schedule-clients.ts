@@ -5,9 +5,9 @@ import { type DocumentResult, DurabilityLevel, notResident } from '#kv/data/docu
 import { Datatype, Status } from '#wire/status.ts';
 import { withXattrs } from './a-bucket.ts';
 import { isLinearizable, type Operation } from './linearizable.ts';
-import type { ReplicatedNode } from './replicated-cluster.ts';
 import { durableKeys, pick, plainKeys } from './schedule-keys.ts';
 import type { ScheduledCluster } from './scheduled-cluster.ts';
+import type { ScheduledNode } from './scheduled-node.ts';
 
 /** Answers after which the document is as it was before. */
 const refusals: readonly number[] = [
@@ -19,8 +19,8 @@ const refusals: readonly number[] = [
 ];
 
 interface DurableWrite {
-  readonly vb: number;
-  readonly key: string;
+  /** Of the document, as `nameOf` makes it. */
+  readonly name: string;
   /** Null: a removal. */
   readonly value: string | null;
   readonly calledAt: number;
@@ -44,10 +44,9 @@ export class ScheduleClients {
   problem: string | null = null;
   /** Depends on every answer: equal for equal schedules. */
   digest = 0;
+  /** By document, in each incarnation of the bucket: a flush removes every document. */
   readonly histories = new Map<string, Operation[]>();
   private readonly cluster: ScheduledCluster;
-  /** By token of each process: durable writes that were not answered yet. */
-  private readonly waiting = new Map<ReplicatedNode, Map<number, Answerable>>();
   /** Numbers calls and answers in their order: several may have the same time. */
   private step = 0;
   private lastValue = 0;
@@ -55,6 +54,7 @@ export class ScheduleClients {
 
   constructor(cluster: ScheduledCluster) {
     this.cluster = cluster;
+    cluster.bucketGone = () => this.endHistories();
   }
 
   begin(): void {
@@ -99,10 +99,11 @@ export class ScheduleClients {
    * The node that serves the vbucket; null: none. Two are a contradiction, except where the only copy was failed over: a node that is cut off serves
    * it until it sees that, and another one may begin with nothing.
    */
-  serving(vb: number): ReplicatedNode | null {
+  serving(vb: number): ScheduledNode | null {
+    if (this.cluster.bucket.record === null) return null;
     const nodes = [...this.cluster.running.values()].map(({ node }) => node);
     for (const node of nodes) node.tick();
-    const found = nodes.filter(({ bucket }) => bucket.documents.isActive(vb));
+    const found = nodes.filter(({ open }) => open?.documents.isActive(vb));
     if (found.length > 1 && !this.cluster.givenUp.has(vb % this.cluster.shardCount))
       this.fail(`${found.map(({ name }) => name)} serve vbucket ${vb}`);
     return found[0] ?? null;
@@ -112,7 +113,7 @@ export class ScheduleClients {
   private readCopy(vb: number): void {
     const { random, running } = this.cluster;
     const { node } = pick(random, [...running.values()]) ?? {};
-    if (node === undefined || node.bucket.documents.isActive(vb)) return;
+    if (!node?.open || node.documents.isActive(vb)) return;
     this.counts.copyReads++;
     const key = pick(random, plainKeys);
     this.whenResident(
@@ -123,7 +124,7 @@ export class ScheduleClients {
   }
 
   /** Reads a document after the last write, so that the check includes its final value. */
-  readFinal(node: ReplicatedNode, vb: number, key: string): void {
+  readFinal(node: ScheduledNode, vb: number, key: string): void {
     if (key in durableKeys) this.read(node, vb, key);
     else
       this.whenResident(
@@ -133,24 +134,24 @@ export class ScheduleClients {
       );
   }
 
-  private read(node: ReplicatedNode, vb: number, key: string): void {
+  private read(node: ScheduledNode, vb: number, key: string): void {
     const calledAt = ++this.step;
     this.whenResident(
       node,
       () => node.read(key, vb),
-      (found) => this.wasRead(vb, key, calledAt, found),
+      (found) => this.wasRead(this.nameOf(node, vb, key), calledAt, found),
     );
   }
 
-  private wasRead(vb: number, key: string, calledAt: number, found: string | Status): void {
+  private wasRead(name: string, calledAt: number, found: string | Status): void {
     if (typeof found !== 'string' && found !== Status.keyNotFound) return;
     this.counts.reads++;
     this.note(found === Status.keyNotFound ? 0 : 1);
     const value = typeof found === 'string' ? documentValue(found) : null;
-    this.add(vb, key, { kind: 'read', value, calledAt, answeredAt: ++this.step });
+    this.add(name, { kind: 'read', value, calledAt, answeredAt: ++this.step });
   }
 
-  private writeDurably(node: ReplicatedNode, vb: number, key: string): void {
+  private writeDurably(node: ScheduledNode, vb: number, key: string): void {
     const { random } = this.cluster;
     const isRemoval = random(5) === 0;
     const value = isRemoval ? null : `${++this.lastValue}`;
@@ -158,15 +159,17 @@ export class ScheduleClients {
     const calledAt = ++this.step;
     const write = (): DocumentResult =>
       value === null ? node.remove(key, vb, { durability }) : node.store(key, vb, { value, durability });
-    this.whenResident(node, write, (status) => this.wrote(node, { vb, key, value, calledAt }, status));
+    this.whenResident(node, write, (status) =>
+      this.wrote(node, { name: this.nameOf(node, vb, key), value, calledAt }, status),
+    );
   }
 
-  private wrote(node: ReplicatedNode, { calledAt, key, value, vb }: DurableWrite, status: Status): void {
+  private wrote(node: ScheduledNode, { calledAt, name, value }: DurableWrite, status: Status): void {
     this.note(status);
     const isRemoval = value === null;
     if (refusals.includes(status)) return;
     if (isRemoval && status === Status.keyNotFound) {
-      this.add(vb, key, { kind: 'read', value: null, calledAt, answeredAt: ++this.step });
+      this.add(name, { kind: 'read', value: null, calledAt, answeredAt: ++this.step });
       return;
     }
     if (status !== Status.success) {
@@ -175,13 +178,14 @@ export class ScheduleClients {
     }
     this.counts.writes++;
     const operation = { kind: 'write' as const, value, calledAt, answeredAt: Infinity };
-    this.add(vb, key, operation);
+    this.add(name, operation);
     const token = node.result.pending;
     if (token === 0) this.acknowledge(operation);
-    else this.follow(node, token, operation);
+    // Noted at once, so that the order of answers and later calls is exact.
+    else node.hold(token, (outcome) => this.answered(node, operation, outcome));
   }
 
-  private writePlainly(node: ReplicatedNode, vb: number, key: string): void {
+  private writePlainly(node: ScheduledNode, vb: number, key: string): void {
     const { clock, random } = this.cluster;
     const kind = random(4);
     const expiry = kind === 1 ? Math.floor(clock.wallMs() / 1000) + 1 + random(3) : 0;
@@ -197,9 +201,12 @@ export class ScheduleClients {
     this.whenResident(node, write, (status) => this.note(status));
   }
 
-  /** Calls `done` with what `act` returns, once the node has read from its disk what that needs. A process that ends before does not answer. */
+  /**
+   * Calls `done` with what `act` returns, once the node has read from its disk what that needs. A process that ends before does not answer, nor one
+   * whose bucket was closed before.
+   */
   whenResident<T>(
-    node: ReplicatedNode,
+    node: ScheduledNode,
     act: () => T,
     done: (found: Exclude<T, typeof notResident>) => void,
   ): void {
@@ -208,9 +215,10 @@ export class ScheduleClients {
       done(found as Exclude<T, typeof notResident>);
       return;
     }
-    const { documents } = node.bucket;
+    const { bucket, documents, incarnation } = node;
     documents.awaitDisk((answer) => {
       if (typeof answer === 'number' || this.cluster.running.get(node.name)?.node !== node) return;
+      if (node.open !== bucket || node.incarnation !== incarnation) return;
       this.counts.fetched++;
       documents.provideFetched(answer);
       this.whenResident(node, act, done);
@@ -218,18 +226,7 @@ export class ScheduleClients {
     });
   }
 
-  /** Notes the answer at once, so that the order of answers and later calls is exact. */
-  private follow(node: ReplicatedNode, token: number, operation: Answerable): void {
-    const waiting = this.waiting.get(node) ?? new Map<number, Answerable>();
-    this.waiting.set(node, waiting.set(token, operation));
-    node.onResolved = (answered, status) => {
-      const found = waiting.get(answered);
-      waiting.delete(answered);
-      if (found !== undefined) this.answered(node, found, status);
-    };
-  }
-
-  private answered(node: ReplicatedNode, operation: Answerable, status: Status): void {
+  private answered(node: ScheduledNode, operation: Answerable, status: Status): void {
     this.note(status);
     // A process that was killed answers nothing.
     const isRunning = this.cluster.running.get(node.name)?.node === node;
@@ -242,8 +239,11 @@ export class ScheduleClients {
     this.counts.acknowledged++;
   }
 
-  private add(vb: number, key: string, operation: Operation): void {
-    const name = `${vb} ${key}`;
+  private nameOf({ incarnation }: ScheduledNode, vb: number, key: string): string {
+    return `${vb} ${key} ${incarnation}`;
+  }
+
+  private add(name: string, operation: Operation): void {
     const history = this.histories.get(name) ?? [];
     history.push(operation);
     this.histories.set(name, history);
@@ -255,6 +255,12 @@ export class ScheduleClients {
 
   fail(problem: string): void {
     this.problem ??= `${problem} at ${this.cluster.clock.monotonicMs()} ms`;
+  }
+
+  /** The bucket is deleted: what follows concerns another one. */
+  private endHistories(): void {
+    this.check();
+    this.histories.clear();
   }
 
   /** Fails unless one order of the operations explains the answers about each document. */

@@ -1,6 +1,7 @@
-// The faults of a simulated schedule: at random times something happens to a process, a connection or the configuration store, or an
-// orchestrator plans a failover or a rebalance.
+// The faults of a simulated schedule: at random times something happens to a process, a connection or the configuration store, an
+// orchestrator plans a failover or a rebalance, or an administrator changes the bucket.
 import { noStoreFaults } from './faulty-config-store.ts';
+import type { ScheduleChanges } from './schedule-changes.ts';
 import { pick, plainKeys } from './schedule-keys.ts';
 import type { ScheduleOrchestrators } from './schedule-orchestrators.ts';
 import type { Process, ScheduledCluster } from './scheduled-cluster.ts';
@@ -23,6 +24,11 @@ export const faultNames = [
   'two orchestrators',
   'full disk',
   'failed file',
+  'other replica number',
+  'other eviction policy',
+  'flush',
+  'recreated bucket',
+  'other server groups',
 ] as const;
 export type Fault = (typeof faultNames)[number];
 
@@ -42,13 +48,15 @@ export class ScheduleFaults {
   readonly counts = Object.fromEntries(faultNames.map((name) => [name, 0])) as Record<Fault, number>;
   private readonly cluster: ScheduledCluster;
   private readonly orchestrators: ScheduleOrchestrators;
+  private readonly changes: ScheduleChanges;
   /** In most schedules every shard keeps a member with all of its memory. */
   private readonly isCareful: boolean;
   private isStopped = false;
 
-  constructor(cluster: ScheduledCluster, orchestrators: ScheduleOrchestrators) {
+  constructor(cluster: ScheduledCluster, orchestrators: ScheduleOrchestrators, changes: ScheduleChanges) {
     this.cluster = cluster;
     this.orchestrators = orchestrators;
+    this.changes = changes;
     this.isCareful = cluster.random(6) > 0;
   }
 
@@ -105,6 +113,11 @@ export class ScheduleFaults {
     },
     'full disk': () => this.fillDisk(),
     'failed file': () => this.failFile(this.cluster.running.get(this.anyNodeName())),
+    'other replica number': () => this.changes.changeReplicas(),
+    'other eviction policy': () => this.changes.changePolicy(),
+    flush: () => this.changes.flush(),
+    'recreated bucket': () => this.changes.recreate(),
+    'other server groups': () => this.changes.changeGroups(),
   };
 
   private random(below: number): number {
@@ -158,7 +171,10 @@ export class ScheduleFaults {
   private startLater(name: string, afterMs: number): void {
     const { clock, running } = this.cluster;
     clock.after(afterMs, () => {
-      if (!running.has(name)) this.cluster.start(name);
+      if (running.has(name)) return;
+      const isCut = !this.isStopped && this.random(4) === 0;
+      this.cluster.start(name, isCut);
+      if (isCut) this.withoutStore([running.get(name)]);
     });
   }
 
@@ -252,7 +268,7 @@ export class ScheduleFaults {
   restartFailed(isStuck: boolean): void {
     const { current, running } = this.cluster;
     for (const [name, { isFileFailing, node }] of running) {
-      const { majority } = node.bucket.progress;
+      const majority = node.open?.progress.majority ?? 0;
       const small = current.shards.every(
         ({ inSync }, shard) => this.isMemoryElsewhere(name, shard) || (inSync?.length ?? 0) < majority,
       );
@@ -306,6 +322,7 @@ export class ScheduleFaults {
       const vb = shard + shardCount * random(vbucketCount / shardCount);
       clock.after(random(300), () => {
         const key = pick(random, plainKeys);
+        if (!node.open) return;
         if (random(4) === 0) node.remove(key, vb);
         else node.store(key, vb, { value: `lost ${i}` });
       });

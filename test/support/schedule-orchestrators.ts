@@ -15,7 +15,6 @@ import { activated } from '#cluster/orchestrator/rebalance.service.ts';
 import { retryDefaults } from '#cluster/orchestrator/rebalance-retry.ts';
 import { Rebalancer } from '#cluster/orchestrator/rebalancer.ts';
 import { startMoves } from '#cluster/orchestrator/shard-moves.ts';
-import { shardPositions } from '#kv/bucket/shard-positions.ts';
 import { silentLog } from '#ports/log.ts';
 import { update } from '#replog/config-store.ts';
 import type { FaultyConfigStore } from './faulty-config-store.ts';
@@ -31,6 +30,8 @@ export class ScheduleOrchestrators {
   readonly orchestrators: Orchestrator[] = [];
   private readonly cluster: ScheduledCluster;
   private plans = 0;
+  /** Every map is planned as in the product: balanced, and with copies in different server groups. */
+  usesPlanner = false;
 
   constructor(cluster: ScheduledCluster) {
     this.cluster = cluster;
@@ -51,7 +52,10 @@ export class ScheduleOrchestrators {
       clock,
       isDown: (node) => !running.has(node),
       data: { shardPositions: async () => [] },
-      peers: { answer: () => {}, ask: (node) => this.positionsOf(node) },
+      peers: {
+        answer: () => {},
+        ask: (node, _, body) => this.positionsOf(node, (body as { bucket: string }).bucket),
+      },
     });
     const rebalancer: Rebalancer = new Rebalancer({
       store,
@@ -72,12 +76,11 @@ export class ScheduleOrchestrators {
   }
 
   /** The positions that this node reports. Fails for a node that is not running. */
-  private async positionsOf(name: string): Promise<NodePositions> {
+  private async positionsOf(name: string, bucket: string): Promise<NodePositions> {
     const process = this.cluster.running.get(name);
     if (process === undefined) throw new Error(`node ${name} does not run`);
-    const { boot, bucket } = process.node;
-    const isReady = bucket.state === 'ready';
-    return { boot, shards: isReady ? shardPositions(bucket.columns, this.cluster.shardCount) : [] };
+    const { node } = process;
+    return { boot: node.boot, shards: node.positions(bucket) };
   }
 
   /** One orchestrator takes the next term. The other one continues until it reads that. */
@@ -107,7 +110,7 @@ export class ScheduleOrchestrators {
   /** Plans to move the shards to all nodes, those that were failed over among them. */
   async rebalance(): Promise<void> {
     const id = `plan ${++this.plans}`;
-    await this.startPlan(id);
+    if (!this.usesPlanner && this.cluster.random(3) > 0) await this.startPlan(id);
     await this.change((state) => {
       if (state.balance !== undefined) return state;
       // Every other plan recovers nodes by delta recovery.
@@ -172,24 +175,30 @@ export class ScheduleOrchestrators {
     );
   }
 
-  /** Writes target chains into the map without the real planner, which would take most of a schedule's time. */
+  /** Writes target chains into the map that move more shards than those of the real planner. */
   private async startPlan(id: string): Promise<void> {
-    const { current, names, random, replicaNumber, shardCount, state } = this.cluster;
-    if (state.balance !== undefined) return;
+    const { bucket, current, names, random, shardCount, state } = this.cluster;
+    if (state.balance !== undefined || bucket.record === null) return;
+    const { replicaNumber, uuid } = bucket.record;
     const first = random(names.length);
     const shards = Array.from({ length: shardCount }, (_, shard) => ({
       epoch: 0,
       chain: names.map((_, at) => (first + shard + at) % names.length).slice(0, replicaNumber + 1),
     }));
     const { store } = this.orchestrators[random(2)] as Orchestrator;
-    await update<BucketMap>(store, mapKey('b'), current, (map) =>
+    await update<BucketMap>(store, mapKey(uuid), current, (map) =>
       startMoves(map, { nodes: names, shards }, id),
     ).catch(() => {});
   }
 
-  private async change(change: (state: ClusterState) => ClusterState): Promise<void> {
-    const { random, state } = this.cluster;
-    const { store } = this.orchestrators[random(2)] as Orchestrator;
+  /** The access of one of the orchestrators' nodes to the store. */
+  get store(): FaultyConfigStore {
+    return (this.orchestrators[this.cluster.random(2)] as Orchestrator).store;
+  }
+
+  async change(change: (state: ClusterState) => ClusterState): Promise<void> {
+    const { state } = this.cluster;
+    const { store } = this;
     // Without an answer the plan may be there or not.
     await update(store, clusterKey, state, change).catch(() => {});
     for (const { rebalancer } of this.orchestrators) rebalancer.wake();

@@ -3,11 +3,12 @@
 import { Status } from '#wire/status.ts';
 import { randomFrom } from './random.ts';
 import type { RecordingLog } from './recording-log.ts';
-import type { ReplicatedNode } from './replicated-cluster.ts';
+import { ScheduleChanges } from './schedule-changes.ts';
 import { ScheduleClients } from './schedule-clients.ts';
 import { ScheduleFaults } from './schedule-faults.ts';
 import { ScheduleOrchestrators } from './schedule-orchestrators.ts';
 import { ScheduledCluster } from './scheduled-cluster.ts';
+import type { ScheduledNode } from './scheduled-node.ts';
 
 const stableWithinMs = 300_000;
 /** After this time processes whose files have failed are started again, whatever is lost. */
@@ -38,13 +39,15 @@ export async function runSchedule(seed: number): Promise<ScheduleReport> {
   const { clock, random } = cluster;
   await cluster.begin();
   await orchestrators.begin();
-  const faults = new ScheduleFaults(cluster, orchestrators);
+  const changes = new ScheduleChanges(cluster, orchestrators);
+  const faults = new ScheduleFaults(cluster, orchestrators, changes);
   await clock.run(3_000);
   clients.begin();
   faults.begin();
   await clock.run(5_000 + random(15_000));
   faults.heal();
-  await becomeStable(cluster, orchestrators, clients, faults);
+  orchestrators.usesPlanner = true;
+  await becomeStable(cluster, { changes, clients, faults, orchestrators });
   clients.check();
   const lost = { memory: cluster.memoryLost.size, givenUp: cluster.givenUp.size };
   for (const name of cluster.names) cluster.kill(name);
@@ -68,12 +71,15 @@ const rollbacksIn = ({ emptied, rolledBack }: RecordingLog): ScheduleReport['rol
   emptied: emptied.reduce((sum, { vbuckets }) => sum + Number(vbuckets), 0),
 });
 
-async function becomeStable(
-  cluster: ScheduledCluster,
-  orchestrators: ScheduleOrchestrators,
-  clients: ScheduleClients,
-  faults: ScheduleFaults,
-): Promise<void> {
+interface Actors {
+  readonly changes: ScheduleChanges;
+  readonly clients: ScheduleClients;
+  readonly faults: ScheduleFaults;
+  readonly orchestrators: ScheduleOrchestrators;
+}
+
+async function becomeStable(cluster: ScheduledCluster, actors: Actors): Promise<void> {
+  const { changes, clients, faults, orchestrators } = actors;
   const { clock } = cluster;
   await clock.run(2_000);
   clients.stop();
@@ -81,14 +87,16 @@ async function becomeStable(
   const untilMs = clock.monotonicMs() + stableWithinMs;
   let sinceMs = clock.monotonicMs();
   let plan = cluster.state.balance?.id;
-  while (!(await staysStable(cluster, clients))) {
+  while (!(await staysStable(cluster, actors))) {
     if (clock.monotonicMs() > untilMs)
       return clients.fail(`the cluster does not become stable: ${describe(cluster)}`);
     const { balance, lastBalance, nodes } = cluster.state;
     const isWhole = nodes.every(({ membership }) => membership === 'active');
     const isBalanced = lastBalance?.outcome === 'completed' && lastBalance.kind === 'rebalance';
     // The simulation writes the goals of a plan before the plan, which may be lost.
-    const isDue = !isWhole || !isBalanced || cluster.current.forward !== undefined;
+    // While the bucket does not exist, no rebalance delays its creation.
+    const isPlanned = cluster.bucket.record === null || (changes.isFollowed && !cluster.current.forward);
+    const isDue = !isWhole || !isBalanced || !isPlanned || cluster.state.needsRebalance === true;
     if (balance?.id !== plan) sinceMs = clock.monotonicMs();
     plan = balance?.id;
     const isStuck = clock.monotonicMs() - sinceMs > stuckAfterMs;
@@ -104,10 +112,10 @@ async function becomeStable(
 }
 
 /** A change that the store makes late, ten seconds at most after the faults, may make the cluster unstable again. */
-async function staysStable(cluster: ScheduledCluster, clients: ScheduleClients): Promise<boolean> {
+async function staysStable(cluster: ScheduledCluster, { changes, clients }: Actors): Promise<boolean> {
   const { clock, vbucketCount } = cluster;
   const isStillStable = (): boolean =>
-    isStable(cluster) && isServed(cluster, clients) && isResolved(cluster, clients);
+    isStable(cluster) && changes.isFollowed && isServed(cluster, clients) && isResolved(cluster, clients);
   if (!isStillStable()) return false;
   await clock.run(5_000);
   // Documents that have expired are removed when their active reads them.
@@ -120,14 +128,14 @@ async function staysStable(cluster: ScheduledCluster, clients: ScheduleClients):
 }
 
 /** Every shard is served by its active, with all copies in its in-sync set, and every node knows it. */
-function isStable({ current, isMapSeen, replicaNumber, running, state }: ScheduledCluster): boolean {
-  if (!isMapSeen) return false;
+function isStable({ bucket, current, isConfigurationSeen, running, state }: ScheduledCluster): boolean {
+  if (!isConfigurationSeen || bucket.record === null) return false;
   const bootOf = (at: number): string | undefined => running.get(current.nodes[at] ?? '')?.node.boot;
   if (state.balance !== undefined || state.nodes.some(({ membership }) => membership !== 'active'))
     return false;
   return current.shards.every(({ chain, confirmed, inSync = [] }) => {
     const isFull = chain.every((at) => inSync.some(([member, boot]) => member === at && boot === bootOf(at)));
-    return isFull && inSync.length === replicaNumber + 1 && confirmed === bootOf(chain[0] as number);
+    return isFull && inSync.length === bucket.replicaNumber + 1 && confirmed === bootOf(chain[0] as number);
   });
 }
 
@@ -140,8 +148,11 @@ const isResolved = ({ vbucketCount }: ScheduledCluster, clients: ScheduleClients
     Boolean,
   );
 
-const describe = ({ current, memoryLost, running, state }: ScheduledCluster): string =>
+const describe = ({ bucket, current, memoryLost, running, state }: ScheduledCluster): string =>
   JSON.stringify({
+    bucket: bucket.record,
+    groups: state.nodes.map(({ group }) => group),
+    needsRebalance: state.needsRebalance,
     shards: current.shards,
     nodes: current.nodes,
     balance: state.balance,
@@ -169,11 +180,13 @@ async function differenceAt(
   const { bucket, current, running, shardCount } = cluster;
   const active = clients.serving(vb);
   if (active === null) return `no node serves vbucket ${vb}`;
-  const read = (node: ReplicatedNode, key: string): Promise<string | Status> =>
+  const read = (node: ScheduledNode, key: string): Promise<string | Status> =>
     readBy(node, { cluster, clients, vb, key });
   for (const at of current.shards[vb % shardCount]?.chain ?? []) {
     const copy = running.get(current.nodes[at] ?? '')?.node;
-    if (copy === undefined) return `no copy of vbucket ${vb} at ${at}`;
+    if (!copy?.open) return `no copy of vbucket ${vb} at ${at}`;
+    const { replicaNumber } = copy.bucket.rules;
+    if (replicaNumber !== bucket.replicaNumber) return `${copy.name} counts on ${replicaNumber} replicas`;
     for (const key of bucket.keys) {
       const [found, expected] = [await read(copy, key), await read(active, key)];
       const isNowhere = [found, expected].every(
@@ -191,9 +204,9 @@ async function differenceAt(
   return null;
 }
 
-/** As `ReplicatedNode.read`, after a read from disk where that is necessary. */
+/** As `ScheduledNode.read`, after a read from disk where that is necessary. */
 async function readBy(
-  node: ReplicatedNode,
+  node: ScheduledNode,
   {
     clients,
     cluster,
@@ -216,7 +229,7 @@ async function readBy(
 const isTombstone = (answer: string | Status): boolean =>
   typeof answer === 'string' && Boolean((JSON.parse(answer) as unknown[])[5]);
 
-function figuresOf(node: ReplicatedNode, vb: number, counts: ScheduledCluster['bucket']): string {
+function figuresOf(node: ScheduledNode, vb: number, counts: ScheduledCluster['bucket']): string {
   const { highSeqno, items, tombstones } = node.bucket.columns;
   return JSON.stringify({
     high: highSeqno[vb],

@@ -1,6 +1,7 @@
 // The bucket of a simulated schedule, and what its nodes do with its documents beside serving clients: they evict and compress them, compact files,
 // run out of memory, and see changes of the collections late.
-import type { EvictionPolicy, Manifest } from '#kv/admin.ts';
+import type { StoredBucket } from '#cluster/config/cluster-state.ts';
+import type { Manifest } from '#kv/admin.ts';
 import { Status } from '#wire/status.ts';
 import { keyOf } from './a-bucket.ts';
 import { manifestOf } from './manifest-of.ts';
@@ -12,11 +13,33 @@ export const quotaAmple = 2 ** 28;
 /** A process that is cut off from the store retries after this time. */
 const retryPauseMs = 200;
 
+const majorityOf = ({ replicaNumber }: StoredBucket): number => Math.floor((replicaNumber + 1) / 2) + 1;
+
+/** The record of a new bucket, with the fields that the simulation needs. */
+export const newRecord = (
+  uuid: string,
+  replicaNumber: number,
+  evictionPolicy: StoredBucket['evictionPolicy'],
+): StoredBucket =>
+  ({
+    name: 'b',
+    uuid,
+    incarnation: 0,
+    state: 'ready',
+    type: 'native',
+    replicaNumber,
+    evictionPolicy,
+  }) as StoredBucket;
+
 const uidOf = ({ uid }: Manifest): number => Number.parseInt(uid, 16);
 
 export class ScheduledBucket {
-  readonly policy: EvictionPolicy;
   readonly compresses: boolean;
+  /** The record of the present bucket; null: it is being deleted, or does not exist. */
+  record: StoredBucket | null;
+  uuid: string;
+  /** The lowest number of nodes that have made a majority of this bucket. */
+  majorityMin: number;
   readonly counts = { evicted: 0, compactions: 0, manifests: 0 };
   private readonly cluster: ScheduledCluster;
   private readonly changesCollections: boolean;
@@ -32,11 +55,32 @@ export class ScheduledBucket {
 
   constructor(cluster: ScheduledCluster, random: Random) {
     this.cluster = cluster;
-    this.policy = pick(random, ['valueOnly', 'fullEviction']);
+    this.record = newRecord('b0', 1 + random(2), pick(random, ['valueOnly', 'fullEviction']));
+    this.uuid = this.record.uuid;
+    this.majorityMin = majorityOf(this.record);
     this.compresses = random(2) === 0;
     this.changesCollections = random(2) === 0;
     this.compacts = random(2) === 0;
     this.hasLowQuota = random(2) === 0;
+  }
+
+  get replicaNumber(): number {
+    return this.record?.replicaNumber ?? 0;
+  }
+
+  /** Follows the record of the bucket that is ready. `isNew`: it is another one than before, or none is left. */
+  follow(record: StoredBucket | null): { isNew: boolean } {
+    const isNew = record?.uuid !== this.record?.uuid;
+    this.record = record;
+    if (record === null) return { isNew };
+    this.majorityMin = isNew ? majorityOf(record) : Math.min(this.majorityMin, majorityOf(record));
+    if (record.uuid === this.uuid) return { isNew };
+    this.uuid = record.uuid;
+    this.collections = [0, 8, 9];
+    this.lastCollection = 9;
+    this.manifest = manifestOf(this.collections, 0);
+    this.seen.clear();
+    return { isNew };
   }
 
   /** Keys in the collections that exist now. */
@@ -56,8 +100,8 @@ export class ScheduledBucket {
     return !(this.changesCollections && this.hasFailedFile);
   }
 
-  manifestOf(node: string): Manifest {
-    return this.seen.get(node) ?? this.manifest;
+  manifestOf(node: string, bucketUuid: string): Manifest {
+    return (bucketUuid === this.uuid ? this.seen.get(node) : undefined) ?? this.manifest;
   }
 
   /** Called before each act of a client. */
@@ -67,19 +111,19 @@ export class ScheduledBucket {
     for (let i = random(8); i > 0; i--) this.evict();
     if (this.changesCollections && random(150) === 0) this.changeCollections();
     const { node } = this.anyProcess() ?? {};
-    if (node === undefined) return;
+    if (!node?.open) return;
     if (this.compacts && random(100) === 0) {
       const ago = Math.floor(cluster.clock.wallMs() / 1000) - 2;
       node.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: random(2) === 0 ? 'all' : ago });
       this.counts.compactions++;
     }
     if (this.hasLowQuota && random(20) === 0)
-      node.bucket.rules.quotaBytes = random(3) > 0 ? quotaAmple : 100_000 + random(100_000);
+      node.setQuota(random(3) > 0 ? quotaAmple : 100_000 + random(100_000));
   }
 
   /** From now on memory is ample. */
   heal(): void {
-    for (const { node } of this.cluster.running.values()) node.bucket.rules.quotaBytes = quotaAmple;
+    for (const { node } of this.cluster.running.values()) node.setQuota(quotaAmple);
   }
 
   private anyProcess(): Process | undefined {
@@ -89,7 +133,7 @@ export class ScheduledBucket {
   private evict(): void {
     const { random, vbucketCount } = this.cluster;
     const { node } = this.anyProcess() ?? {};
-    if (node === undefined) return;
+    if (!node?.open) return;
     node.tick();
     const status = node.bucket.keys.evict(random(vbucketCount), keyOf(pick(random, this.keys)));
     if (status === Status.success) this.counts.evicted++;
@@ -105,18 +149,18 @@ export class ScheduledBucket {
     } else this.collections = [...this.collections, ++this.lastCollection];
     this.manifest = manifestOf(this.collections, uidOf(this.manifest) + 1);
     this.counts.manifests++;
-    for (const name of names) this.seeLater(name, this.manifest);
+    for (const name of names) this.seeLater(name, this.manifest, this.uuid);
   }
 
-  private seeLater(name: string, manifest: Manifest): void {
+  private seeLater(name: string, manifest: Manifest, uuid: string): void {
     const { clock, random, running, slowness } = this.cluster;
     const see = (): void => {
       const process = running.get(name);
-      if (process?.store.isDown) clock.after(retryPauseMs, see);
+      if (this.uuid !== uuid) return;
+      if (process?.store.isDown) clock.after(retryMs, see);
       else if (uidOf(this.seen.get(name) ?? manifestOf([], -1)) < uidOf(manifest)) {
         this.seen.set(name, manifest);
-        process?.node.tick();
-        process?.node.bucket.applyManifest(manifest);
+        process?.node.requestApply();
       }
     };
     clock.after(random(slowness.watchMs + 1), see);

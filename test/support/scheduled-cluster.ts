@@ -1,57 +1,56 @@
 // A whole cluster in one process under a seed: data services with disks, two orchestrators, and a configuration store whose reads are stale and
 // whose answers get lost. Processes can be killed, stopped and started again, and be cut off from the store.
-import { MapWriter } from '#cluster/agent/map-writer.ts';
-import { wantedShards } from '#cluster/agent/wanted-shards.ts';
 import {
   type BucketMap,
+  type BucketsState,
   bucketsKey,
   type ClusterState,
   clusterKey,
   mapKey,
 } from '#cluster/config/cluster-state.ts';
-import type { ShardSpec } from '#kv/admin.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster, nodeNamed } from './cluster.ts';
 import { FaultyConfigStore, noStoreFaults, StoreHistory } from './faulty-config-store.ts';
 import type { Random } from './random.ts';
 import { RecordingLog } from './recording-log.ts';
-import { type NodeHost, ReplicatedNode } from './replicated-cluster.ts';
 import { ScheduledBucket } from './scheduled-bucket.ts';
+import { ScheduledNode } from './scheduled-node.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedLinks } from './simulated-links.ts';
 
-const key = mapKey('b');
 /** A process that is cut off from the store retries after this time. */
 const retryPauseMs = 200;
 /** The longest time that a process loads the documents of its bucket. */
 const loadMsMax = 4_000;
+/** A node writes a change of the configuration to its own disk this long after it has seen it. */
+const copyMs = 1_000;
+
+interface Seen {
+  readonly value: unknown;
+  readonly revision: number;
+}
 
 /** A running process of a node. */
 export interface Process {
-  readonly node: ReplicatedNode;
+  readonly node: ScheduledNode;
   readonly store: FaultyConfigStore;
   readonly disk: MemoryDisk;
-  /** The revision of the map that it has seen last. */
-  mapRevision: number;
-  /** The file of its bucket takes no commits from the next one on. */
+  /** A file of its bucket takes no commits from the next one on. */
   isFileFailing: boolean;
 }
 
-export class ScheduledCluster implements NodeHost {
+export class ScheduledCluster {
   readonly clock = new SimulatedClock();
   readonly links: SimulatedLinks;
   readonly random: Random;
   readonly names: readonly string[];
-  readonly replicaNumber: number;
   readonly promiseMs: number;
   readonly vbucketCount = 4;
   readonly shardCount = 2;
-  readonly expiryPagerSeconds = 3;
   /** Vbuckets have few documents here: any part of them is rolled back by key. */
   readonly rollbackLimits = { share: 1, rows: 1_000, bytes: 2 ** 20 };
   readonly log = new RecordingLog();
-  readonly map: NodeHost['map'];
   readonly server = new MemoryConfigStore();
   /** The processes that run, by node. */
   readonly running = new Map<string, Process>();
@@ -66,65 +65,96 @@ export class ScheduledCluster implements NodeHost {
   /** Processes that write what they have and end: the next process of the node begins after them. */
   private readonly stopping = new Map<string, Promise<void>>();
   private readonly boots = new Map<string, number>();
+  /** By node: what the copy of the configuration on its disk has. */
+  private readonly copies = new Map<string, Map<string, Seen>>();
+  /** By node: the buckets whose files were made there. */
+  private readonly files = new Map<string, Set<string>>();
   /** By node: the processes whose memory the disk has, and the running one, since each stopped cleanly. */
   private readonly stoppedBoots = new Map<string, readonly string[]>();
+  /** What the store has. */
+  private readonly newest = new Map<string, Seen>();
   private history: StoreHistory | null = null;
   storeFaults = noStoreFaults;
   current: BucketMap;
-  private mapRevision = 0;
+  private revisions = { map: 0, buckets: 0 };
   state: ClusterState;
-
   readonly bucket: ScheduledBucket;
+  /** Called before the records of the bucket change so that it is another one, or none. */
+  bucketGone: () => void = () => {};
 
   constructor(random: Random) {
     this.random = random;
-    this.bucket = new ScheduledBucket(this, random);
     const count = 3 + random(2);
     this.names = ['a', 'b', 'c', 'd'].slice(0, count);
-    this.replicaNumber = 1 + random(2);
+    this.bucket = new ScheduledBucket(this, random);
     this.promiseMs = [1_500, 4_000, 10_000][random(3)] as number;
     this.slowness = {
       syncMs: [2, 100, 3_000][random(3)] as number,
       watchMs: [5, 100, 2_000][random(3)] as number,
     };
     this.links = new SimulatedLinks(this.clock, random);
+    this.state = aCluster({ nodes: this.names.map((id) => nodeNamed(id)) });
+    this.current = this.newMap(this.names, this.bucket.replicaNumber);
+  }
+
+  /** The map of a new bucket on these nodes. */
+  newMap(nodes: readonly string[], replicaNumber: number): BucketMap {
     const shards = Array.from({ length: this.shardCount }, (_, shard) => ({
       epoch: 1,
-      chain: this.names.map((_, at) => (shard + at) % count).slice(0, this.replicaNumber + 1),
+      chain: Array.from({ length: replicaNumber + 1 }, (_, at) =>
+        at < nodes.length ? (shard + at) % nodes.length : -1,
+      ),
     }));
-    this.current = { nodes: this.names, shards };
-    this.state = aCluster({ nodes: this.names.map((id) => nodeNamed(id)) });
-    this.map = {
-      writer: (nodeId, bootId) =>
-        new MapWriter({ store: this.storeOf(bootId), clock: this.clock, identity: { nodeId, bootId } }),
-      watch: (node, changed) => this.watchMap(node, changed),
-    };
+    return { nodes, shards };
   }
 
   async begin(): Promise<void> {
-    const { names, replicaNumber, server } = this;
+    const { bucket, names, server } = this;
     this.history = await StoreHistory.recording(server);
-    await server.watch('', (_, entry) => {
-      if (entry?.key === key) this.see(entry.value as BucketMap, entry.revision);
-      if (entry?.key === clusterKey) this.state = entry.value as ClusterState;
-    });
     await server.put(clusterKey, this.state, 0);
-    const bucket = { uuid: 'b', name: 'b', type: 'native', state: 'ready', replicaNumber };
-    await server.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: { b: bucket } }, 0);
-    await server.put(key, this.current, 0);
+    await server.put(mapKey(bucket.uuid), this.current, 0);
+    await server.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: { [bucket.uuid]: bucket.record } }, 0);
+    await server.watch('', (key, entry) => {
+      if (key === clusterKey && entry !== null) this.state = entry.value as ClusterState;
+      if (entry !== null) this.newest.set(key, entry);
+      if (key === mapKey(bucket.uuid)) this.seeMap();
+      if (key === bucketsKey && entry !== null) this.seeBuckets(entry.value as BucketsState, entry.revision);
+    });
     for (const name of names) this.start(name);
   }
 
-  /** Whether all running processes have seen the newest map. */
-  get isMapSeen(): boolean {
-    return [...this.running.values()].every(({ mapRevision }) => mapRevision === this.mapRevision);
+  /** Whether all running processes have applied the newest configuration. */
+  get isConfigurationSeen(): boolean {
+    const { buckets, map } = this.revisions;
+    return [...this.running.values()].every(({ node }) => node.hasApplied(buckets, map));
   }
 
-  private see(map: BucketMap, revision: number): void {
-    this.current = map;
-    this.mapRevision = revision;
-    for (const [shard, { chain }] of map.shards.entries())
+  private seeMap(): void {
+    const { revision, value } = this.newest.get(mapKey(this.bucket.uuid)) as Seen;
+    this.current = value as BucketMap;
+    this.revisions.map = revision;
+    for (const [shard, { chain }] of this.current.shards.entries())
       if (chain.every((at) => at < 0)) this.givenUp.add(shard);
+  }
+
+  private seeBuckets({ byUuid }: BucketsState, revision: number): void {
+    this.revisions.buckets = revision;
+    const ready = Object.values(byUuid).find(({ state }) => state === 'ready');
+    const { isNew } = this.bucket.follow(ready ?? null);
+    if (!isNew) return;
+    this.bucketGone();
+    this.memoryLost.clear();
+    this.givenUp.clear();
+    if (ready !== undefined) this.seeMap();
+  }
+
+  hasFiles(node: string, bucketUuid: string): boolean {
+    return this.files.get(node)?.has(bucketUuid) ?? false;
+  }
+
+  noteFiles(node: string, bucketUuid: string): void {
+    const found = this.files.get(node) ?? new Set();
+    this.files.set(node, found.add(bucketUuid));
   }
 
   /** A process's own access to the store. */
@@ -144,13 +174,14 @@ export class ScheduledCluster implements NodeHost {
     for (const store of this.stores.values()) store.faults = faults;
   }
 
-  start(name: string): void {
+  /** `isCut`: the process cannot reach the store at its start. */
+  start(name: string, isCut = false): void {
     const stopping = this.stopping.get(name);
-    if (stopping !== undefined) void stopping.then(() => this.startOnce(name));
-    else this.startOnce(name);
+    if (stopping !== undefined) void stopping.then(() => this.startOnce(name, isCut));
+    else this.startOnce(name, isCut);
   }
 
-  private startOnce(name: string): void {
+  private startOnce(name: string, isCut: boolean): void {
     if (this.running.has(name)) return;
     const boot = (this.boots.get(name) ?? 0) + 1;
     this.boots.set(name, boot);
@@ -158,22 +189,11 @@ export class ScheduledCluster implements NodeHost {
     this.disks.set(name, disk);
     const bootId = `${name} ${boot}`;
     const store = this.storeOf(bootId);
-    const node = new ReplicatedNode(this, name, bootId, disk);
-    const process = { node, store, disk, mapRevision: 0, isFileFailing: false };
+    store.isDown = isCut;
+    const node = new ScheduledNode(this, { name, boot: bootId, store, disk });
+    const process = { node, store, disk, isFileFailing: false };
     this.running.set(name, process);
-    void node.start();
-    void this.watch(name, clusterKey, (value) => {
-      const { balance, nodes } = value as ClusterState;
-      const active = nodes.filter(({ membership }) => membership === 'active');
-      const self = nodes.find(({ uuid }) => uuid === name);
-      // The buckets of a node that is not active are closed, and their files stay.
-      const keepsCopies =
-        balance?.failing?.includes(name) || self?.membership !== 'active' || self.keepsCopies;
-      node.followMembers(
-        active.map(({ uuid }) => uuid),
-        keepsCopies,
-      );
-    });
+    void this.watch(name, process);
   }
 
   /** The node loses its memory, and commits that were not synced. */
@@ -183,7 +203,6 @@ export class ScheduledCluster implements NodeHost {
     this.end(name, process);
     process.disk.crash();
     process.disk.failNextWrite(null);
-    void process.node.bucket.stop().catch(() => {});
   }
 
   /** The node writes everything to its disk and ends. */
@@ -209,9 +228,10 @@ export class ScheduledCluster implements NodeHost {
     this.noteLost(node);
   }
 
-  private noteLost({ bucket }: ReplicatedNode): void {
+  private noteLost({ open }: ScheduledNode): void {
+    const majority = Math.min(open?.progress.majority ?? Infinity, this.bucket.majorityMin);
     for (const [shard, { inSync = [] }] of this.current.shards.entries())
-      if (inSync.length >= bucket.progress.majority && !inSync.some((member) => this.isWhole(member)))
+      if (inSync.length >= majority && !inSync.some((member) => this.isWhole(member)))
         this.memoryLost.add(shard);
   }
 
@@ -230,32 +250,49 @@ export class ScheduledCluster implements NodeHost {
     await this.clock.sleep(this.random(this.slowness.syncMs + 1));
   }
 
-  private watchMap(name: string, changed: (specs: readonly ShardSpec[], revision: number) => void) {
-    const process = this.running.get(name) as Process;
-    return this.watch(name, key, (value, revision) => {
-      process.mapRevision = revision;
-      changed(wantedShards(value as BucketMap, name), revision);
+  /**
+   * What a process sees of the configuration: at its start what the store has, or else the copy on its disk; then changes, late, those of a key in
+   * their order, and nothing while it is cut off.
+   */
+  private async watch(name: string, process: Process): Promise<void> {
+    const { clock, server } = this;
+    const newest = new Map<string, number>();
+    const see = (key: string, value: unknown, revision: number): void => {
+      if (revision <= (newest.get(key) ?? 0)) return;
+      newest.set(key, revision);
+      process.node.see(key, value, revision);
+      clock.after(copyMs, () => this.saveCopy(name, process, key, { value, revision }));
+    };
+    for (const [key, { revision, value }] of process.store.isDown ? (this.copies.get(name) ?? []) : [])
+      see(key, value, revision);
+    const deliver = (key: string, value: unknown, revision: number): void => {
+      if (this.running.get(name) !== process) return;
+      if (!process.store.isDown) see(key, value, revision);
+      // It may miss values in between.
+      else clock.after(retryMs, () => deliver(key, ...this.newestOf(key, [value, revision])));
+    };
+    let isStarting = true;
+    let lastMs = 0;
+    await server.watch('', (key, entry) => {
+      if (entry === null) return;
+      lastMs = Math.max(
+        lastMs,
+        clock.monotonicMs() + (isStarting ? 0 : this.random(this.slowness.watchMs + 1)),
+      );
+      clock.after(lastMs - clock.monotonicMs(), () => deliver(key, entry.value, entry.revision));
     });
+    isStarting = false;
   }
 
-  /** What a process sees of a key: late, in order, and nothing while it is cut off. */
-  private async watch(name: string, prefix: string, seen: (value: unknown, revision: number) => void) {
-    const process = this.running.get(name) as Process;
-    let lastMs = 0;
-    let newest = -1;
-    const deliver = (value: unknown, revision: number): void => {
-      if (this.running.get(name) !== process) return;
-      if (process.store.isDown) this.clock.after(retryPauseMs, () => deliver(value, revision));
-      // Values were held back, and a later one may have come first.
-      else if (revision > newest) {
-        newest = revision;
-        seen(value, revision);
-      }
-    };
-    return await this.server.watch(prefix, (_, entry) => {
-      if (entry === null) return;
-      lastMs = Math.max(lastMs, this.clock.monotonicMs() + this.random(this.slowness.watchMs + 1));
-      this.clock.after(lastMs - this.clock.monotonicMs(), () => deliver(entry.value, entry.revision));
-    });
+  private newestOf(key: string, known: readonly [value: unknown, revision: number]) {
+    const newest = this.random(2) === 0 ? this.newest.get(key) : undefined;
+    return newest === undefined ? known : ([newest.value, newest.revision] as const);
+  }
+
+  private saveCopy(name: string, process: Process, key: string, seen: Seen): void {
+    if (this.running.get(name) !== process) return;
+    const copy = this.copies.get(name) ?? new Map<string, Seen>();
+    const before = copy.get(key)?.revision ?? 0;
+    this.copies.set(name, seen.revision > before ? copy.set(key, seen) : copy);
   }
 }

@@ -50,7 +50,8 @@ export function planMap({ nodes, replicas, current }: PlanMapOptions): BucketMap
 
 function holdersOf(map: BucketMap | null): Holders[] {
   const nameOf = (position: number): string | null => map?.nodes[position] ?? null;
-  return Array.from({ length: shardCount }, (_, shard) => (map?.shards[shard]?.chain ?? []).map(nameOf));
+  const shards = map?.shards ?? Array.from({ length: shardCount }, () => ({ chain: [] }));
+  return shards.map(({ chain }) => chain.map(nameOf));
 }
 
 /** The set of nodes of each shard: a flow from the source through shards, their groups and the nodes to the sink. Each unit is a copy. */

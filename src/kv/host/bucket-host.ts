@@ -34,6 +34,8 @@ export interface BucketHostOptions {
   disk: DiskEngine;
   /** Parent of the bucket folders. */
   folder: string;
+  /** Another number than usual, for tests. */
+  vbucketCount?: number;
   /** The lock file of the data folder. */
   lock?: OpenPlace | undefined;
   /** Null while this node is the only one. */
@@ -47,7 +49,8 @@ const restartCheckMs = 500;
 
 export class BucketHost {
   readonly served: ServedBucket;
-  private bucket: Bucket;
+  /** The present engine. */
+  bucket: Bucket;
   private readonly options: BucketHostOptions;
   /** Resolves when the current start is finished. */
   started: Promise<void> = Promise.resolve();
@@ -56,7 +59,8 @@ export class BucketHost {
   private readonly log: Log;
   private sizes: DiskSizes = noSizes;
   private failure: string | null = null;
-  private incarnation: number;
+  /** Of the present engine. */
+  incarnation: number;
   /** What the present engine was made with. */
   private made: BucketSpec;
   /** Set while the engine cannot be replaced. */
@@ -239,9 +243,10 @@ export class BucketHost {
   }
 
   private makeBucket(spec: BucketSpec): Bucket {
-    const { clock, log, now, random, countWork } = this.options;
+    const { clock, log, now, random, countWork, vbucketCount } = this.options;
     return new Bucket({
       type: spec.type,
+      ...(vbucketCount !== undefined && { vbucketCount }),
       rules: rulesOf(spec),
       evictionPolicy: spec.evictionPolicy,
       priority: spec.threadsNumber === 8 ? 'high' : 'low',

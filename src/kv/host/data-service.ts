@@ -17,7 +17,6 @@ import type { Status } from '#wire/status.ts';
 import { noTraffic } from '../activity.ts';
 import type {
   BatchPort,
-  BucketSpec,
   CompactionRequest,
   ExternalLogin,
   KvAdmin,
@@ -51,9 +50,9 @@ import { TlsLinks } from '../replication/tls-links.host.ts';
 import { Directory } from '../served/directory.ts';
 import { TurnClock } from '../turn-clock.ts';
 import { Now } from '../vbucket/now.ts';
-import { BucketHost, type BucketHostOptions } from './bucket-host.ts';
+import type { BucketHostOptions } from './bucket-host.ts';
+import { BucketHosts } from './bucket-hosts.ts';
 import { bucketReports } from './bucket-reports.ts';
-import { bucketFiles, isWanted } from './bucket-spec.ts';
 import { Clients, defaultLimits } from './clients.ts';
 import { defaultThreads, diskThreads } from './disk-threads.ts';
 import { DocumentBatches } from './document-batches.ts';
@@ -104,14 +103,13 @@ export class DataService implements KvAdmin {
   private readonly directory = new Directory();
   private readonly now = new Now();
   private readonly batches = new DocumentBatches(this.directory, () => this.tick());
-  private readonly hosts = new Map<string, BucketHost>();
+  private hosts!: BucketHosts;
   private readonly gate = new ClientGate();
   private readonly clients: Clients;
   private readonly listener: Listener;
   /** Connections that have not logged in. */
   readonly unauthenticated: UnauthenticatedSockets;
   private connectionHost!: ConnectionHost;
-  private bucketOptions!: BucketHostOptions;
   private expiryPagerSeconds = expiryPagerSecondsDefault;
   private readonly traffic = noTraffic();
   private readonly heavy: HeavyQueue;
@@ -197,10 +195,22 @@ export class DataService implements KvAdmin {
     const countWork = (workBytes: number): void => clock.countWork(workBytes);
     const { lock } = options;
     const replication = () => this.replication;
-    this.bucketOptions = { clock, countWork, random, log, now: this.now, disk, folder, lock, replication };
-    this.bucketOptions.inTurn = (act) => {
-      this.last = this.last.then(() => (this.isStopping ? undefined : act())).catch(() => {});
+    const inTurn = (act: () => Promise<void>): void => {
+      this.last = this.last.then(() => (this.stopping ? undefined : act())).catch(() => {});
     };
+    const { now } = this;
+    this.hosts = this.bucketHosts({
+      clock,
+      countWork,
+      random,
+      log,
+      now,
+      disk,
+      folder,
+      lock,
+      replication,
+      inTurn,
+    });
     return await this.listen(options);
   }
 
@@ -221,11 +231,11 @@ export class DataService implements KvAdmin {
   }
 
   async followMap(map: ShardMap): Promise<void> {
-    this.hostOf(map.bucketUuid)?.followMap(map);
+    this.hosts.of(map.bucketUuid)?.followMap(map);
   }
 
   async report(bucketUuid?: string): Promise<KvReport> {
-    const buckets = await bucketReports(this.hosts, this.clock, bucketUuid);
+    const buckets = await bucketReports(this.hosts.all, this.clock, bucketUuid);
     return { buckets, connections: this.clients.all.size, traffic: { ...this.traffic } };
   }
 
@@ -238,7 +248,7 @@ export class DataService implements KvAdmin {
   }
 
   async shardPositions(bucketUuid: string): Promise<(ShardPosition | null)[]> {
-    return this.hostOf(bucketUuid)?.positions() ?? [];
+    return this.hosts.of(bucketUuid)?.positions() ?? [];
   }
 
   async serveBatches(port: BatchPort): Promise<void> {
@@ -246,11 +256,11 @@ export class DataService implements KvAdmin {
   }
 
   async compact(bucketUuid: string, request: CompactionRequest): Promise<void> {
-    this.hostOf(bucketUuid)?.compact(request);
+    this.hosts.of(bucketUuid)?.compact(request);
   }
 
   async cancelCompaction(bucketUuid: string, origin?: string): Promise<void> {
-    this.hostOf(bucketUuid)?.cancelCompaction(origin);
+    this.hosts.of(bucketUuid)?.cancelCompaction(origin);
   }
 
   async stop(): Promise<void> {
@@ -259,7 +269,7 @@ export class DataService implements KvAdmin {
     const closed = this.listener.close();
     await this.last;
     this.replication?.stop();
-    const stopped = await Promise.allSettled([...this.hosts.values()].map((host) => host.stop()));
+    const stopped = await Promise.allSettled([...this.hosts.all.values()].map((host) => host.stop()));
     for (const outcome of stopped)
       if (outcome.status === 'rejected')
         this.options.log.error('bucket.stop_failed', { reason: (outcome.reason as Error).message });
@@ -286,8 +296,18 @@ export class DataService implements KvAdmin {
     }
   }
 
-  private hostOf(bucketUuid: string): BucketHost | undefined {
-    return [...this.hosts.values()].find(({ served }) => served.uuid === bucketUuid);
+  private bucketHosts(bucket: BucketHostOptions): BucketHosts {
+    const { clients, directory } = this;
+    return new BucketHosts({
+      bucket,
+      added: (served) => void directory.buckets.set(served.name, served),
+      removed: (served) => {
+        directory.buckets.delete(served.name);
+        served.producers.bucketGone();
+        clients.closeOn(served);
+      },
+      configChanged: (served) => clients.pushConfig(served),
+    });
   }
 
   /** Sets the current time for everything until the next call. */
@@ -327,16 +347,12 @@ export class DataService implements KvAdmin {
     const steps = new TriedSteps();
     await steps.try(this.restrictPlainPort(desired.plainForThisMachineOnly ?? false));
     if (directory.followCluster(desired.clusterConfig)) this.clients.pushConfig(null);
-    const removed = [...this.hosts.values()].filter(({ served }) => !isWanted(served, desired.buckets));
-    await Promise.all(removed.map((host) => steps.try(this.remove(host))));
-    // An earlier process may have ended before it finished a deletion, which removes the files of all incarnations.
-    const { disk, folder } = this.bucketOptions;
-    const files = desired.deletedBuckets.map((uuid) => bucketFiles(folder, uuid, 0));
-    await Promise.all(files.map((ofBucket) => steps.try(disk.destroy(ofBucket))));
+    const { hosts } = this;
+    await hosts.keepOnly(desired, steps);
     this.expiryPagerSeconds = desired.expiryPagerSeconds ?? expiryPagerSecondsDefault;
-    for (const host of this.hosts.values()) host.expireEvery(this.expiryPagerSeconds);
-    const begun = new Set([...this.hosts.values()].map(({ started }) => started));
-    const followed = desired.buckets.map((spec) => this.followBucket(spec));
+    for (const host of hosts.all.values()) host.expireEvery(this.expiryPagerSeconds);
+    const begun = new Set(hosts.starts());
+    const followed = desired.buckets.map((spec) => hosts.follow(spec, this.expiryPagerSeconds));
     directory.follow(desired, cluster?.tls ? [nodeAccount] : []);
     this.knowsUsers = true;
     await Promise.all(followed);
@@ -367,33 +383,9 @@ export class DataService implements KvAdmin {
     if (isForThisMachineOnly) this.clients.closeRemotePlain();
   }
 
-  private async followBucket(spec: BucketSpec): Promise<void> {
-    const existing = this.hosts.get(spec.name);
-    if (existing) {
-      if (await existing.follow(spec)) this.clients.pushConfig(existing.served);
-      return;
-    }
-    const host = new BucketHost(spec, this.bucketOptions);
-    host.expireEvery(this.expiryPagerSeconds);
-    this.hosts.set(spec.name, host);
-    this.directory.buckets.set(spec.name, host.served);
-    void host.start();
-  }
-
   /** Waits for starts that are not in `before`: an earlier call has waited for those. */
   private async waitForStarts(before: ReadonlySet<Promise<void>>): Promise<void> {
-    const starts = [...this.hosts.values()].map(({ started }) => started);
-    const newStarts = starts.filter((started) => !before.has(started));
+    const newStarts = this.hosts.starts().filter((started) => !before.has(started));
     if (newStarts.length > 0) await atMost(this.clock, startWaitMs, Promise.all(newStarts));
-  }
-
-  /** Removes the bucket, its files and its connections. */
-  private async remove(host: BucketHost): Promise<void> {
-    const { served } = host;
-    this.hosts.delete(served.name);
-    this.directory.buckets.delete(served.name);
-    served.producers.bucketGone();
-    this.clients.closeOn(served);
-    await host.destroy();
   }
 }

@@ -7,7 +7,7 @@ import { faultNames } from '../../../test/support/schedule-faults.ts';
 import { printedSeed } from '../../../test/support/seed.ts';
 
 /** Further ones follow, up to `countMax`, until every kind of fault happened. */
-const count = 20;
+const count = 12;
 const countMax = 200;
 
 test(`${count} random schedules of a cluster contradict no rule and end with equal copies`, async (t) => {
@@ -22,7 +22,7 @@ test(`${count} random schedules of a cluster contradict no rule and end with equ
     for (const [name, times] of Object.entries(report.faults)) if (times > 0) faults.add(name);
     acknowledged += report.clients.acknowledged;
   }
-  // Usually 70 to 180: schedules with a low quota, dropped collections or long outages acknowledge few.
+  // Usually 60 to 130: schedules with a low quota, dropped collections, flushed or deleted buckets, or long outages acknowledge few.
   assert.ok(acknowledged > 20 * done, `${acknowledged} acknowledged writes`);
   assert.deepEqual([...faults].sort(), [...faultNames].sort(), 'every kind of fault happened');
 });
