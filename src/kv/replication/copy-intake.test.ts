@@ -159,6 +159,17 @@ test('an item whose read from disk is refused at once, since too many documents 
   assert.deepEqual(seen, applied);
 });
 
+test('a document that memory has no room for is read again after a pause', async () => {
+  const answers: DocumentResult[] = [notResident, notResident];
+  const { clock, fetches, intake, seen } = anIntake(() => answers.shift() ?? Status.success);
+  intake.receive(batch, cutsOf(6), 10);
+  fetches.shift()?.({ ...fetchedKey, lacksRoom: true });
+  assert.deepEqual([fetches.length, seen.splice(0)], [0, ['6: later']]);
+  await clock.run(100);
+  fetches.shift()?.(fetchedKey);
+  assert.deepEqual(seen, ['6: later', '6: applied', '10 bytes of 0']);
+});
+
 test('items that end before their batch, or run over its end, are refused', () => {
   const body = itemsOf(6, 7);
   for (const bad of [{ items: 1 }, { items: 3 }, { end: body.end - 1 }]) {

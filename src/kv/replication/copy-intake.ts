@@ -122,9 +122,12 @@ export class CopyIntake {
     return true;
   }
 
-  /** A refused read calls this function at once, before the batch is in the queue: the next attempt has to come later. */
+  /**
+   * A refused read calls this function at once, before the batch is in the queue: the next attempt has to come later. So it has where memory had no
+   * room for the document, which would be read again and again.
+   */
   private diskAnswered(fetched: FetchedDocument | Status): void {
-    if (typeof fetched === 'object') this.resume();
+    if (typeof fetched === 'object' && !fetched.lacksRoom) this.resume();
     else this.resumeLater();
   }
 
