@@ -255,7 +255,6 @@ export class ScheduleFaults {
   private failFile(process: Process | undefined): boolean {
     if (process === undefined || process.isFileFailing) return false;
     process.isFileFailing = true;
-    this.cluster.bucket.hasFailedFile = true;
     process.disk.failNextWrite('EIO');
     return true;
   }

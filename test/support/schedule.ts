@@ -233,7 +233,7 @@ function figuresOf(node: ScheduledNode, vb: number, counts: ScheduledCluster['bu
   const { highSeqno, items, tombstones } = node.bucket.columns;
   return JSON.stringify({
     high: highSeqno[vb],
-    items: counts.countsAllItems ? items[vb] : 'any',
+    items: items[vb],
     tombstones: counts.countsAllTombstones ? tombstones[vb] : 'any',
   });
 }

@@ -46,7 +46,6 @@ export class ScheduledBucket {
   /** Files are compacted, and tombstones purged: copies have others than their active. */
   readonly compacts: boolean;
   private readonly hasLowQuota: boolean;
-  hasFailedFile = false;
   private collections = [0, 8, 9];
   private lastCollection = 9;
   private manifest = manifestOf(this.collections, 0);
@@ -93,11 +92,6 @@ export class ScheduledBucket {
   /** Tombstones of dropped collections are counted until a process starts anew. */
   get countsAllTombstones(): boolean {
     return !this.changesCollections && !this.compacts;
-  }
-
-  /** A node whose file has failed frees documents of dropped collections without tombstones, so that its copies go on counting them. */
-  get countsAllItems(): boolean {
-    return !(this.changesCollections && this.hasFailedFile);
   }
 
   manifestOf(node: string, bucketUuid: string): Manifest {

@@ -1,7 +1,7 @@
 // Removes the items of dropped collections, a slice of the indexes at a time. In buckets with a disk it first turns them into empty
 // tombstones, so that the disk frees their values too, and removes them from memory once the tombstones are written. It skips
-// vbuckets that are active on another node: these receive the tombstones from there. In buckets without a disk there are no tombstones,
-// and each node removes what it has, also in its copies.
+// vbuckets that are active on another node: these receive the tombstones from there. After a failed write of the disk the tombstones stay in
+// memory, since copies need them. In buckets without a disk there are no tombstones, and each node removes what it has, also in its copies.
 
 import { isEventKey } from '../data/system-events.ts';
 import { slotWords } from '../memory/key-index.ts';
@@ -103,7 +103,7 @@ export class Sweeper {
   }
 
   private remove(address: number): void {
-    const { hasDisk, isPersistent, vbuckets } = this.options;
+    const { hasDisk, vbuckets } = this.options;
     const { vb, slot } = this;
     this.position.vb = vb;
     this.position.slot = slot;
@@ -113,7 +113,6 @@ export class Sweeper {
     // Removal shifts a later entry into this slot, so the walk does not advance.
     if (isWritten || !hasDisk) vbuckets.discard(this.position);
     else if (!makesSeqnos(vbuckets.columns, vb)) this.slot += slotWords;
-    else if (!isPersistent()) vbuckets.discard(this.position);
     else this.makeTombstone(address, state);
   }
 
@@ -123,12 +122,13 @@ export class Sweeper {
    */
   deleteStored(vb: number, key: Buffer): boolean {
     const { vbuckets, isPersistent, onDirty } = this.options;
-    if (!isPersistent() || !makesSeqnos(vbuckets.columns, vb)) return true;
+    if (!makesSeqnos(vbuckets.columns, vb)) return true;
     const address = vbuckets.locate(this.position, vb, vbuckets.hash(key, 0, key.length), key, 0, key.length);
     // The walk through memory removes a document that was loaded again.
     if (address !== 0) return true;
     draftStoredTombstone(this.draft, key, vbuckets.now.seconds);
-    if (!vbuckets.write(this.position, this.draft, this.result)) return false;
+    // While the disk takes nothing, no memory may become free.
+    if (!vbuckets.write(this.position, this.draft, this.result)) return !isPersistent();
     (vbuckets.columns.items[vb] as number) -= 1;
     (vbuckets.columns.nonResidentItems[vb] as number) -= 1;
     onDirty(vb);
@@ -146,11 +146,15 @@ export class Sweeper {
   }
 
   private makeTombstone(address: number, state: number): void {
-    const { vbuckets, onDirty } = this.options;
-    this.skip();
-    if ((state & Bit.deleted) !== 0) return;
+    const { vbuckets, isPersistent, onDirty } = this.options;
+    const isTombstone = (state & Bit.deleted) !== 0;
+    if (isPersistent()) this.skip();
+    else if (isTombstone) this.slot += slotWords;
+    if (isTombstone) return;
     draftTombstone(this.draft, vbuckets.items, address, vbuckets.now.seconds);
     if (vbuckets.write(this.position, this.draft, this.result)) onDirty(this.position.vb);
+    // Without room for the tombstone the copies keep the document until they are active.
+    else if (!isPersistent()) vbuckets.discard(this.position);
   }
 
   private skip(): void {

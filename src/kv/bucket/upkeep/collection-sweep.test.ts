@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
-import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { BucketUnderTest, keyOf } from '../../../../test/support/a-bucket.ts';
 import { manifestOf } from '../../../../test/support/manifest-of.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import type { ShardSpec } from '../../admin.ts';
@@ -107,6 +107,29 @@ test('a vbucket that becomes active is swept also of documents that are on disk 
   await until(b, () => b.bucket.stats().dirtyItems === 0);
   await b.bucket.stop();
 });
+
+for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const)
+  test(`documents of a dropped collection become tombstones, which copies need, after a file has failed: ${evictionPolicy}`, async () => {
+    const disk = new MemoryDisk();
+    const storage = { disk: disk.engine(), files };
+    const manifest = manifestOf([0, 8], 1);
+    const b = await new BucketUnderTest({ storage, rules, manifest, evictionPolicy }).start();
+    await fill(b, '8', 640);
+    await until(b, () => b.bucket.stats().dirtyItems === 0);
+    const key = keyOf('8:k0');
+    assert.equal(b.bucket.keys.evict(0, key), Status.success);
+    disk.failNextWrite('EIO');
+    assert.equal(b.store('k', { vb: 1 }), Status.success);
+    await until(b, () => b.bucket.writeFailure !== null);
+    const { highSeqno, items } = b.bucket.columns;
+    const [before] = highSeqno;
+    b.bucket.applyManifest(manifestOf([0], 2));
+    await until(b, () => items[0] === 0);
+    // The drop and each of the ten documents.
+    assert.equal(highSeqno[0], (before as number) + 11);
+    assert.deepEqual(b.bucket.stats().collectionItems, { 0: 1 });
+    await b.bucket.stop().catch(() => {});
+  });
 
 /** A sweep with nothing in memory, and with one file, whose rows `rowsOf` gives; `read` lists the collections that were read. */
 function aSweep(rowsOf: (collection: number) => DocumentKey[], sweeps: (vb: number) => boolean) {
