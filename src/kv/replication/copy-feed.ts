@@ -107,7 +107,10 @@ export class CopyFeed {
       this.options.diverged(diverged);
       return;
     }
-    for (const { vb, high } of rows) this.feed(vb, high);
+    for (const { high, purge = 0, vb } of rows) {
+      const asked = high === 0 ? (this.purged.get(vb) ?? 0) : 0;
+      this.feed(vb, high, Math.max(purge, asked));
+    }
   }
 
   /** @throws Error when the copy cannot have what it reports. */
@@ -139,13 +142,12 @@ export class CopyFeed {
     this.feeds.clear();
   }
 
-  private feed(vb: number, position: number): void {
+  private feed(vb: number, position: number, knownPurge: number): void {
     const { bucket, clock, delayed, diverged, failed, isUrgent } = this.options;
     const tooOld = (): void => diverged([vb]);
     const source = bucket.changes;
     const { sink } = this;
     const history = (): Uint8Array => bucket.history(vb);
-    const knownPurge = position === 0 ? (this.purged.get(vb) ?? 0) : 0;
     const options = {
       source,
       vb,

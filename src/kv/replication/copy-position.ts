@@ -18,6 +18,7 @@ export const positionOf = (bucket: Bucket, vb: number): CopyPosition => ({
   ...vbucketHistory(bucket, vb),
   persisted: bucket.columns.persistedSeqno[vb] as number,
   ...incompleteSnapshot(bucket, vb),
+  ...knownPurge(bucket, vb),
 });
 
 /**
@@ -40,6 +41,12 @@ export function adoptHistories(
     if (isContinued(copy, { log: decodeLog(failover), high }))
       bucket.applier.adoptHistory(vb, Buffer.from(failover, 'base64'));
   }
+}
+
+/** A copy that purges tombstones has them, so that its own purges are not above its position. */
+function knownPurge({ columns }: Bucket, vb: number): Pick<CopyPosition, 'purge'> {
+  const purge = columns.purgeSeqno[vb] as number;
+  return purge > (columns.highSeqno[vb] as number) ? { purge } : {};
 }
 
 /** The end of the snapshot that the copy is receiving; nothing where it has received all of it. */

@@ -147,6 +147,11 @@ export interface CopyPosition extends VbucketHistory {
   readonly persisted: number;
   /** The end of a snapshot that the copy has only in part. */
   readonly snapEnd?: number;
+  /**
+   * Where it is above `high`: the copy began from nothing after tombstones up to this seqno had been purged, and its filling was interrupted. Nodes of
+   * earlier versions do not send it.
+   */
+  readonly purge?: number;
 }
 
 /**

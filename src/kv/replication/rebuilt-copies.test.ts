@@ -54,6 +54,43 @@ for (const type of ['full', 'delta'])
     for (const node of [a, b, c]) node.crash();
   });
 
+for (const purgesMeanwhile of [false, true])
+  test(`a first filling that was interrupted after a purge ${purgesMeanwhile ? 'begins again if deletions were purged since' : 'continues'}`, async (t) => {
+    const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);
+    const { clock, links, log } = cluster;
+    const a = await cluster.start('a');
+    await clock.run(4_000);
+    const value = 'v'.repeat(100_000);
+    for (let i = 0; i < 20; i++) assert.equal(a.store(`k${i}`, 0, { value }), Status.success);
+    const purge = async (key: string): Promise<void> => {
+      assert.equal(a.remove(key, 0), Status.success);
+      await clock.run(2_000);
+      a.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
+      await clock.run(2_000);
+    };
+    await purge('k3');
+    const b = new ReplicatedNode(cluster, 'b', 'b 1');
+    let applied = 0;
+    const apply = b.bucket.applier.apply.bind(b.bucket.applier);
+    b.bucket.applier.apply = (vb, item) => {
+      // The first batch is the only one to arrive.
+      if (vb === 0 && applied++ === 0) links.cut('a', 'b');
+      return apply(vb, item);
+    };
+    await b.start();
+    await clock.run(18_000);
+    const reached = b.bucket.columns.highSeqno[0] as number;
+    assert.ok(reached > 0 && reached < 20, `${reached}`);
+    if (purgesMeanwhile) await purge('k0');
+    applied = 1;
+    links.heal();
+    await clock.run(10_000);
+    assert.equal(log.emptied.length, purgesMeanwhile ? 1 : 0);
+    assert.equal(applied - 1, purgesMeanwhile ? 18 : 20 - reached);
+    assert.equal(b.bucket.columns.items[0], purgesMeanwhile ? 18 : 19);
+    for (const node of [a, b]) node.crash();
+  });
+
 test('an active that was filled after deletions were purged rebuilds a copy that lacks them', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
   const { clock, links, map } = cluster;

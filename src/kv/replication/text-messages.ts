@@ -88,6 +88,7 @@ const position: Fields = {
   persisted: seqno,
   failover: failoverLog,
   snapEnd: optional(seqno),
+  purge: optional(seqno),
 };
 const history: Fields = { vb, high: seqno, failover: failoverLog };
 const activeHistory: Fields = { ...history, purge: seqno };
