@@ -19,7 +19,7 @@ const refusals: readonly number[] = [
 ];
 
 interface DurableWrite {
-  /** Of the document, as `nameOf` makes it. */
+  /** The name of the document, as `nameOf` makes it. */
   readonly name: string;
   /** Null: a removal. */
   readonly value: string | null;

@@ -268,7 +268,7 @@ export class ScheduledCluster {
     const deliver = (key: string, value: unknown, revision: number): void => {
       if (this.running.get(name) !== process) return;
       if (!process.store.isDown) see(key, value, revision);
-      // It may miss values in between.
+      // The process may miss values in between.
       else clock.after(retryMs, () => deliver(key, ...this.newestOf(key, [value, revision])));
     };
     let isStarting = true;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
+import { nextTurn, realClock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import { eventually } from '../../../test/support/node-process.ts';
@@ -33,6 +34,31 @@ function diskHeldAt(engine: DiskEngine, ...names: ('load' | 'largeItems')[]) {
   }
   return { disk, release: () => gate.resolve() };
 }
+
+test('a bucket that is flushed while its files are loaded keeps what is written afterwards', async () => {
+  const gates: Promise<void>[] = [];
+  const disk = new MemoryDisk({ load: () => gates.shift() ?? Promise.resolve() });
+  await fill(disk);
+  const [first, others] = [deferred<void>(), deferred<void>()];
+  gates.push(first.promise, others.promise, others.promise, others.promise);
+  const b = aBucketOn(disk.engine());
+  const started = b.start();
+  await eventually(() => assert.equal(b.bucket.warmUpReport?.state, 'keys'));
+  let isStored = false;
+  const flushed = b.bucket.flush(2).then(() => {
+    isStored = b.store('k1', { vb: 1 }) === Status.success;
+  });
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn++) await nextTurn(realClock);
+  };
+  first.resolve();
+  await turns();
+  others.resolve();
+  await Promise.allSettled([started, flushed]);
+  await turns();
+  assert.deepEqual([isStored, b.find('k1', 1)], [true, Status.success]);
+  await b.bucket.stop();
+});
 
 test('a bucket serves once all keys are loaded, fetches large values on demand, and loads the others in the background', async () => {
   const stored = new MemoryDisk();

@@ -144,13 +144,14 @@ export class WarmUp {
       if (state[record.vb] === VbucketState.active) this.expectedItems += record.items;
     }
     const result: WarmUpResult = { damaged: [...damaged], readable: [], changed: [], stoppedBoots: [] };
-    const read = Promise.all(opened.map((file) => this.readFile(file, result))).then(() => {
+    const files = opened.map((file) => this.readFile(file, result));
+    // The first file that is stopped ends the promise of all, while the others would still remove what they have loaded.
+    this.running = Promise.allSettled(files).then(() => {});
+    return Promise.all(files).then(() => {
       this.keysMs = this.options.clock.monotonicMs();
       result.stoppedBoots = stoppedBootsOf({ opened, damaged: result.damaged });
       return result;
     });
-    this.running = read.catch(() => {});
-    return read;
   }
 
   /** Loads the large values that `readKeys` left on disk. A file that cannot be read is logged, and the next one is read. */

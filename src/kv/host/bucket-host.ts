@@ -59,7 +59,7 @@ export class BucketHost {
   private readonly log: Log;
   private sizes: DiskSizes = noSizes;
   private failure: string | null = null;
-  /** Of the present engine. */
+  /** The incarnation of the present engine. */
   incarnation: number;
   /** What the present engine was made with. */
   private made: BucketSpec;
