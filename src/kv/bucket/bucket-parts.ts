@@ -49,9 +49,9 @@ export interface BucketOptions {
   storage?: Storage;
   /**
    * Called once the files are open, before their documents are loaded. `stoppedBoots`: the boot ids of the processes that closed the files
-   * cleanly; empty if none did.
+   * cleanly; empty if none did. `wereUsed`: an earlier engine had the files open.
    */
-  filesOpened?: ((stoppedBoots: readonly string[]) => void) | undefined;
+  filesOpened?: ((stoppedBoots: readonly string[], wereUsed: boolean) => void) | undefined;
   vbucketCount?: number;
   /** Shared by all buckets of a thread; the host sets it before it passes input on. */
   now: Now;

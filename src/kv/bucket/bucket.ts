@@ -22,7 +22,14 @@ import type { BucketRules } from './rules.ts';
 import { ShardStates } from './shard-states.ts';
 import type { Timings } from './timings.ts';
 import type { Compaction } from './upkeep/compaction.ts';
-import { addFailoverEntry, closedBy, stoppedBootsOf, type WarmUp, type WarmUpResult } from './warm-up.ts';
+import {
+  addFailoverEntry,
+  closedBy,
+  stoppedBootsOf,
+  type WarmUp,
+  type WarmUpResult,
+  wereUsed,
+} from './warm-up.ts';
 import { writeAll } from './write-all.ts';
 
 export class Bucket {
@@ -350,7 +357,8 @@ export class Bucket {
     this.hasOpenedFiles = found.opened.length > 0;
     this.isRecovered = found.opened.every(({ clean }) => clean);
     this.stoppedBoots = stoppedBootsOf(found);
-    if (this.hasOpenedFiles && !warmUp.isStopped) this.options.filesOpened?.(this.stoppedBoots);
+    if (this.hasOpenedFiles && !warmUp.isStopped)
+      this.options.filesOpened?.(this.stoppedBoots, wereUsed(found));
     const { changed, damaged, readable, stoppedBoots } = await warmUp.readKeys(found);
     Object.assign(this, { damaged, readable, stoppedBoots });
     await this.parts.flusher?.writeStates(changed);

@@ -233,6 +233,10 @@ export function stoppedBootsOf({ damaged, opened }: Pick<OpenResult, 'damaged' |
   return by !== null && isClean ? by.split(',') : [];
 }
 
+/** Whether an earlier engine had these files open. */
+export const wereUsed = ({ opened }: Pick<OpenResult, 'opened'>): boolean =>
+  opened.some(({ clean, closedBy, vbuckets }) => !clean || closedBy !== null || vbuckets.length > 0);
+
 /**
  * Only an active vbucket begins a new history: after a crash, and where it was a copy inside of a snapshot. Returns whether a new failover entry
  * must be written to the file. For a vbucket without a record it need not be written: its first cut contains the entry, and before that no client can have

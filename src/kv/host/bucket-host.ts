@@ -183,11 +183,11 @@ export class BucketHost {
   }
 
   /** Called before the documents are loaded. A process that stopped cleanly is continued by this one, which then serves the same shards. */
-  private filesOpened(stoppedBoots: readonly string[]): void {
-    const { mapRevision = 0, shards = [] } = this.served.spec;
+  private filesOpened(stoppedBoots: readonly string[], wereUsed: boolean): void {
+    if (wereUsed) this.holdUnconfirmed();
     if (stoppedBoots.length > 0) return;
     this.warming = this.options.replication?.()?.warm(this.served.uuid) ?? null;
-    this.warming?.follow(shards, mapRevision);
+    this.warming?.follow(this.served.spec.shards ?? [], this.served.spec.mapRevision ?? 0);
   }
 
   private async beginReplication(): Promise<void> {
@@ -254,7 +254,7 @@ export class BucketHost {
       manifest: spec.manifest,
       shards: this.firstStates(spec),
       ...(spec.type === 'native' ? { storage: storageOf(spec, this.options) } : {}),
-      filesOpened: (stoppedBoots) => this.filesOpened(stoppedBoots),
+      filesOpened: (stoppedBoots, wereUsed) => this.filesOpened(stoppedBoots, wereUsed),
       now,
       clock,
       countWork,
@@ -269,6 +269,13 @@ export class BucketHost {
     const mustConfirm = (spec: ShardSpec): boolean =>
       spec.state === 'active' && (filesExisted || !isUnclaimed(spec));
     return shards?.map((spec) => (mustConfirm(spec) ? { ...spec, state: 'pending' } : spec));
+  }
+
+  /** The files show that the bucket is not new, which an older configuration does not say. */
+  private holdUnconfirmed(): void {
+    if (this.earlier !== 'none') return;
+    this.earlier = 'process';
+    void this.bucket.followShards(this.firstStates({ ...this.served.spec, filesExisted: true }) ?? []);
   }
 
   private get writeFailure(): string | null {
