@@ -67,6 +67,11 @@ export interface ConfigLink {
   write(record: Omit<StoredRecord, 'revision'>, expectedRevision: number): Promise<number | null>;
   /** As `write`, but only if the newest change of the whole store has the revision `newest`. Absent for stores that never end. */
   writeLast?(record: Omit<StoredRecord, 'revision'>, newest: number): Promise<number | null>;
+  /**
+   * Closes a connection on which a request was not answered: the next call opens another one. TCP may take a quarter of an hour to notice that the
+   * other machine is gone. Absent where the link notices it by itself.
+   */
+  disconnect?(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 

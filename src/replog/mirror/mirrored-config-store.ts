@@ -341,9 +341,8 @@ export class MirroredConfigStore implements ConfigStore {
           complete.reject(new Error(reason));
         },
       };
-      const { clock } = this.ports;
-      this.#following = await beginFeed(this.#link, feed, { clock, limitMs: requestTimeoutMs });
-      await within(clock, resyncMs, complete.promise);
+      this.#following = await beginFeed(this.#link, feed, { ...this.ports, limitMs: requestMs });
+      await within(this.ports.clock, resyncMs, complete.promise);
       this.#checkHead(head);
       if (isSuccessor(head, this.#followed)) this.#records.prepareFor(state, head.revision);
       else await this.#records.complete(state, head, this.#timedReads);
@@ -357,6 +356,7 @@ export class MirroredConfigStore implements ConfigStore {
       ready();
       return new Error(await this.#untilLost(lost.promise));
     } catch (error) {
+      if (!(error instanceof FinalError)) this.#link.disconnect?.();
       return error as Error;
     } finally {
       this.#following?.stop();

@@ -103,3 +103,41 @@ test('a change that was not sent is not made if the key is deleted before the fo
   assert.equal(await founder.get('k'), null);
   await clock.until(node[Symbol.asyncDispose]());
 });
+
+for (const silentFor of ['head', 'follow'] as const)
+  test(`a connection on which the founder does not answer "${silentFor}" is replaced`, async () => {
+    const clock = new SimulatedClock();
+    const server = new StoreServer({
+      store: new MemoryConfigStore(),
+      identity: 'the cluster',
+      bootId: 'boot',
+    });
+    await server.start();
+    let connections = 0;
+    const connect = async (): Promise<Channel> => {
+      const isSilent = ++connections === 1;
+      const ends = { own: (_: unknown) => {}, other: (_: unknown) => {} };
+      server.serve({
+        send: (reply) => queueMicrotask(() => ends.own(reply)),
+        receive: ({ message }) => void (ends.other = message),
+        close: () => {},
+      });
+      return {
+        send: (request) => {
+          const { ask } = request as FounderRequest;
+          if (!isSilent || (ask === 'head' && silentFor === 'follow'))
+            queueMicrotask(() => ends.other(request));
+        },
+        receive: ({ message }) => void (ends.own = message),
+        close: () => {},
+      };
+    };
+    const link = new ServedConfigLink('the founder', connect);
+    const seen = new SeenHeadInMemory();
+    const node = new MirroredConfigStore({ link, seen, clock, random: realRandom, log: silentLog });
+    let isStarted = false;
+    void node.start().then(() => (isStarted = true));
+    await clock.run(10_000);
+    assert.deepEqual([isStarted, connections], [true, 2]);
+    await clock.until(node[Symbol.asyncDispose]());
+  });

@@ -80,6 +80,10 @@ export class ServedConfigLink implements ConfigLink {
       | null;
   }
 
+  disconnect(): void {
+    if (this.#channel !== null) this.#drop('the founder did not answer on it');
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     this.#drop('it is closed');
