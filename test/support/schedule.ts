@@ -121,7 +121,8 @@ async function staysStable(cluster: ScheduledCluster, { changes, clients }: Acto
   // Documents that have expired are removed when their active reads them.
   for (let vb = 0; vb < vbucketCount; vb++) {
     const active = clients.serving(vb);
-    for (const key of cluster.bucket.keys) if (active !== null) clients.readFinal(active, vb, key);
+    if (active === null) return false;
+    for (const key of cluster.bucket.keys) clients.readFinal(active, vb, key);
   }
   await clock.run(2_000);
   return isStillStable();
