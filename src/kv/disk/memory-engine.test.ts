@@ -72,3 +72,17 @@ test('a change that was requested before a crash is not made after it', async ()
   await assert.rejects(drop, /stopped/);
   assert.deepEqual(docTexts(await loaded(next, files)), ['0 1 a=v']);
 });
+
+test('a bucket that was reset while the disk had no space to open it is on the disk', async () => {
+  const disk = new MemoryDisk();
+  disk.hasNoSpaceToOpen = true;
+  const engine = disk.engine();
+  await engine.open(files);
+  await engine.reset(files.bucketUuid, 2);
+  await engine.commit(files.bucketUuid, 0, commitOf('a', 1));
+  await engine.close(files.bucketUuid);
+  disk.hasNoSpaceToOpen = false;
+  const next = disk.engine();
+  await next.open({ ...files, incarnation: 2 });
+  assert.deepEqual(docTexts(await loaded(next, files)), ['0 1 a=v']);
+});

@@ -247,7 +247,11 @@ class MemoryEngine implements DiskEngine {
     this.throwIfStopped();
     const bucket = this.find(bucketUuid);
     bucket.files = { ...bucket.files, incarnation };
-    await this.disk.write(() => Object.assign(bucket.stored, emptyBucket(bucket.files)));
+    await this.disk.write(() => {
+      Object.assign(bucket.stored, emptyBucket(bucket.files));
+      // The disk has not had the bucket yet where it had no space to open the files.
+      this.disk.buckets.set(bucket.files.folder, bucket.stored);
+    });
     openAll(bucket);
   }
 
