@@ -154,6 +154,9 @@ export class FaultyConfigLink implements ConfigLink {
     return answer;
   }
 
+  /** Each call is a message of its own. */
+  disconnect(): void {}
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.isDown = true;
   }

@@ -68,10 +68,10 @@ export interface ConfigLink {
   /** As `write`, but only if the newest change of the whole store has the revision `newest`. Absent for stores that never end. */
   writeLast?(record: Omit<StoredRecord, 'revision'>, newest: number): Promise<number | null>;
   /**
-   * Closes a connection on which a request was not answered: the next call opens another one. TCP may take a quarter of an hour to notice that the
-   * other machine is gone. Absent where the link notices it by itself.
+   * Closes a connection on which a request failed: the next call opens another one. TCP may take a quarter of an hour to notice that the other machine is
+   * gone, and of several servers another one may answer.
    */
-  disconnect?(): void;
+  disconnect(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 

@@ -356,7 +356,7 @@ export class MirroredConfigStore implements ConfigStore {
       ready();
       return new Error(await this.#untilLost(lost.promise));
     } catch (error) {
-      if (!(error instanceof FinalError)) this.#link.disconnect?.();
+      if (!(error instanceof FinalError)) this.#link.disconnect();
       return error as Error;
     } finally {
       this.#following?.stop();

@@ -140,6 +140,12 @@ export class NatsConfigLink implements ConfigLink {
     return acknowledgement(Buffer.from(reply.data).toString());
   }
 
+  /** The next connection may be to another server. */
+  disconnect(): void {
+    this.#open?.connection.close().catch(() => {}); // it is closed already
+    this.#open = null;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     const opening = await this.#opening?.catch(() => null);

@@ -1,7 +1,8 @@
 // Which NATS servers a node connects to, and how: encryption, logins, versions.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -28,6 +29,28 @@ async function fakeServer(info: object): Promise<{ url: string; server: Server }
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   return { url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+/** Lets a client log in, and answers each of its requests that nobody responds. */
+function withoutResponders(socket: Socket): void {
+  const info = {
+    version: '2.15.2',
+    host: '127.0.0.1',
+    port: 4222,
+    max_payload: 1e6,
+    proto: 1,
+    headers: true,
+  };
+  socket.write(`INFO ${JSON.stringify({ ...info, jetstream: true })}\r\n`);
+  const status = 'NATS/1.0 503\r\n\r\n';
+  let inbox = '';
+  socket.on('error', () => {});
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    if (text.includes('PING')) socket.write('PONG\r\n');
+    inbox = /SUB \S+ (\d+)/.exec(text)?.[1] ?? inbox;
+    for (const [, reply] of text.matchAll(/PUB \S+ (\S+) \d+\r\n/g))
+      socket.write(`HMSG ${reply} ${inbox} ${status.length} ${status.length}\r\n${status}\r\n`);
+  });
 }
 
 describe('connection to NATS', { skip }, () => {
@@ -75,6 +98,33 @@ describe('connection to NATS', { skip }, () => {
     await using servers = await NatsCluster.start();
     await using store = await natsStore(servers.url.replace('nats://', 'nats://127.0.0.1:1,'));
     assert.equal(await store.put('k', 1, 0), 1);
+  });
+
+  it('opens another connection where a server answers no request, such as one that is cut off from the others', async () => {
+    await using servers = await NatsCluster.start();
+    let connections = 0;
+    const relay = createServer((socket) => {
+      if (++connections === 1) {
+        withoutResponders(socket);
+        return;
+      }
+      const { hostname, port } = new URL(servers.url);
+      const real = connect(Number(port), hostname);
+      for (const [from, to] of [
+        [socket, real],
+        [real, socket],
+      ] as const) {
+        from.on('error', () => to.destroy());
+        from.pipe(to);
+      }
+    });
+    relay.listen(0, '127.0.0.1');
+    await once(relay, 'listening');
+    const { port } = relay.address() as AddressInfo;
+    const store = await natsStore(`nats://127.0.0.1:${port}`);
+    assert.deepEqual([await store.put('k', 1, 0), connections], [1, 2]);
+    await store[Symbol.asyncDispose]();
+    relay.close();
   });
 
   it('refuses an old server of a cluster, one whose cluster has an old server, and one without JetStream', async () => {
