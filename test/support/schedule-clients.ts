@@ -18,7 +18,11 @@ const refusals: readonly number[] = [
   Status.outOfMemory,
 ];
 
+type Histories = Map<string, Operation[]>;
+
 interface DurableWrite {
+  /** The histories of the bucket that exists at the call. */
+  readonly histories: Histories;
   /** The name of the document, as `nameOf` makes it. */
   readonly name: string;
   /** Null: a removal. */
@@ -45,7 +49,7 @@ export class ScheduleClients {
   /** Depends on every answer: equal for equal schedules. */
   digest = 0;
   /** By document, in each incarnation of the bucket: a flush removes every document. */
-  readonly histories = new Map<string, Operation[]>();
+  private histories: Histories = new Map();
   private readonly cluster: ScheduledCluster;
   /** Numbers calls and answers in their order: several may have the same time. */
   private step = 0;
@@ -135,20 +139,20 @@ export class ScheduleClients {
   }
 
   private read(node: ScheduledNode, vb: number, key: string): void {
+    const { histories } = this;
     const calledAt = ++this.step;
     this.whenResident(
       node,
       () => node.read(key, vb),
-      (found) => this.wasRead(this.nameOf(node, vb, key), calledAt, found),
+      (found) => {
+        if (typeof found !== 'string' && found !== Status.keyNotFound) return;
+        this.counts.reads++;
+        this.note(found === Status.keyNotFound ? 0 : 1);
+        const value = typeof found === 'string' ? documentValue(found) : null;
+        const read: Operation = { kind: 'read', value, calledAt, answeredAt: ++this.step };
+        addTo(histories, this.nameOf(node, vb, key), read);
+      },
     );
-  }
-
-  private wasRead(name: string, calledAt: number, found: string | Status): void {
-    if (typeof found !== 'string' && found !== Status.keyNotFound) return;
-    this.counts.reads++;
-    this.note(found === Status.keyNotFound ? 0 : 1);
-    const value = typeof found === 'string' ? documentValue(found) : null;
-    this.add(name, { kind: 'read', value, calledAt, answeredAt: ++this.step });
   }
 
   private writeDurably(node: ScheduledNode, vb: number, key: string): void {
@@ -156,20 +160,25 @@ export class ScheduleClients {
     const isRemoval = random(5) === 0;
     const value = isRemoval ? null : `${++this.lastValue}`;
     const durability = durableKeys[key as keyof typeof durableKeys];
+    const { histories } = this;
     const calledAt = ++this.step;
     const write = (): DocumentResult =>
       value === null ? node.remove(key, vb, { durability }) : node.store(key, vb, { value, durability });
     this.whenResident(node, write, (status) =>
-      this.wrote(node, { name: this.nameOf(node, vb, key), value, calledAt }, status),
+      this.wrote(node, { histories, name: this.nameOf(node, vb, key), value, calledAt }, status),
     );
   }
 
-  private wrote(node: ScheduledNode, { calledAt, name, value }: DurableWrite, status: Status): void {
+  private wrote(
+    node: ScheduledNode,
+    { calledAt, histories, name, value }: DurableWrite,
+    status: Status,
+  ): void {
     this.note(status);
     const isRemoval = value === null;
     if (refusals.includes(status)) return;
     if (isRemoval && status === Status.keyNotFound) {
-      this.add(name, { kind: 'read', value: null, calledAt, answeredAt: ++this.step });
+      addTo(histories, name, { kind: 'read', value: null, calledAt, answeredAt: ++this.step });
       return;
     }
     if (status !== Status.success) {
@@ -178,7 +187,7 @@ export class ScheduleClients {
     }
     this.counts.writes++;
     const operation = { kind: 'write' as const, value, calledAt, answeredAt: Infinity };
-    this.add(name, operation);
+    addTo(histories, name, operation);
     const token = node.result.pending;
     if (token === 0) this.acknowledge(operation);
     // Noted at once, so that the order of answers and later calls is exact.
@@ -243,12 +252,6 @@ export class ScheduleClients {
     return `${vb} ${key} ${incarnation}`;
   }
 
-  private add(name: string, operation: Operation): void {
-    const history = this.histories.get(name) ?? [];
-    history.push(operation);
-    this.histories.set(name, history);
-  }
-
   private note(outcome: number): void {
     this.digest = Math.imul(this.digest ^ outcome, 0x01000193) ^ this.cluster.clock.monotonicMs();
   }
@@ -257,10 +260,10 @@ export class ScheduleClients {
     this.problem ??= `${problem} at ${this.cluster.clock.monotonicMs()} ms`;
   }
 
-  /** The bucket is deleted: what follows concerns another one. */
+  /** The bucket is deleted: what follows concerns another one, also answers about this one that come later. */
   private endHistories(): void {
     this.check();
-    this.histories.clear();
+    this.histories = new Map();
   }
 
   /** Fails unless one order of the operations explains the answers about each document. */
@@ -282,6 +285,12 @@ export class ScheduleClients {
     if (durableKeys[key] === DurabilityLevel.majority) return [];
     return history.filter((operation, at) => operation.kind === 'write' || at === history.length - 1);
   }
+}
+
+function addTo(histories: Histories, name: string, operation: Operation): void {
+  const history = histories.get(name) ?? [];
+  history.push(operation);
+  histories.set(name, history);
 }
 
 /** The value in what a node's `read` returns; null: a tombstone. */
