@@ -35,7 +35,7 @@ export abstract class NodeDocuments {
     const find = isActive ? documents.findAny.bind(documents) : documents.findReplica.bind(documents);
     const status = find(vb, bytes, 0, bytes.length, this.view) as Status;
     if (status !== Status.success) return status;
-    const { casHi, casLo, datatype, deleted, expiry, flags, rev, seqno } = this.view;
+    const { casHi, casLo, datatype, expiry, flags, isDeleted, rev, seqno } = this.view;
     const withoutCompression = datatype & ~Datatype.snappy;
     return JSON.stringify([
       this.value(),
@@ -43,7 +43,7 @@ export abstract class NodeDocuments {
       casLo,
       rev,
       seqno,
-      deleted,
+      isDeleted,
       withoutCompression,
       expiry,
       flags,

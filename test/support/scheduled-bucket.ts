@@ -151,7 +151,7 @@ export class ScheduledBucket {
     const see = (): void => {
       const process = running.get(name);
       if (this.uuid !== uuid) return;
-      if (process?.store.isDown) clock.after(retryMs, see);
+      if (process?.store.isDown) clock.after(retryPauseMs, see);
       else if (uidOf(this.seen.get(name) ?? manifestOf([], -1)) < uidOf(manifest)) {
         this.seen.set(name, manifest);
         process?.node.requestApply();

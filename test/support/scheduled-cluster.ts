@@ -269,7 +269,7 @@ export class ScheduledCluster {
       if (this.running.get(name) !== process) return;
       if (!process.store.isDown) see(key, value, revision);
       // The process may miss values in between.
-      else clock.after(retryMs, () => deliver(key, ...this.newestOf(key, [value, revision])));
+      else clock.after(retryPauseMs, () => deliver(key, ...this.newestOf(key, [value, revision])));
     };
     let isStarting = true;
     let lastMs = 0;

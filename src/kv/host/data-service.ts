@@ -196,7 +196,7 @@ export class DataService implements KvAdmin {
     const { lock } = options;
     const replication = () => this.replication;
     const inTurn = (act: () => Promise<void>): void => {
-      this.last = this.last.then(() => (this.stopping ? undefined : act())).catch(() => {});
+      this.last = this.last.then(() => (this.isStopping ? undefined : act())).catch(() => {});
     };
     const { now } = this;
     this.hosts = this.bucketHosts({

@@ -83,7 +83,7 @@ for (const purgesMeanwhile of [false, true])
     assert.ok(reached > 0 && reached < 20, `${reached}`);
     if (purgesMeanwhile) await purge('k0');
     applied = 1;
-    links.heal();
+    links.restoreAll();
     await clock.run(10_000);
     assert.equal(log.emptied.length, purgesMeanwhile ? 1 : 0);
     assert.equal(applied - 1, purgesMeanwhile ? 18 : 20 - reached);

@@ -341,7 +341,7 @@ export class MirroredConfigStore implements ConfigStore {
           complete.reject(new Error(reason));
         },
       };
-      this.#following = await beginFeed(this.#link, feed, { ...this.ports, limitMs: requestMs });
+      this.#following = await beginFeed(this.#link, feed, { ...this.ports, limitMs: requestTimeoutMs });
       await within(this.ports.clock, resyncMs, complete.promise);
       this.#checkHead(head);
       if (isSuccessor(head, this.#followed)) this.#records.prepareFor(state, head.revision);
