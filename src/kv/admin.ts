@@ -62,6 +62,7 @@ export interface BucketSpec {
   filesExisted?: boolean;
   type: BucketType;
   quotaBytes: number;
+  /** Durable writes need more than half of the active and these copies. */
   replicaNumber: number;
   evictionPolicy: EvictionPolicy;
   /** 8 gives the bucket a larger share of the disk than 3 if several buckets compete. Changing it restarts the bucket. */

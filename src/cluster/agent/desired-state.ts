@@ -24,6 +24,7 @@ import {
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { loopbackOf } from '../config/node-network.ts';
+import { durabilityCopies } from '../config/placed-copies.ts';
 import { effectiveDataSettings } from '../data-settings/data-settings.ts';
 import { mappedText } from '../topology/vbucket-map.ts';
 import { wantedShards } from './wanted-shards.ts';
@@ -136,7 +137,7 @@ function bucketSpec(view: ClusterView, bucket: StoredBucket, map: BucketMap | nu
     incarnation: bucket.incarnation,
     type: bucket.type,
     quotaBytes: bucket.ramQuotaMb * mib,
-    replicaNumber: bucket.replicaNumber,
+    replicaNumber: durabilityCopies(bucket),
     evictionPolicy: bucket.evictionPolicy,
     threadsNumber: bucket.threadsNumber,
     durabilityMinLevel: bucket.durabilityMinLevel,

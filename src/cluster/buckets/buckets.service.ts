@@ -10,6 +10,7 @@ import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../config/
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import { areCopiesInSync } from '../config/in-sync.ts';
+import { withReplicaNumber } from '../config/placed-copies.ts';
 import { until } from '../config/until.ts';
 import { bucketCountMax } from '../internal-settings/internal-settings.ts';
 import type { NodeFigures } from '../nodes/node-figures.ts';
@@ -127,7 +128,7 @@ export class BucketsService {
         const fields = withWarnings(read, ignoreWarnings);
         throw bucketRefusals.invalid(fields, this.#summaries(read, present, state, disk));
       }
-      return { ...present, ...read.choices };
+      return { ...withReplicaNumber(present, read.choices.replicaNumber), ...read.choices };
     });
     if (!done) throw generalRefusals.notFound();
     await this.#deps.data.applied(done.revision, applyWaitMs);

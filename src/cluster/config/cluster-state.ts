@@ -228,6 +228,8 @@ export interface StoredBucket {
   /** Per node. */
   ramQuotaMb: number;
   replicaNumber: number;
+  /** The `replicaNumber` that the last rebalance has placed, where it was changed since. */
+  placedReplicas?: number;
   replicaIndex: boolean;
   evictionPolicy: EvictionPolicy;
   durabilityMinLevel: DurabilityMinLevel;

@@ -2,10 +2,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { realRandom } from '#ports/random.ts';
-import type { ConfigStore, Entry } from '#replog/config-store.ts';
+import { type ConfigStore, type Entry, update } from '#replog/config-store.ts';
 import { buckets, cluster, failedRebalance, plan } from '../../../test/support/rebalanced-cluster.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
-import { type BucketMap, type ClusterState, clusterKey, mapKey } from '../config/cluster-state.ts';
+import {
+  type BucketMap,
+  type BucketsState,
+  bucketsKey,
+  type ClusterState,
+  clusterKey,
+  mapKey,
+  type StoredBucket,
+} from '../config/cluster-state.ts';
+import { withReplicaNumber } from '../config/placed-copies.ts';
 import { ServerGroupsService } from '../server-groups/server-groups.service.ts';
 import { mapOnOneNode } from '../topology/vbucket-map.ts';
 
@@ -30,6 +39,26 @@ function behind(store: ConfigStore) {
 }
 
 describe('the end of a plan', () => {
+  it('of a completed rebalance, not of a stopped one, makes added copies count for durable writes', async () => {
+    const { server, orchestrator, change, untilEnded } = await cluster('a b', 'a b');
+    const placedReplicas = async () =>
+      (await server.get<BucketsState>(bucketsKey))?.value.byUuid['first']?.placedReplicas;
+    await update<BucketsState | null>(server, bucketsKey, null, (state) => {
+      const { byUuid } = state ?? assert.fail('no buckets');
+      const first = withReplicaNumber({ ...(byUuid['first'] as StoredBucket), replicaNumber: 0 }, 1);
+      return { ...(state as BucketsState), byUuid: { ...byUuid, first } };
+    });
+    await update<BucketMap | null>(server, mapKey('first'), null, () => mapOnOneNode('a'));
+    await orchestrator(1);
+    const stopping = { reason: null };
+    await change({ balance: plan({ id: 'stopped', nodes: ['a', 'b'], stopping }) });
+    await untilEnded();
+    assert.equal(await placedReplicas(), 0);
+    await change({ balance: plan({ id: 'completed', nodes: ['a', 'b'] }) });
+    await untilEnded();
+    assert.equal(await placedReplicas(), undefined);
+  });
+
   it('is reached on the only node that is left, in whichever term the plan was', async () => {
     const { orchestrator, change, untilEnded, state } = await cluster('a', 'a');
     await orchestrator(0);

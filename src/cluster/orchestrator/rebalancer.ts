@@ -19,6 +19,7 @@ import {
   type StoredBucket,
 } from '../config/cluster-state.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
+import { withPlacedCopies } from '../config/placed-copies.ts';
 import { type ChangeNotifier, until } from '../config/until.ts';
 import { hasLostShards, withoutLostShards } from '../topology/balanced-map.ts';
 import { planMap } from '../topology/plan-map.ts';
@@ -314,7 +315,8 @@ export class Rebalancer {
       if (term() === null) return false;
       if ((await store.put(entry.key, endMoves(entry.value), entry.revision)) === null) return false;
     }
-    return (await store.put(bucketsKey, { ...buckets.value, endedPlan: id }, buckets.revision)) !== null;
+    const ended = { ...withPlacedCopies(buckets.value, maps), endedPlan: id };
+    return (await store.put(bucketsKey, ended, buckets.revision)) !== null;
   }
 
   /** If another write came first, the next round reads it. */

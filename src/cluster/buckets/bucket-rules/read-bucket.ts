@@ -38,7 +38,7 @@ export interface RuleContext {
 }
 
 /** All fields except those that the service generates. */
-export type BucketChoices = Omit<StoredBucket, 'uuid' | 'incarnation' | 'state'>;
+export type BucketChoices = Omit<StoredBucket, 'uuid' | 'incarnation' | 'state' | 'placedReplicas'>;
 
 export interface ReadBucket {
   choices: BucketChoices;
