@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { configStoreSuite } from '../../test/contract/config-store.ts';
 import type { ConfigStore } from './config-store.ts';
-import { EmbeddedConfigStore } from './embedded-config-store.adapter.ts';
+import { EmbeddedConfigStore, storedBytesMax } from './embedded-config-store.adapter.ts';
 import { MemoryConfigStore } from './memory-config-store.ts';
 
 const stores: Record<string, (folder: string) => ConfigStore> = {
@@ -65,6 +65,19 @@ describe('embedded config store', () => {
       await using store = new EmbeddedConfigStore(path);
       assert.deepEqual(await store.get('a'), { key: 'a', value: { deep: ['ü'] }, revision: 1 });
       assert.equal(store.revision(), 3);
+    }));
+
+  it('refuses a value that would be too large for a message to another node, and keeps the present one', () =>
+    withFolder(async (folder) => {
+      await using store = new EmbeddedConfigStore(join(folder, 'config.db'));
+      await store.put('a', 'x'.repeat(storedBytesMax - 2), 0);
+      const refused = {
+        name: 'UnwritableError',
+        isUnchanged: true,
+        message: /^the value of "a" has 15728641 bytes/,
+      };
+      await assert.rejects(store.put('a', 'y'.repeat(storedBytesMax - 1), 1), refused);
+      assert.equal((await store.get<string>('a'))?.value[0], 'x');
     }));
 
   it('is readable by its owner only', () =>

@@ -20,6 +20,9 @@ import {
 import type { ChangeOptions, ConfigStore, Entry } from './config-store.ts';
 import { WatchList } from './watch-list.ts';
 
+/** A message to another node contains a value as a string, which escapes may make twice as long, and has at most 32 MiB. */
+export const storedBytesMax = 15 * 1024 * 1024;
+
 /** A check before each change; throws to refuse it. */
 export interface ChangeGuard {
   check(): void;
@@ -67,7 +70,7 @@ export class EmbeddedConfigStore implements ConfigStore {
   }
 
   async put<T>(key: string, value: T, expectedRevision: number, { freesSpace = false }: ChangeOptions = {}) {
-    const json = JSON.stringify(value);
+    const json = jsonOf(key, value);
     const write = (revision: number): number => {
       const checksum = entryChecksum({ key, value: json, revision });
       this.#statements.put.run(key, json, revision, checksum);
@@ -196,6 +199,14 @@ const sqliteIoError = 10;
 const isIoError = (error: unknown): boolean =>
   (((error as { errcode?: number }).errcode ?? 0) & 0xff) === sqliteIoError;
 const isDiskFull = (error: unknown): boolean => (error as { errcode?: number }).errcode === sqliteFull;
+
+function jsonOf(key: string, value: unknown): string {
+  const json = JSON.stringify(value);
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= storedBytesMax) return json;
+  const limit = `the configuration store accepts at most ${storedBytesMax}; nothing was changed`;
+  throw new UnwritableError(`the value of "${key}" has ${bytes} bytes, and ${limit}`, { isUnchanged: true });
+}
 
 function problemOf(error: unknown): UnwritableError {
   if (isDiskFull(error)) return unwritable('the disk of the data folder is full', error);
