@@ -59,7 +59,7 @@ test('an error while a reply is held closes only this connection', () => {
     heldCount: 0,
     heavyCount: 0,
     holdReply: () => held,
-    takeFrame: () => held.frame,
+    detachFrame: () => held.frame,
   };
   assert.equal(dispatcher.run(connection as unknown as Client, aNoop()), AfterFrame.close);
   const reply = emptyFrame();
@@ -90,7 +90,7 @@ function aRequest(handler: Handler) {
       held.push(new HeldReply({ replyResolved: () => {} }, head, Buffer.alloc(0)));
       return held.at(-1);
     },
-    takeFrame: ({ buffer, end, start }: Frame) => Buffer.from(buffer.subarray(start, end)),
+    detachFrame: ({ buffer, end, start }: Frame) => Buffer.from(buffer.subarray(start, end)),
   } as unknown as Client;
   const rerun = (): void => void dispatcher.rerun(connection, held.at(-1) as HeldReply);
   dispatcher.run(connection, aNoop());
