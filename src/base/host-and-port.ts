@@ -6,3 +6,6 @@ export function hostAndPortOf(address: string): { host: string; port: number } {
 
 /** The host as it stands in a URL or before a port: an IPv6 address in brackets. */
 export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+/** The host of `host:port` as it is written there: an IPv6 address keeps its brackets. */
+export const withoutPort = (address: string): string => address.slice(0, address.lastIndexOf(':'));

@@ -1,5 +1,6 @@
 // The capacity of each server (home) that shares the database: any of them may get a request about the nodes of another, and their
 // operators may have given them different memory and size scales.
+import { putFact } from '../store/put-fact.ts';
 import type { Store } from '../store/tables.ts';
 import { Capacity } from './capacity.ts';
 
@@ -23,12 +24,7 @@ export class HomeCapacities {
   /** Stores the options of this server for the others. */
   async record(): Promise<void> {
     const { store, home, capacityMb, sizeScale } = this.options;
-    const value = JSON.stringify({ capacityMb, sizeScale });
-    await store
-      .insertInto('facts')
-      .values({ name: factOf(home), value })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-      .execute();
+    await putFact(store, factOf(home), JSON.stringify({ capacityMb, sizeScale }));
   }
 
   /** Resolves with the capacity of this server for a home whose process is of a version that records none. */

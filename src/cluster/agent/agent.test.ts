@@ -5,10 +5,9 @@ import type { BucketReport, CompactionRequest, KvDesired, KvReport, ShardMap } f
 import { silentLog } from '#ports/log.ts';
 import { update } from '#replog/config-store.ts';
 import type { ShardCheckpoint } from '#xdcr/xdcr.contract.ts';
+import { bucketsServiceOn } from '../../../test/support/buckets-service.ts';
 import { aCluster, memoryCluster, nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
 import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
-import { BucketMaps } from '../buckets/bucket-maps.ts';
-import { BucketsService } from '../buckets/buckets.service.ts';
 import { BucketsStore } from '../buckets/buckets.store.ts';
 import { bucketsKey, clusterKey, initialManifest, manifestKey, mapKey } from '../config/cluster-state.ts';
 import { mapOnOneNode } from '../topology/vbucket-map.ts';
@@ -95,16 +94,7 @@ function anAgentOn(cluster: Awaited<ReturnType<typeof memoryCluster>>, kv: FakeK
     listening: { isPlainForThisMachineOnly: false },
     log: silentLog,
   });
-  const buckets = new BucketsService({
-    isReplicated: () => false,
-    ...cluster,
-    data: agent,
-    store: new BucketsStore(cluster.store),
-    maps: new BucketMaps(cluster.store, ownNodeId),
-    disk: async () => ({ totalBytes: 0, usedBytes: 0 }),
-    edition: 'enterprise',
-    wireNames: 'neutral',
-  });
+  const buckets = bucketsServiceOn(cluster, { data: agent, wireNames: 'neutral' });
   return { agent, buckets };
 }
 

@@ -1,14 +1,13 @@
 // What a bucket uses on all nodes, where a request depends on it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aCluster, figures, memoryCluster, nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
+import { bucketsServiceOn } from '../../../test/support/buckets-service.ts';
+import { aCluster, figures, memoryCluster, nodeNamed } from '../../../test/support/cluster.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
 import type { KnownFigures } from '../nodes/node-figures.ts';
 import { noFigures } from '../nodes/system.ts';
-import { BucketMaps } from './bucket-maps.ts';
-import { BucketsService } from './buckets.service.ts';
-import { BucketsStore } from './buckets.store.ts';
+import type { BucketsService } from './buckets.service.ts';
 
 const mib = 1024 ** 2;
 const gib = 1024 ** 3;
@@ -26,16 +25,7 @@ async function aBucket(megabytes: readonly [own: number, b: number], own: Partia
     const of = { version: '', os: '', uptimeSeconds: 0, system: { ...noFigures, disk } };
     return { problem: null, figures: node === 'b' ? { ...of, measured } : null };
   };
-  const service = new BucketsService({
-    isReplicated: () => false,
-    ...cluster,
-    store: new BucketsStore(cluster.store),
-    maps: new BucketMaps(cluster.store, ownNodeId),
-    disk: async () => ({ totalBytes: 100 * gib, usedBytes: 40 * gib }),
-    nodeFigures: { known },
-    edition: 'enterprise',
-    wireNames: 'neutral',
-  });
+  const service = bucketsServiceOn(cluster, { nodeFigures: { known }, wireNames: 'neutral' });
   const created = service.create({ name: 'x', ramQuotaMB: '500', replicaNumber: '0' }, true);
   await cluster.clock.advance(60_000);
   const { uuid } = await created;

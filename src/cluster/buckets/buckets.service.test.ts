@@ -2,22 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AppError } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
-import { figures, memoryCluster, ownNodeId } from '../../../test/support/cluster.ts';
+import { bucketsServiceOn } from '../../../test/support/buckets-service.ts';
+import { figures, memoryCluster } from '../../../test/support/cluster.ts';
 import type { Edition, Vocabulary } from '../config/cluster-state.ts';
-import { BucketMaps } from './bucket-maps.ts';
-import { BucketsService } from './buckets.service.ts';
 import { BucketsStore } from './buckets.store.ts';
 
 const gib = 1024 ** 3;
 
 async function aService(options: { memoryQuotaMb?: number; edition?: Edition; wireNames?: Vocabulary } = {}) {
   const cluster = await memoryCluster(options.memoryQuotaMb ?? 1024);
-  const service = new BucketsService({
-    isReplicated: () => false,
-    ...cluster,
-    store: new BucketsStore(cluster.store),
-    maps: new BucketMaps(cluster.store, ownNodeId),
-    disk: async () => ({ totalBytes: 100 * gib, usedBytes: 40 * gib }),
+  const service = bucketsServiceOn(cluster, {
     edition: options.edition ?? 'enterprise',
     wireNames: options.wireNames ?? 'branded',
   });

@@ -1,25 +1,15 @@
 // Durable writes are possible right after a bucket was created or flushed: the answer waits for its copies.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aCluster, memoryCluster, nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
+import { bucketsServiceOn } from '../../../test/support/buckets-service.ts';
+import { aCluster, memoryCluster, nodeNamed } from '../../../test/support/cluster.ts';
 import { type BucketMap, mapKey } from '../config/cluster-state.ts';
-import { BucketMaps } from './bucket-maps.ts';
-import { BucketsService } from './buckets.service.ts';
-import { BucketsStore } from './buckets.store.ts';
 
 async function aServiceOfTwoNodes() {
   const nodes = [...aCluster().nodes, nodeNamed('other')];
   const cluster = await memoryCluster(1024, aCluster({ nodes }));
   const { store, view } = cluster;
-  const service = new BucketsService({
-    isReplicated: () => false,
-    ...cluster,
-    store: new BucketsStore(store),
-    maps: new BucketMaps(store, ownNodeId),
-    disk: async () => ({ totalBytes: 1e12, usedBytes: 0 }),
-    edition: 'enterprise',
-    wireNames: 'branded',
-  });
+  const service = bucketsServiceOn(cluster);
   /** Puts the first `copies` nodes of each chain into the in-sync set. */
   const sync = async (copies: number): Promise<void> => {
     const key = mapKey(view.liveBucket('b')?.uuid ?? '');

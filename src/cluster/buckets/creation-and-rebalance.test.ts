@@ -2,24 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { update } from '#replog/config-store.ts';
-import { memoryCluster, ownNodeId } from '../../../test/support/cluster.ts';
+import { bucketsServiceOn } from '../../../test/support/buckets-service.ts';
+import { memoryCluster } from '../../../test/support/cluster.ts';
 import { type BucketsState, bucketsKey, mapPrefix, noBuckets } from '../config/cluster-state.ts';
-import { BucketMaps } from './bucket-maps.ts';
-import { BucketsService } from './buckets.service.ts';
-import { BucketsStore } from './buckets.store.ts';
 
 async function aService() {
   const cluster = await memoryCluster(1024);
   const { store } = cluster;
-  const service = new BucketsService({
-    isReplicated: () => false,
-    ...cluster,
-    store: new BucketsStore(store),
-    maps: new BucketMaps(store, ownNodeId),
-    disk: async () => ({ totalBytes: 1024 ** 4, usedBytes: 0 }),
-    edition: 'enterprise',
-    wireNames: 'branded',
-  });
+  const service = bucketsServiceOn(cluster);
   return { service, store };
 }
 

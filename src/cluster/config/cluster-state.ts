@@ -363,6 +363,9 @@ export interface CollectionState {
   maxTTL?: number;
 }
 
+/** Nodes without chosen services run the data service. */
+export const isDataNode = ({ services }: NodeState): boolean => services?.includes('kv') ?? true;
+
 /** Whether the node was failed over and not activated since; it may wait for its recovery. */
 export const isFailedOver = ({ membership, recovery }: NodeState): boolean =>
   membership === 'inactiveFailed' || recovery !== undefined;

@@ -9,6 +9,7 @@ import {
   type ClusterState,
   clusterKey,
   initialManifest,
+  isDataNode,
   type ManifestState,
   manifestKey,
   manifestPrefix,
@@ -75,7 +76,7 @@ export class ClusterView {
 
   /** The active nodes that run the data service. */
   get dataNodes(): readonly NodeState[] {
-    return this.activeNodes.filter(({ services }) => (services ?? ['kv']).includes('kv'));
+    return this.activeNodes.filter(isDataNode);
   }
 
   /** The version of the configuration, and of messages between nodes, that all nodes know. */

@@ -1,8 +1,8 @@
 // Which nodes are failed over automatically, and why others are not: the published rules, with the texts of the published mails.
 import type { AlertKind } from '../alerts/alert-settings.ts';
-import type { BucketMap, NodeState } from '../config/cluster-state.ts';
+import { type BucketMap, isDataNode, type NodeState } from '../config/cluster-state.ts';
 import { failoverMap } from './failover-map.ts';
-import { isDataNode, nodesCountedForFailover } from './members.ts';
+import { nodesCountedForFailover } from './members.ts';
 
 /** What an operator gets by mail and as an event, once while the situation lasts. */
 export interface Notice {

@@ -5,6 +5,7 @@ import type { Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import {
   type ClusterState,
+  isDataNode,
   isFailedOver,
   type NodeState,
   type RebalanceOutcome,
@@ -14,7 +15,7 @@ import { losesShards } from '../config/only-copies.ts';
 import { until } from '../config/until.ts';
 import { failoverRefusals } from '../refusals/failover.refusals.ts';
 import { type FailoverPlanOptions, failoverPlan } from './failover-plan.ts';
-import { isDataNode, nodesCountedForFailover } from './members.ts';
+import { nodesCountedForFailover } from './members.ts';
 import type { DeparturePreparation } from './rebalance.service.ts';
 
 /** How long a request waits for its failover: if the failed node is the orchestrator, another node must take its place first. */

@@ -1,10 +1,12 @@
 // What the orchestrator reads of the cluster's nodes.
-import type { ClusterState, NodeState, RebalancePlan } from '../config/cluster-state.ts';
+import {
+  type ClusterState,
+  isDataNode,
+  type NodeState,
+  type RebalancePlan,
+} from '../config/cluster-state.ts';
 import { plannedNode } from '../server-groups/groups.ts';
 import type { DataNode } from '../topology/plan-map.ts';
-
-/** Nodes without chosen services run the data service. */
-export const isDataNode = ({ services }: NodeState): boolean => services?.includes('kv') ?? true;
 
 /**
  * The data nodes that count when it is decided whether `failing` may be failed over. With two, neither can know whether the other is down or
@@ -36,4 +38,13 @@ export function isNeeded({ nodes }: ClusterState, plan: RebalancePlan, id: strin
 export function returningNodes({ nodes }: ClusterState, plan: RebalancePlan): string[] {
   const returning = nodes.filter(({ keepsCopies, uuid }) => keepsCopies && plan.nodes.includes(uuid));
   return returning.map(({ uuid }) => uuid);
+}
+
+/** Whether an active data node leaves, or is failed over gracefully, when the plan has completed. */
+export function endsDataNode(
+  { nodes }: ClusterState,
+  { ejected, failing = [], kind }: RebalancePlan,
+): boolean {
+  const gone = [...ejected, ...(kind === 'gracefulFailover' ? failing : [])];
+  return nodes.some((node) => gone.includes(node.uuid) && node.membership === 'active' && isDataNode(node));
 }

@@ -3,12 +3,11 @@ import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import { type ClusterState, isDataNode, type NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
 import { hasLostShards } from '../topology/balanced-map.ts';
 import { withCounter } from './counters.ts';
-import { isDataNode } from './members.ts';
 
 /** Called before nodes leave: where one of them stores the configuration, another node takes it over first, or the request is refused. */
 export interface DeparturePreparation {

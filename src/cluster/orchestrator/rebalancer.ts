@@ -27,7 +27,7 @@ import { losesVbuckets } from './auto-failover-rules.ts';
 import { EndReports, withEnd } from './end-reports.ts';
 import { withoutPlan } from './ended-plan.ts';
 import { type CopyStates, failoverMap, withoutNodes } from './failover-map.ts';
-import { dataNodes, isDataNode, isNeeded, returningNodes } from './members.ts';
+import { dataNodes, endsDataNode, isNeeded, returningNodes } from './members.ts';
 import { aloneTerm } from './orchestrator-lease.ts';
 import { reportedPlan } from './rebalance-report.ts';
 import { type RetrySettings, withRetry } from './rebalance-retry.ts';
@@ -171,12 +171,8 @@ export class Rebalancer {
    * Whether clients may have a map that still names a leaving node, or statements may run on that node. An SDK cancels requests that are on
    * their way to a node when the map no longer names the node, or the node closes its connections.
    */
-  async #awaitsClients({ nodes }: ClusterState, plan: RebalancePlan, { maps }: Maps): Promise<boolean> {
-    const gone = [...plan.ejected, ...(plan.kind === 'gracefulFailover' ? (plan.failing ?? []) : [])];
-    const leaves = nodes.some(
-      (node) => gone.includes(node.uuid) && node.membership === 'active' && isDataNode(node),
-    );
-    if (plan.stopping || !leaves || maps.length === 0) return false;
+  async #awaitsClients(cluster: ClusterState, plan: RebalancePlan, { maps }: Maps): Promise<boolean> {
+    if (plan.stopping || !endsDataNode(cluster, plan) || maps.length === 0) return false;
     if (!plan.hasMoved && !(await this.#changePlan(plan.id, (found) => ({ ...found, hasMoved: true }))))
       return true;
     const now = this.#deps.clock.monotonicMs();

@@ -4,7 +4,7 @@ import type { Form } from '#contract/route.ts';
 import { bucketQuotasMb } from '../buckets/bucket-rules/read-bucket.ts';
 import type { BucketsStore } from '../buckets/buckets.store.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { BucketsState, NodeState } from '../config/cluster-state.ts';
+import { type BucketsState, isDataNode, type NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { FormReader } from '../forms/form-reader.ts';
 import type { NodeFigures } from '../nodes/node-figures.ts';
@@ -23,9 +23,6 @@ import {
 export const poolFields = ['clusterName', ...quotaNames];
 
 const clusterNameMax = 256;
-
-/** Nodes without chosen services run the data service. */
-const isDataNode = ({ services }: NodeState): boolean => services?.includes('kv') ?? true;
 
 export interface PoolChanges {
   clusterName?: string;

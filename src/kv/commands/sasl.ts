@@ -1,6 +1,7 @@
 // Authentication: SCRAM uses the stored verifiers; PLAIN derives the same verifier from the password.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { isTooLong, passwordBytesMax } from '#auth/identity-rules.ts';
+import { withoutPort } from '#base/host-and-port.ts';
 import { Status } from '#wire/status.ts';
 import type { Environment } from '../dispatch/environment.ts';
 import { beginReply } from '../dispatch/reply.ts';
@@ -118,13 +119,10 @@ function refuseLater(environment: Environment, peer: string, user: string, heldR
   const loggedUser = directory.user(user) === undefined ? null : user;
   log.warn('login.refused', { user: loggedUser, peer });
   environment.traffic.refusedLogins++;
-  environment.loginRefused({ user: loggedUser, from: addressOf(peer) });
+  environment.loginRefused({ user: loggedUser, from: withoutPort(peer) });
   const refuse = () => heldReply.resolve(Status.authError);
-  throttle.failed(addressOf(peer), user).then(refuse, refuse);
+  throttle.failed(withoutPort(peer), user).then(refuse, refuse);
 }
-
-/** The address of `address:port`. */
-const addressOf = (peer: string): string => peer.slice(0, peer.lastIndexOf(':'));
 
 /** `authorization NUL user NUL password`; some clients append another NUL. */
 interface PlainLogin {
@@ -254,7 +252,7 @@ function verifyInTurn(
   user: UserEntry | undefined,
   login: PlainLogin,
 ): Promise<boolean> {
-  const suspect = environment.throttle.isSuspect(addressOf(connection.peer));
+  const suspect = environment.throttle.isSuspect(withoutPort(connection.peer));
   return environment.hashingQueue.run(suspect, () => isRightPassword(environment, user, login));
 }
 

@@ -1,4 +1,5 @@
 // The administration API of the query service's port: routes, privileges and handlers.
+import type { WorkSteps } from '#base/steps.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { isHeld, mayChangeSettings } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
@@ -10,6 +11,7 @@ import { activeRow, completedRow, preparedRow } from '../catalog/request-rows.ts
 import { removeTask, taskRows } from '../catalog/task-rows.ts';
 import { transactionRow } from '../catalog/transaction-rows.ts';
 import { reportRefusal } from '../service/statement-audit.ts';
+import { inSlices } from '../service/steps-in-slices.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { shownNameOf } from '../state/prepared-cache.ts';
 import { changeSettings, shownSettings } from '../state/settings.ts';
@@ -52,27 +54,20 @@ class JsonText {
   }
 }
 
-/** The rows that this node has in the keyspace of the catalog, which may be thousands: other requests run while they are made. */
-async function listOf({ slices, deps }: QueryParts, rows: readonly OwnRow[]): Promise<JsonText> {
-  const ofRequest = slices.begin();
-  const { clock } = deps;
-  const texts: string[] = [];
-  try {
-    let startedMs = clock.monotonicMs();
-    for (const { make } of rows) {
-      texts.push(JSON.stringify(make().value));
-      if (clock.monotonicMs() - startedMs < sliceMs) continue;
-      await ofRequest.pause();
-      startedMs = clock.monotonicMs();
-    }
-  } finally {
-    ofRequest.end();
-  }
+/** The rows that this node has in a keyspace of the catalog, which may be thousands: other requests run while they are made. */
+async function listOf(service: QueryParts, rows: readonly OwnRow[]): Promise<JsonText> {
+  const texts = await inSlices(service, textsOf(rows));
   return new JsonText(`[${texts.join(',')}]`);
 }
 
-/** Rows are made for this time before other requests run. */
-const sliceMs = 4;
+function* textsOf(rows: readonly OwnRow[]): WorkSteps<string[]> {
+  const texts: string[] = [];
+  for (const { make } of rows) {
+    texts.push(JSON.stringify(make().value));
+    yield;
+  }
+  return texts;
+}
 
 /** Handlers by method and path; `*` stands for a name. */
 const routes: Readonly<Record<string, Route>> = {

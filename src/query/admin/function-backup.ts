@@ -61,7 +61,7 @@ export async function restoreFunctions(
   { bucket, parameters }: BackupSelection,
   body: string,
 ): Promise<void> {
-  const backup = await inSlices(service, contentOf(body), neverAborted);
+  const backup = await inSlices(service, contentOf(body));
   const isChosen = choiceOf(bucket, parameters);
   const renamed = renames(parameters);
   const targetScopeOf = ({ scope }: Scoped): FunctionScope =>
@@ -156,8 +156,6 @@ function renames(parameters: URLSearchParams): ReadonlyMap<string, string> {
     }),
   );
 }
-
-const neverAborted = new AbortController().signal;
 
 interface Content {
   readonly functions: readonly FunctionDefinition[];

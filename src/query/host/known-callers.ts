@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import { callerOf } from '#auth/authenticator.ts';
 import type { Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { withoutPort } from '#base/host-and-port.ts';
 import { type SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { Authority } from '../access/session.ts';
 import type { Credential } from '../request/query-request.ts';
@@ -39,7 +40,7 @@ export class KnownCallers implements Authority {
 
   authenticate({ user: name, password }: Credential, addressAndPort: string): Promise<Caller | null> {
     const digest = hash('sha256', `${this.key}${JSON.stringify([name, password])}`, 'base64');
-    const remoteAddress = addressAndPort.slice(0, addressAndPort.lastIndexOf(':'));
+    const remoteAddress = withoutPort(addressAndPort);
     return this.find(digest, { name, password, remoteAddress });
   }
 

@@ -1,4 +1,5 @@
 // Reports ended statements to the audit log if it is enabled: their text, never values of parameters. Refused permissions are always reported.
+import { withoutPort } from '#base/host-and-port.ts';
 import { type StatementUser, statementEventOf } from '../audit.contract.ts';
 import { shownMessage, withoutPasswords } from '../catalog/without-passwords.ts';
 import { durationText } from '../request/duration.ts';
@@ -45,7 +46,7 @@ export function reportRefusal(
   operation: string,
 ): void {
   if (!errors.some(({ code }) => code === permissionMissing)) return;
-  const from = remoteAddress.slice(0, remoteAddress.lastIndexOf(':'));
+  const from = withoutPort(remoteAddress);
   for (const user of users.map(userOf)) audit.permissionRefused({ user, from, operation });
 }
 

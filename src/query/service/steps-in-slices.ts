@@ -3,11 +3,13 @@ import type { WorkSteps } from '#base/steps.ts';
 import { RunSlices } from '#sqlpp/run/run-slices.ts';
 import type { QueryParts } from '../state/parts.ts';
 
+const neverAborted = new AbortController().signal;
+
 /** @throws what the work throws, or the reason of the signal */
 export async function inSlices<T>(
   { slices, deps }: QueryParts,
   steps: WorkSteps<T>,
-  signal: AbortSignal,
+  signal = neverAborted,
 ): Promise<T> {
   const ofRequest = slices.begin();
   const context = {
