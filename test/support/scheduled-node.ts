@@ -1,5 +1,6 @@
 // A process of a node in a simulated schedule: its data service without listeners, which follows the map and the record of the bucket, and the part
 // of its manager that sends it there.
+import { BucketRemovals } from '#cluster/agent/bucket-removals.ts';
 import { MapWriter } from '#cluster/agent/map-writer.ts';
 import { wantedShards } from '#cluster/agent/wanted-shards.ts';
 import {
@@ -10,6 +11,7 @@ import {
   clusterKey,
   mapKey,
   mapPrefix,
+  type NodeState,
   noBuckets,
   type StoredBucket,
 } from '#cluster/config/cluster-state.ts';
@@ -23,7 +25,6 @@ import { TriedSteps } from '#kv/host/tried-steps.ts';
 import { Replication } from '#kv/replication/replication.ts';
 import { HeldReply } from '#kv/served/held-reply.ts';
 import { silentLog } from '#ports/log.ts';
-import { update } from '#replog/config-store.ts';
 import type { Status } from '#wire/status.ts';
 import { type FaultyConfigStore, portOf } from './faulty-config-store.ts';
 import { NodeDocuments } from './node-documents.ts';
@@ -43,7 +44,7 @@ export class ScheduledNode extends NodeDocuments {
   protected readonly clock: SimulatedClock;
   quotaBytes = quotaAmple;
   private readonly cluster: ScheduledCluster;
-  private readonly configStore: FaultyConfigStore;
+  private readonly removals: BucketRemovals;
   private readonly replication: Replication;
   private readonly hosts: BucketHosts;
   private readonly entries = new Map<string, { readonly value: unknown; readonly revision: number }>();
@@ -64,10 +65,11 @@ export class ScheduledNode extends NodeDocuments {
     this.name = name;
     this.boot = boot;
     this.clock = clock;
-    this.configStore = store;
     const host = links.host(name);
     void host.listen('', 0);
-    const writer = new MapWriter({ store, clock, identity: { nodeId: name, bootId: boot } });
+    const identity = { nodeId: name, bootId: boot };
+    const writer = new MapWriter({ store, clock, identity });
+    this.removals = new BucketRemovals({ store, identity, view: this });
     const tick = (): void => this.tick();
     const self = { node: name, boot };
     const change = (wanted: Parameters<MapWriter['change']>[0]) => writer.change(wanted);
@@ -181,8 +183,18 @@ export class ScheduledNode extends NodeDocuments {
   }
 
   /** As this process sees them. */
-  private get buckets(): BucketsState {
+  get buckets(): BucketsState {
     return (this.entries.get(bucketsKey)?.value as BucketsState | undefined) ?? noBuckets(0);
+  }
+
+  /** The active nodes, as this process sees them: all have documents. */
+  get dataNodes(): readonly NodeState[] {
+    const cluster = this.entries.get(clusterKey)?.value as ClusterState | undefined;
+    return cluster?.nodes.filter(({ membership }) => membership === 'active') ?? [];
+  }
+
+  get isActive(): boolean {
+    return this.dataNodes.some(({ uuid }) => uuid === this.name);
   }
 
   private followMembers({ balance, nodes }: ClusterState): void {
@@ -218,7 +230,7 @@ export class ScheduledNode extends NodeDocuments {
       await Promise.all(buckets.map((spec) => hosts.follow(spec, expiryPagerSeconds)));
       await Promise.race([Promise.all(hosts.starts()), clock.sleep(startWaitMs)]);
       this.noteFiles();
-      for (const { uuid } of deleting) await this.confirmRemoval(uuid);
+      for (const bucket of deleting) await this.removals.confirm(bucket);
       const isFlushed = buckets.every(
         ({ uuid, incarnation }) => (hosts.of(uuid)?.incarnation ?? -1) >= incarnation,
       );
@@ -261,28 +273,5 @@ export class ScheduledNode extends NodeDocuments {
     for (const { bucket, served } of this.hosts.all.values())
       if (bucket.state === 'ready' && bucket.damaged.length === 0)
         this.cluster.noteFiles(this.name, served.uuid);
-  }
-
-  /** As the manager of a node does: the last active node that has removed the files deletes the records. */
-  private async confirmRemoval(uuid: string): Promise<void> {
-    const { name, configStore: store } = this;
-    const cluster = this.entries.get(clusterKey)?.value as ClusterState | undefined;
-    const found = this.buckets.byUuid[uuid];
-    const active = cluster?.nodes.filter(({ membership }) => membership === 'active') ?? [];
-    if (found === undefined || !active.some(({ uuid: id }) => id === name)) return;
-    const { removedBy = [] } = found;
-    const isLast = active.every(({ uuid: id }) => id === name || removedBy.includes(id));
-    if (!isLast && removedBy.includes(name)) return;
-    const map = isLast ? await store.get(mapKey(uuid)) : null;
-    if (map !== null) await store.delete(map.key, map.revision);
-    await update<BucketsState>(store, bucketsKey, noBuckets(0), (state) => {
-      const { [uuid]: bucket, ...others } = state.byUuid;
-      if (bucket === undefined) return state;
-      const confirmed = [...new Set([...(bucket.removedBy ?? []), name])];
-      return {
-        ...state,
-        byUuid: isLast ? others : { ...others, [uuid]: { ...bucket, removedBy: confirmed } },
-      };
-    });
   }
 }

@@ -17,14 +17,7 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { atMost } from '#ports/within.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
-import { BucketMaps } from '../buckets/bucket-maps.ts';
-import { BucketsStore, withBucket } from '../buckets/buckets.store.ts';
-import {
-  type BucketMap,
-  type ManifestState,
-  manifestKey,
-  type StoredBucket,
-} from '../config/cluster-state.ts';
+import type { BucketMap, ManifestState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type {
   CompactionOrigin,
@@ -34,7 +27,7 @@ import type {
 } from '../config/data-service.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { type ChangeNotifier, until } from '../config/until.ts';
-import { deleteOtherCheckpoints } from '../xdcr/checkpoints.store.ts';
+import { BucketRemovals } from './bucket-removals.ts';
 import { CreatedFiles } from './created-files.ts';
 import { desiredState } from './desired-state.ts';
 import { type BucketFacts, kvMetrics } from './kv-metrics.ts';
@@ -85,8 +78,7 @@ export interface AgentDeps {
 
 export class Agent implements DataService {
   readonly #deps: AgentDeps;
-  readonly #buckets: BucketsStore;
-  readonly #maps: BucketMaps;
+  readonly #removals: BucketRemovals;
   readonly #createdFiles: CreatedFiles;
   readonly #mapWriter: MapWriter;
   readonly #samples = new Samples();
@@ -109,8 +101,7 @@ export class Agent implements DataService {
 
   constructor(deps: AgentDeps) {
     this.#deps = deps;
-    this.#buckets = new BucketsStore(deps.store);
-    this.#maps = new BucketMaps(deps.store, deps.identity.nodeId);
+    this.#removals = new BucketRemovals(deps);
     this.#createdFiles = new CreatedFiles(deps.store, deps.identity.nodeId);
     this.#mapWriter = new MapWriter(deps);
     this.#reports = new SharedReports({
@@ -258,7 +249,7 @@ export class Agent implements DataService {
     this.#reports.forget();
     this.#samples.update(report, timeOf(clock, clock.monotonicMs()));
     if (this.#samples.isWarming()) this.#scheduleSample();
-    for (const bucket of deleting) await this.#confirmRemoval(bucket);
+    for (const bucket of deleting) await this.#removals.confirm(bucket);
     await this.#storeCreatedFiles(desired, report);
     throwIfUnflushed(desired.buckets, report.buckets);
     this.#completedRuns = wanted;
@@ -283,41 +274,6 @@ export class Agent implements DataService {
     } catch (error) {
       this.#deps.log.warn('agent.created_files_not_stored', { reason: (error as Error).message });
     }
-  }
-
-  /** Deletes the records of a bucket when all nodes with documents have removed its files: until then its name is reserved. */
-  async #confirmRemoval({ uuid, removedBy = [] }: StoredBucket): Promise<void> {
-    const { view, identity } = this.#deps;
-    const { nodeId } = identity;
-    if (!view.isActive) return;
-    const waiting = view.dataNodes.filter(({ uuid: id }) => id !== nodeId && !removedBy.includes(id));
-    if (waiting.length === 0) return this.#deleteRecords(uuid);
-    if (removedBy.includes(nodeId)) return;
-    await this.#buckets.change((state) => {
-      const bucket = state.byUuid[uuid];
-      if (bucket === undefined) return state;
-      const confirmed = [...new Set([...(bucket.removedBy ?? []), nodeId])];
-      return withBucket(state, { ...bucket, removedBy: confirmed });
-    });
-  }
-
-  /**
-   * Deletes the records of a bucket whose files the data service has removed. The record in the key `buckets` is deleted last, so that
-   * the deletion is repeated after a crash.
-   */
-  async #deleteRecords(uuid: string): Promise<void> {
-    const { store, view } = this.#deps;
-    const manifest = await store.get(manifestKey(uuid));
-    if (manifest) await store.delete(manifest.key, manifest.revision);
-    await this.#maps.remove(uuid);
-    await deleteOtherCheckpoints(store, (other) => other !== uuid && other in view.buckets.byUuid);
-    await this.#buckets.change(
-      (state) => {
-        const { [uuid]: _gone, ...byUuid } = state.byUuid;
-        return { ...state, byUuid };
-      },
-      { freesSpace: true },
-    );
   }
 
   #bucketFacts(uuid: string): BucketFacts | null {
