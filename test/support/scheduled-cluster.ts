@@ -7,6 +7,7 @@ import {
   type ClusterState,
   clusterKey,
   mapKey,
+  type ShardPlacement,
 } from '#cluster/config/cluster-state.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
@@ -228,11 +229,22 @@ export class ScheduledCluster {
     this.noteLost(node);
   }
 
-  private noteLost({ open }: ScheduledNode): void {
-    const majority = Math.min(open?.progress.majority ?? Infinity, this.bucket.majorityMin);
-    for (const [shard, { inSync = [] }] of this.current.shards.entries())
-      if (inSync.length >= majority && !inSync.some((member) => this.isWhole(member)))
+  private noteLost(ended: ScheduledNode): void {
+    const majority = Math.min(ended.open?.progress.majority ?? Infinity, this.bucket.majorityMin);
+    for (const [shard, placement] of this.current.shards.entries()) {
+      const members = this.membersOf(placement, ended);
+      if (members.length >= majority && !members.some((member) => this.isWhole(member)))
         this.memoryLost.add(shard);
+    }
+  }
+
+  /** The members of the in-sync set. A shard without one has its active alone: known here where that is the process that has ended. */
+  private membersOf(
+    { chain: [active = -1], inSync }: ShardPlacement,
+    { boot, name }: ScheduledNode,
+  ): NonNullable<ShardPlacement['inSync']> {
+    const isActive = this.current.nodes[active] === name;
+    return inSync ?? (isActive ? [[active, boot]] : []);
   }
 
   /** Whether a member of an in-sync set has all that it received: its process runs, or stopped cleanly, or the next one runs. */

@@ -1,5 +1,5 @@
-// How many copies of a bucket's documents are placed on nodes: a changed `replicaNumber` has an effect with the next rebalance. Until then durable
-// writes need a majority of the copies that the rebalance before has placed, as in the published server.
+// How many copies of a bucket's documents are placed on nodes: a raised `replicaNumber` counts for durable writes once a rebalance has placed the
+// copies, as in the published server; a lowered one counts at once.
 import type { BucketMap, BucketsState, StoredBucket } from './cluster-state.ts';
 
 type Copies = Pick<StoredBucket, 'placedReplicas' | 'replicaNumber'>;
